@@ -1,0 +1,45 @@
+"""Errors name the thing, the fact and the remedy.
+
+Every error that mozzi raises on purpose is a `MozziError`. Each is also the built-in error that a Python
+programmer would expect, so that ``except ValueError`` catches a bad model as well.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigurationError",
+    "ExtraMissingError",
+    "LoopError",
+    "ModelError",
+    "MozziError",
+    "SingularError",
+    "UnphysicalWarning",
+]
+
+
+class MozziError(Exception):
+    """The base of all errors that mozzi raises on purpose."""
+
+
+class ModelError(MozziError, ValueError):
+    """A mechanism that cannot be: a file, a name, a number or a frame is wrong."""
+
+
+class ConfigurationError(MozziError, ValueError):
+    """Numbers handed to a model that do not fit it: a wrong length, a zero quaternion, a NaN."""
+
+
+class LoopError(MozziError, ValueError):
+    """A kinematic loop that is open where it must be closed, or that cannot be closed."""
+
+
+class SingularError(MozziError, ArithmeticError):
+    """A matrix that has no inverse: a mass matrix that is not positive definite, dependent loops."""
+
+
+class ExtraMissingError(MozziError, ImportError):
+    """An optional package is not installed; the message says which extra brings it."""
+
+
+class UnphysicalWarning(UserWarning):
+    """A model was built with inertias that no rigid body has."""
