@@ -1,3 +1,423 @@
-"""Placeholder until the tracer lands in the next commit."""
-class Scalar: ...
-def operation(name, *args, nonzero=False): raise TypeError(name)
+"""Traced scalars: hash-consed nodes, simplified while they are made.
+
+A node is one value of a program in single-assignment form. Making the same operation on the same operands twice
+gives the same node. The simplifications are exact up to rounding; docs/design.md says which zeros fold.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["OPERATIONS", "Region", "Scalar", "active", "constant", "intern", "operation", "trace_into"]
+
+Node = Any  # the operands below are Scalars or numbers
+
+
+class Region:
+    """A block of statements in order; a loop's branches are regions inside the region that holds the loop."""
+
+    __slots__ = ("outer", "statements", "table")
+
+    def __init__(self, outer: Region | None = None):
+        self.outer = outer
+        self.statements: list[Any] = []
+        self.table: dict[Any, Scalar] = {}
+
+    def find(self, key: Any) -> Scalar | None:
+        region: Region | None = self
+        while region is not None:
+            node = region.table.get(key)
+            if node is not None:
+                return node
+            region = region.outer
+        return None
+
+    def encloses(self, other: Region | None) -> bool:
+        """Whether code in the other region sees the values of this one."""
+        while other is not None:
+            if other is self:
+                return True
+            other = other.outer
+        return False
+
+
+class _Tracing:
+    """What is being traced now (one trace at a time: `trace_into` holds the compiler's lock)."""
+
+    region: Region | None = None
+    origin: str = ""
+
+
+_now = _Tracing()
+_order = itertools.count()
+
+
+def active() -> Region | None:
+    """The region that new nodes go into, or None when nothing is traced."""
+    return _now.region
+
+
+class trace_into:
+    """``with trace_into(region):`` new nodes go into the region."""
+
+    def __init__(self, region: Region):
+        self.region = region
+
+    def __enter__(self) -> Region:
+        self.outer = _now.region
+        _now.region = self.region
+        return self.region
+
+    def __exit__(self, *error: object) -> None:
+        _now.region = self.outer
+
+
+class Scalar:
+    """One value of a program.  Arithmetic on it records operations; it has no truth value."""
+
+    __slots__ = ("args", "finite", "name", "op", "order", "origin", "region", "value")
+
+    def __init__(self, op: str, args: tuple[Scalar, ...], value: Any, finite: bool, region: Region):
+        self.op = op
+        self.args = args
+        self.value = value
+        self.finite = finite
+        self.region = region
+        self.order = next(_order)
+        self.name = ""
+        self.origin = _now.origin
+
+    def __add__(self, other: Node) -> Scalar:
+        return _add(self, other)
+
+    def __radd__(self, other: Node) -> Scalar:
+        return _add(self, other)
+
+    def __sub__(self, other: Node) -> Scalar:
+        return _sub(self, other)
+
+    def __rsub__(self, other: Node) -> Scalar:
+        return _sub(other, self)
+
+    def __mul__(self, other: Node) -> Scalar:
+        return _mul(self, other)
+
+    def __rmul__(self, other: Node) -> Scalar:
+        return _mul(self, other)
+
+    def __truediv__(self, other: Node) -> Scalar:
+        return _div(self, other)
+
+    def __rtruediv__(self, other: Node) -> Scalar:
+        return _div(other, self)
+
+    def __neg__(self) -> Scalar:
+        return _neg(self)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __pow__(self, exponent: int) -> Scalar:
+        if not isinstance(exponent, int) or exponent < 0:
+            raise TypeError(f"a traced scalar to the power {exponent!r}: only 0, 1, 2, … are traced")
+        result: Any = 1.0
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    def __abs__(self) -> Scalar:
+        return operation("max", self, -self)
+
+    def __lt__(self, other: Node) -> Scalar:
+        return operation("lt", self, other)
+
+    def __le__(self, other: Node) -> Scalar:
+        return operation("le", self, other)
+
+    def __gt__(self, other: Node) -> Scalar:
+        return operation("lt", other, self)
+
+    def __ge__(self, other: Node) -> Scalar:
+        return operation("le", other, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a traced scalar has no truth value yet; write select(condition, a, b) instead of an if"
+        )
+
+    def __float__(self) -> float:
+        if self.op == "const":
+            return self.value
+        raise TypeError("a traced scalar has no value yet; it gets one when the program runs")
+
+    # NumPy calls these for arrays of traced scalars: np.sin(q), np.sqrt(q) and so on.
+    def sin(self) -> Scalar:
+        return operation("sin", self)
+
+    def cos(self) -> Scalar:
+        return operation("cos", self)
+
+    def sqrt(self) -> Scalar:
+        return operation("sqrt", self)
+
+    def arctan2(self, other: Node) -> Scalar:
+        return operation("atan2", self, other)
+
+    def conjugate(self) -> Scalar:
+        return self
+
+    def __repr__(self) -> str:
+        if self.op == "const":
+            return repr(self.value)
+        return self.name or f"<{self.op}>"
+
+
+def _find(key: Any) -> Scalar | None:
+    region = _now.region
+    if region is None:
+        raise RuntimeError("a traced scalar was used after its trace ended")
+    return region.find(key)
+
+
+def intern(
+    op: str, args: tuple[Scalar, ...], finite: bool, key: Any, value: Any = None
+) -> Scalar:
+    """The node with this key, made where it does not exist yet."""
+    node = _find(key)
+    if node is None:
+        region = _now.region
+        assert region is not None
+        node = region.table[key] = Scalar(op, args, value, finite, region)
+        region.statements.append(node)
+    return node
+
+
+def _binary(op: str, a: Scalar, b: Scalar, finite: bool) -> Scalar:
+    return intern(op, (a, b), finite, (op, a, b))
+
+
+def _unary(op: str, a: Scalar) -> Scalar:
+    return intern(op, (a,), a.finite, (op, a))
+
+
+def constant(value: Any) -> Scalar:
+    """The node of a number; a node stays itself."""
+    if type(value) is Scalar:
+        return value
+    number = float(value)
+    key = number if number != 0.0 else 0.0  # one zero: its sign is not kept
+    if number != number:
+        raise ValueError("NaN among the constants of a program")
+    return intern("const", (), math.isfinite(number), key, number)
+
+
+def _is(x: Node, number: float) -> bool:
+    return (x == number) if type(x) is not Scalar else (x.op == "const" and x.value == number)
+
+
+def _add(a: Node, b: Node) -> Any:
+    if type(b) is not Scalar:
+        if isinstance(b, np.ndarray):
+            return NotImplemented
+        if b == 0.0:
+            return a
+        b = constant(b)
+    if a.op == "const":
+        if a.value == 0.0:
+            return b
+        if b.op == "const":
+            return constant(a.value + b.value)
+    elif b.op == "const" and b.value == 0.0:
+        return a
+    if b.op == "neg":
+        return _sub(a, b.args[0])
+    if a.op == "neg":
+        return _sub(b, a.args[0])
+    if a.order > b.order:
+        a, b = b, a
+    return _binary("add", a, b, a.finite and b.finite)
+
+
+def _sub(a: Node, b: Node) -> Any:
+    if type(b) is not Scalar:
+        if isinstance(b, np.ndarray):
+            return NotImplemented
+        if b == 0.0:
+            return a
+        b = constant(b)
+    if type(a) is not Scalar:
+        a = constant(a)
+    if a.op == "const":
+        if a.value == 0.0:
+            return _neg(b)
+        if b.op == "const":
+            return constant(a.value - b.value)
+    elif b.op == "const" and b.value == 0.0:
+        return a
+    if a is b and a.finite:
+        return constant(0.0)
+    if b.op == "neg":
+        return _add(a, b.args[0])
+    if a.op == "neg":
+        return _neg(_add(a.args[0], b))
+    mirrored = _find(("sub", b, a))
+    if mirrored is not None:
+        return _neg(mirrored)
+    return _binary("sub", a, b, a.finite and b.finite)
+
+
+def _neg(a: Scalar) -> Scalar:
+    if a.op == "const":
+        return constant(-a.value)
+    if a.op == "neg":
+        return a.args[0]
+    return _unary("neg", a)
+
+
+def _mul(a: Node, b: Node) -> Any:
+    if type(b) is not Scalar:
+        if isinstance(b, np.ndarray):
+            return NotImplemented
+        if b == 1.0:
+            return a
+        if b == 0.0 and a.finite:
+            return constant(0.0)
+        b = constant(b)
+    if b.op == "const":
+        a, b = b, a
+    if a.op == "const":
+        c = a.value
+        if b.op == "const":
+            return constant(c * b.value)
+        if c == 0.0 and b.finite:
+            return constant(0.0)
+        if c == 1.0:
+            return b
+        if c == -1.0:
+            return _neg(b)
+        if b.op == "neg":
+            return _neg(_mul(a, b.args[0]))
+        if c < 0.0:
+            return _neg(_mul(constant(-c), b))
+        if b.op == "mul" and b.args[0].op == "const":
+            return _mul(constant(c * b.args[0].value), b.args[1])
+        return _binary("mul", a, b, a.finite and b.finite)
+    if a.op == "neg":
+        return _neg(_mul(a.args[0], b))
+    if b.op == "neg":
+        return _neg(_mul(a, b.args[0]))
+    if a.order > b.order:
+        a, b = b, a
+    return _binary("mul", a, b, a.finite and b.finite)
+
+
+def _div(a: Node, b: Node, nonzero: bool = False) -> Any:
+    if isinstance(b, np.ndarray):
+        return NotImplemented
+    a, b = constant(a), constant(b)
+    if b.op == "const":
+        if a.op == "const":
+            return constant(a.value / b.value)
+        if b.value != 0.0 and math.isfinite(1.0 / b.value):
+            return _mul(a, 1.0 / b.value)
+    if nonzero and _is(a, 0.0):
+        return a
+    if a.op == "neg":
+        return _neg(_div(a.args[0], b, nonzero))
+    if b.op == "neg":
+        return _neg(_div(a, b.args[0], nonzero))
+    node = _binary("div", a, b, nonzero and a.finite)
+    node.finite = node.finite or (nonzero and a.finite)
+    return node
+
+
+def _sqrt(a: Scalar) -> Scalar:
+    return constant(math.sqrt(a.value)) if a.op == "const" else _unary("sqrt", a)
+
+
+def _sin(a: Scalar) -> Scalar:
+    if a.op == "const":
+        return constant(math.sin(a.value))
+    if a.op == "neg":
+        return _neg(_sin(a.args[0]))
+    return _unary("sin", a)
+
+
+def _cos(a: Scalar) -> Scalar:
+    if a.op == "const":
+        return constant(math.cos(a.value))
+    if a.op == "neg":
+        return _cos(a.args[0])
+    return _unary("cos", a)
+
+
+def _atan2(a: Scalar, b: Scalar) -> Scalar:
+    if a.op == "const" and b.op == "const":
+        return constant(math.atan2(a.value, b.value))
+    return _binary("atan2", a, b, a.finite and b.finite)
+
+
+def _lt(a: Scalar, b: Scalar) -> Any:
+    if a.op == "const" and b.op == "const":
+        return a.value < b.value
+    return _binary("lt", a, b, True)
+
+
+def _le(a: Scalar, b: Scalar) -> Any:
+    if a.op == "const" and b.op == "const":
+        return a.value <= b.value
+    return _binary("le", a, b, True)
+
+
+def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Scalar, Scalar], Scalar]:
+    def function(a: Scalar, b: Scalar) -> Scalar:
+        if a is b:
+            return a
+        if a.op == "const" and b.op == "const":
+            return constant(choose(a.value, b.value))
+        return _binary(op, a, b, a.finite and b.finite)
+
+    return function
+
+
+def _select(condition: Node, a: Scalar, b: Scalar) -> Scalar:
+    if type(condition) is not Scalar:
+        return a if condition else b
+    if a is b:
+        return a
+    key = ("select", condition, a, b)
+    return intern("select", (condition, a, b), a.finite and b.finite, key)
+
+
+_MAKE: dict[str, Callable[..., Any]] = {
+    "add": _add, "sub": _sub, "mul": _mul, "neg": _neg,
+    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "atan2": _atan2, "lt": _lt, "le": _le,
+    "min": _extremum("min", min), "max": _extremum("max", max),
+}  # fmt: skip
+
+
+def operation(name: str, *args: Node, nonzero: bool = False) -> Any:
+    """The node of an operation; arrays are taken element by element."""
+    if name == "div":
+        return _div(*args, nonzero=nonzero)
+    if name == "select":
+        return _select(args[0], constant(args[1]), constant(args[2]))
+    if any(isinstance(x, np.ndarray) for x in args):
+        arrays = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in args))
+        out = np.empty(arrays[0].shape, dtype=object)
+        for index in np.ndindex(out.shape):
+            out[index] = operation(name, *(x[index] for x in arrays))
+        return out
+    return _MAKE[name](*(constant(x) for x in args))
+
+
+#: The operations of a program and how many operands each takes.
+OPERATIONS: dict[str, int] = {
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sqrt": 1, "sin": 1, "cos": 1,
+    "atan2": 2, "lt": 2, "le": 2, "select": 3, "min": 2, "max": 2,
+}  # fmt: skip

@@ -1,0 +1,119 @@
+"""The meaning of a program: run it, statement by statement, on any numbers.
+
+Floats, complex numbers (complex step), `mpmath` numbers (any precision), NumPy arrays (a batch per scalar) and traced
+scalars (inlining a program into another trace) all pass. Every other target is tested against this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.program import scalar
+from mozzi.program.node import Region, Scalar
+from mozzi.program.program import Buffer, Index, Loop, Program, Store
+
+__all__ = ["MEANING", "interpret"]
+
+
+def _real(x: Any) -> Any:
+    return x.real if isinstance(x, complex) else x
+
+
+MEANING: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sqrt": scalar.sqrt,
+    "sin": scalar.sin,
+    "cos": scalar.cos,
+    "atan2": scalar.atan2,
+    "lt": lambda a, b: _real(a) < _real(b),
+    "le": lambda a, b: _real(a) <= _real(b),
+    "select": scalar.select,
+    "min": scalar.minimum,
+    "max": scalar.maximum,
+}
+
+
+def interpret(program: Program, arguments: Sequence[Any]) -> list[list[Any]]:
+    """The outputs, each as a flat list of numbers; arguments are flat sequences of numbers."""
+    for x, values in zip(program.inputs, arguments, strict=True):
+        if len(values) != x.size:
+            raise ValueError(f"argument {x.name!r} has {len(values)} numbers; it takes {x.size}")
+    run = _Run(arguments)
+    run.region(program.region)
+    results = []
+    for output in program.outputs:
+        if isinstance(output.values, Buffer):
+            results.append(list(run.memory_of(output.values)))
+        else:
+            results.append([run.values[id(x)] for x in output.values])
+    return results
+
+
+class _Run:
+    def __init__(self, arguments: Sequence[Any]):
+        self.arguments = arguments
+        self.values: dict[int, Any] = {}
+        self.memory: dict[int, Any] = {}
+        self.indices: dict[int, int] = {}
+
+    def memory_of(self, buffer: Buffer) -> Any:
+        if id(buffer) not in self.memory:
+            if buffer.kind == "table":
+                self.memory[id(buffer)] = [float(x) for x in np.ravel(buffer.data)]
+            elif buffer.kind == "input":
+                self.memory[id(buffer)] = self.arguments[buffer.position]
+            else:
+                self.memory[id(buffer)] = [0.0] * buffer.size
+        return self.memory[id(buffer)]
+
+    def index(self, index: Index | None) -> int:
+        if index is None:
+            return 0
+        if index.table is not None:
+            return int(index.table[self.index(index.at)])
+        return self.indices[id(index)]
+
+    def region(self, region: Region) -> None:
+        for s in region.statements:
+            if isinstance(s, Scalar):
+                self.values[id(s)] = self.value(s)
+            elif isinstance(s, Store):
+                where = self.index(s.index) * s.stride + s.offset
+                self.memory_of(s.buffer)[where] = self.values[id(s.value)]
+            else:
+                self.loop(s)
+
+    def value(self, s: Scalar) -> Any:
+        if s.op == "const":
+            return s.value
+        if s.op == "input":
+            position, offset = s.value
+            return self.arguments[position][offset]
+        if s.op == "load":
+            buffer, index, stride, offset = s.value
+            return self.memory_of(buffer)[self.index(index) * stride + offset]
+        return MEANING[s.op](*(self.values[id(x)] for x in s.args))
+
+    def loop(self, loop: Loop) -> None:
+        at = loop.start if isinstance(loop.start, int) else self.index(loop.start)
+        if loop.follow is not None:
+            before = at
+            at = int(loop.follow[at])
+            while at >= loop.stop:
+                self.indices[id(loop.previous)] = before
+                self.step(loop, at)
+                before, at = at, int(loop.follow[at])
+        else:
+            for at in range(at, loop.stop, loop.step):
+                self.step(loop, at)
+
+    def step(self, loop: Loop, at: int) -> None:
+        self.indices[id(loop.variable)] = at
+        self.region(loop.branches[int(loop.which[at]) if loop.which is not None else 0])

@@ -1,0 +1,278 @@
+"""Programs: statements in order over scalar values, with loops over bodies where they are rolled.
+
+A straight-line program has only values (`Scalar`). A rolled one also has loads, stores and loops: what crosses an
+iteration lives in buffers, what a body looks like in tables, and an index is a loop's variable or a table entry at an index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mozzi.program.node import Region, Scalar, active, constant, intern, trace_into
+
+__all__ = [
+    "Buffer", "Index", "Input", "Loop", "Output", "Program", "Store", "load", "loop", "store",
+    "trace",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument of a program: an array of this shape, read-only."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory of a program, addressed in scalars.
+
+    kind: "input" (an argument), "scratch" (per evaluation), "table" (constants `data`, the same for all evaluations).
+    """
+
+    name: str
+    size: int
+    kind: str
+    data: np.ndarray | None = None
+    position: int = -1  # which input
+
+
+@dataclass(eq=False)
+class Index:
+    """An integer known when the program runs: a loop's variable, or an entry of an integer table."""
+
+    table: np.ndarray | None = None
+    at: Index | None = None
+    name: str = "k"
+
+
+@dataclass(eq=False)
+class Store:
+    """buffer[index · stride + offset] = value."""
+
+    buffer: Buffer
+    index: Index | None
+    stride: int
+    offset: int
+    value: Scalar
+
+
+@dataclass(eq=False)
+class Loop:
+    """Run a branch for every value of the variable.
+
+    start, stop, step: a counted loop. Or `follow`: start at an index, go on with follow[index] while it is ≥ `stop`.
+    The branch is chosen by `which[variable]` where there are several.
+    """
+
+    variable: Index
+    start: int | Index
+    stop: int
+    step: int
+    follow: np.ndarray | None
+    which: np.ndarray | None
+    branches: list[Region]
+    previous: Index | None = None  # in a followed walk: the value before
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A result: an array of this shape, as scalars in C order or as a buffer that holds it."""
+
+    name: str
+    shape: tuple[int, ...]
+    values: tuple[Scalar, ...] | Buffer
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+
+@dataclass(eq=False)
+class Program:
+    """What a traced function computes."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    region: Region
+    single: bool  # the function returned one array, not a tuple
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rolled(self) -> bool:
+        return any(not isinstance(s, Scalar) for s in self.region.statements)
+
+    def buffers(self) -> list[Buffer]:
+        """All buffers that statements touch, in order of appearance."""
+        seen: dict[int, Buffer] = {}
+        for statement, _ in self.walk():
+            if isinstance(statement, Scalar) and statement.op == "load":
+                buffer = statement.value[0]
+            elif isinstance(statement, Store):
+                buffer = statement.buffer
+            else:
+                continue
+            seen.setdefault(id(buffer), buffer)
+        for output in self.outputs:
+            if isinstance(output.values, Buffer):
+                seen.setdefault(id(output.values), output.values)
+        return list(seen.values())
+
+    def walk(self) -> Iterator[tuple[Any, Region]]:
+        """Every statement with its region, loops before their contents."""
+        stack: list[tuple[Any, Region]] = [(s, self.region) for s in reversed(self.region.statements)]
+        while stack:
+            statement, region = stack.pop()
+            yield statement, region
+            if isinstance(statement, Loop):
+                for branch in reversed(statement.branches):
+                    stack.extend((s, branch) for s in reversed(branch.statements))
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many operations of each kind one evaluation of each statement takes (loops count their body once)."""
+        kinds = {"add": "additions", "sub": "additions", "mul": "multiplications", "div": "divisions",
+                 "neg": "negations"}  # fmt: skip
+        count: Counter[str] = Counter()
+        for statement, _ in self.walk():
+            if isinstance(statement, Scalar) and statement.op not in ("const", "input", "load"):
+                count[kinds.get(statement.op, statement.op)] += 1
+        return dict(sorted(count.items()))
+
+    @property
+    def flops(self) -> int:
+        """Additions, multiplications, divisions and negations."""
+        count = self.operations
+        kinds = ("additions", "multiplications", "divisions", "negations")
+        return sum(count.get(kind, 0) for kind in kinds)
+
+    def digest(self) -> str:
+        """A name for the meaning of the program: equal programs have equal digests."""
+        return hashlib.sha256(repr(list(_describe(self))).encode()).hexdigest()
+
+
+def _describe(program: Program) -> Iterator[Any]:
+    number: dict[int, int] = {}
+
+    def ref(thing: Any) -> Any:
+        if isinstance(thing, (int, float, str, bool)) or thing is None:
+            return thing
+        if isinstance(thing, np.ndarray):
+            return hashlib.sha256(thing.tobytes()).hexdigest()
+        if isinstance(thing, Index) and thing.table is not None:
+            return ("at", ref(thing.table), ref(thing.at))
+        if isinstance(thing, Buffer) and thing.kind == "table":
+            return ("table", ref(thing.data))
+        return number.setdefault(id(thing), len(number))
+
+    for x in program.inputs:
+        yield x.name, x.shape
+    for s, _ in program.walk():
+        if isinstance(s, Scalar):
+            yield s.op, *map(ref, s.args), *map(ref, s.value if isinstance(s.value, tuple) else (s.value,)), ref(s)
+        elif isinstance(s, Store):
+            yield "store", ref(s.buffer), ref(s.index), s.stride, s.offset, ref(s.value)
+        else:
+            yield "loop", ref(s.variable), ref(s.start), s.stop, s.step, ref(s.follow), ref(s.which), [
+                len(b.statements) for b in s.branches
+            ]
+    for x in program.outputs:
+        values = x.values
+        yield x.name, x.shape, ref(values) if isinstance(values, Buffer) else tuple(map(ref, values))
+
+
+def read(position: int, offset: int) -> Scalar:
+    """Element `offset` of input number `position`."""
+    return intern("input", (), True, ("input", position, offset), (position, offset))
+
+
+def load(buffer: Buffer, index: Index | None, stride: int, offset: int) -> Scalar:
+    """buffer[index · stride + offset] at this point of the program (never hash-consed: memory changes)."""
+    region = active()
+    assert region is not None
+    node = Scalar("load", (), (buffer, index, stride, offset), True, region)
+    region.statements.append(node)
+    return node
+
+
+def store(buffer: Buffer, index: Index | None, stride: int, offset: int, value: Any) -> None:
+    """buffer[index · stride + offset] = value, at this point of the program."""
+    region = active()
+    assert region is not None
+    region.statements.append(Store(buffer, index, stride, offset, constant(value)))
+
+
+def loop(
+    start: int | Index,
+    stop: int,
+    step: int = 1,
+    *,
+    follow: np.ndarray | None = None,
+    which: np.ndarray | None = None,
+    branches: int = 1,
+    name: str = "k",
+) -> Iterator[tuple[int, Index, Index | None]]:
+    """Record a loop: yields (branch, variable, previous) once per branch; what is traced meanwhile is that branch."""
+    outer = active()
+    assert outer is not None
+    variable = Index(name=name)
+    previous = Index(name=name + "_before") if follow is not None else None
+    regions = [Region(outer) for _ in range(branches)]
+    outer.statements.append(
+        Loop(variable, start, stop, step, follow, which if branches > 1 else None, regions, previous)
+    )
+    for number, region in enumerate(regions):
+        with trace_into(region):
+            yield number, variable, previous
+
+
+def trace(
+    function: Callable[..., Any],
+    inputs: Sequence[Input],
+    name: str = "",
+) -> Program:
+    """The program of a function of arrays: called once with arrays of traced scalars (dtype object)."""
+    region = Region()
+    with trace_into(region):
+        arguments = []
+        for position, x in enumerate(inputs):
+            array = np.empty(x.shape, dtype=object)
+            for offset, place in enumerate(np.ndindex(x.shape)):
+                array[place] = read(position, offset)
+                array[place].name = x.name + "".join(f"_{n}" for n in place)
+            arguments.append(array)
+        result = function(*arguments)
+        single = not isinstance(result, (tuple, list))
+        results = [result] if single else list(result)
+        outputs = tuple(_output(f"out{k}" if not single else "out", x) for k, x in enumerate(results))
+    program = Program(name or function.__name__, tuple(inputs), outputs, region, single)
+    return program
+
+
+def _output(name: str, value: Any) -> Output:
+    array = np.asarray(value, dtype=object)
+    values = tuple(constant(x) for x in array.ravel())
+    return Output(name, array.shape, _whole(values) or values)
+
+
+def _whole(values: tuple[Scalar, ...]) -> Buffer | None:
+    """The scratch buffer that these scalars are, element by element, if they are."""
+    if not values or values[0].op != "load" or values[0].value[0].kind != "scratch":
+        return None
+    buffer = values[0].value[0]
+    if buffer.size != len(values):
+        return None
+    same = all(x.op == "load" and x.value == (buffer, None, 0, n) for n, x in enumerate(values))
+    return buffer if same else None
