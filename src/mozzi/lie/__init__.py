@@ -1,0 +1,25 @@
+"""Screws and the groups of rigid motions, over scalars of any kind."""
+
+from mozzi.lie.inertia import ArticulatedInertia, Inertia
+from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
+from mozzi.lie.se3 import SE3
+from mozzi.lie.small import inverse_spd, solve_spd
+from mozzi.lie.so3 import Rotation, RotationZ
+from mozzi.lie.vec import Mat3, Sym3, Vec3
+
+__all__ = [
+    "SE3",
+    "ArticulatedInertia",
+    "Inertia",
+    "Mat3",
+    "Momentum",
+    "Rotation",
+    "RotationZ",
+    "Screws",
+    "Sym3",
+    "Twist",
+    "Vec3",
+    "Wrench",
+    "inverse_spd",
+    "solve_spd",
+]

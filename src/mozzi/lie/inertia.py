@@ -1,0 +1,284 @@
+"""Inertias of rigid bodies (ten numbers) and of articulated bodies (twenty-one)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
+from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3, stack, unstack
+
+__all__ = ["ArticulatedInertia", "Inertia"]
+
+
+def _six_by_six(J: Sym3, H: Mat3, M: Sym3) -> np.ndarray:
+    j, h, t, m = J.mat().rows(), H.rows(), H.T.rows(), M.mat().rows()
+    rows = [(*j[i], *h[i]) for i in range(3)] + [(*t[i], *m[i]) for i in range(3)]
+    return stack([e for row in rows for e in row], (6, 6))
+
+
+def _blocks(matrix: Any) -> tuple[Sym3, Mat3, Sym3]:
+    e = unstack(matrix, (6, 6))
+
+    def block(i: int, j: int) -> Mat3:
+        return Mat3(*(e[6 * k + m] for k in range(i, i + 3) for m in range(j, j + 3)))
+
+    return block(0, 0).sym(), (block(0, 3) + block(3, 0).T) * 0.5, block(3, 3).sym()
+
+
+def _gather(points: Vec3, p: Vec3, moved: Vec3, J: Sym3) -> Sym3:
+    """The rotational inertia after the origin moves by −p; first moment before and after."""
+    h, g = points, moved
+    x, y, z = (h.x + g.x) * p.x, (h.y + g.y) * p.y, (h.z + g.z) * p.z
+    return Sym3(
+        J.xx + (y + z), J.xy - (h.x * p.y + p.x * g.y), J.xz - (h.x * p.z + p.x * g.z),
+        J.yy + (x + z), J.yz - (h.y * p.z + p.y * g.z), J.zz + (x + y),
+    )  # fmt: skip
+
+
+@final
+class Inertia(Spatial):
+    """Mass, first moment h and rotational inertia J at the frame's origin: [[J, [h]], [−[h], m 1]]."""
+
+    __slots__ = ("J", "h", "m")
+    SIZE = 10
+
+    def __init__(self, mass: Any, com: Any, inertia_at_com: Any):
+        """From the mass, the centre of mass, and the rotational inertia there (`Sym3` or 3×3)."""
+        c = com if type(com) is Vec3 else Vec3(*com)
+        J = inertia_at_com if type(inertia_at_com) is Sym3 else Sym3.from_array(inertia_at_com)
+        self.m, self.h = mass, c * mass
+        self.J = _gather(Vec3.zero(), c, self.h, J)
+
+    @classmethod
+    def _of(cls, m: Any, h: Vec3, J: Sym3) -> Inertia:
+        self = object.__new__(cls)
+        self.m, self.h, self.J = m, h, J
+        return self
+
+    @classmethod
+    def from_parameters(cls, parameters: Iterable[Any]) -> Inertia:
+        """From the ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, which enter linearly."""
+        m, x, y, z, *J = parameters
+        return cls._of(m, Vec3(x, y, z), Sym3(*J))
+
+    unflatten = from_parameters
+
+    @classmethod
+    def zero(cls) -> Inertia:
+        """No mass."""
+        return cls.from_parameters((0.0,) * 10)
+
+    @classmethod
+    def from_matrix(cls, matrix: Any) -> Inertia:
+        """From a 6×6 array [[J, [h]], [−[h], m 1]]."""
+        J, H, M = _blocks(matrix)
+        return cls._of((M.xx + M.yy + M.zz) / 3.0, H.vee(), J)
+
+    from_array = from_matrix
+
+    def parameters(self) -> tuple[Any, ...]:
+        """The ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz."""
+        return (self.m, *self.h, *self.J.flatten())
+
+    flatten = parameters
+
+    def matrix(self) -> np.ndarray:
+        """The symmetric 6×6 matrix."""
+        return _six_by_six(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
+
+    array = matrix
+
+    def articulated(self) -> ArticulatedInertia:
+        """The same inertia as an articulated one."""
+        return ArticulatedInertia(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is Inertia:
+            return Inertia._of(self.m + other.m, self.h + other.h, self.J + other.J)
+        if type(other) is ArticulatedInertia:
+            return other + self
+        raise TypeError(f"cannot add an Inertia and a {type(other).__name__}")
+
+    def __sub__(self, other: Inertia) -> Inertia:
+        if type(other) is not Inertia:
+            raise TypeError(f"cannot subtract a {type(other).__name__} from an Inertia")
+        return Inertia._of(self.m - other.m, self.h - other.h, self.J - other.J)
+
+    def __neg__(self) -> Inertia:
+        return Inertia._of(-self.m, -self.h, -self.J)
+
+    def __mul__(self, scale: Any) -> Inertia:
+        if isinstance(scale, Spatial):
+            return NotImplemented
+        return Inertia._of(self.m * scale, self.h * scale, self.J * scale)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, V: Any) -> Any:
+        if type(V) is Screws:
+            return Screws(self @ column for column in V.columns)
+        if type(V) is not Twist:
+            raise TypeError(f"an Inertia acts on a Twist, not on a {type(V).__name__}")
+        w, v, h = V.ang, V.lin, self.h
+        return Momentum(self.J @ w + h.cross(v), v * self.m + w.cross(h))
+
+    def _push(self, R: Any, p: Vec3) -> Inertia:
+        h, J = R.rotate(self.h), R.congruence(self.J)
+        if p.vanishes():
+            return Inertia._of(self.m, h, J)
+        moved = h + p * self.m
+        return Inertia._of(self.m, moved, _gather(h, p, moved, J))
+
+    def _pull(self, R: Any, p: Vec3) -> Inertia:
+        h, J = self.h, self.J
+        if not p.vanishes():
+            p = -p
+            h = self.h + p * self.m
+            J = _gather(self.h, p, h, J)
+        return Inertia._of(self.m, R.unrotate(h), R.T.congruence(J))
+
+
+@final
+class ArticulatedInertia(Spatial):
+    """The symmetric map [[J, H], [Hᵀ, M]] from accelerations to wrenches."""
+
+    __slots__ = ("H", "J", "M")
+    SIZE = 21
+
+    def __init__(self, J: Sym3, H: Mat3, M: Sym3):
+        self.J, self.H, self.M = J, H, M
+
+    @classmethod
+    def zero(cls) -> ArticulatedInertia:
+        """Structural zeros."""
+        return cls(Sym3.zero(), Mat3.zero(), Sym3.zero())
+
+    @classmethod
+    def from_matrix(cls, matrix: Any) -> ArticulatedInertia:
+        """From a 6×6 array, whose symmetric part is taken."""
+        return cls(*_blocks(matrix))
+
+    from_array = from_matrix
+
+    def matrix(self) -> np.ndarray:
+        """The symmetric 6×6 matrix."""
+        return _six_by_six(self.J, self.H, self.M)
+
+    array = matrix
+
+    def flatten(self) -> tuple[Any, ...]:
+        return self.J.flatten() + self.H.flatten() + self.M.flatten()
+
+    @classmethod
+    def unflatten(cls, scalars: Iterable[Any]) -> ArticulatedInertia:
+        s = tuple(scalars)
+        return cls(Sym3(*s[:6]), Mat3(*s[6:15]), Sym3(*s[15:]))
+
+    def articulated(self) -> ArticulatedInertia:
+        """Itself."""
+        return self
+
+    def __add__(self, other: Any) -> ArticulatedInertia:
+        if type(other) is Inertia:
+            h, M, m, H = other.h, self.M, other.m, self.H
+            return ArticulatedInertia(
+                self.J + other.J,
+                Mat3(
+                    H.xx, H.xy - h.z, H.xz + h.y,
+                    H.yx + h.z, H.yy, H.yz - h.x,
+                    H.zx - h.y, H.zy + h.x, H.zz,
+                ),
+                Sym3(M.xx + m, M.xy, M.xz, M.yy + m, M.yz, M.zz + m),
+            )  # fmt: skip
+        if type(other) is not ArticulatedInertia:
+            raise TypeError(f"cannot add an ArticulatedInertia and a {type(other).__name__}")
+        return ArticulatedInertia(self.J + other.J, self.H + other.H, self.M + other.M)
+
+    def __sub__(self, other: Any) -> ArticulatedInertia:
+        if type(other) not in (Inertia, ArticulatedInertia):
+            raise TypeError(f"cannot subtract a {type(other).__name__} from an ArticulatedInertia")
+        other = other.articulated()
+        return ArticulatedInertia(self.J - other.J, self.H - other.H, self.M - other.M)
+
+    def __neg__(self) -> ArticulatedInertia:
+        return ArticulatedInertia(-self.J, -self.H, -self.M)
+
+    def __mul__(self, scale: Any) -> ArticulatedInertia:
+        if isinstance(scale, Spatial):
+            return NotImplemented
+        return ArticulatedInertia(self.J * scale, self.H * scale, self.M * scale)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, V: Any) -> Any:
+        if type(V) is Screws:
+            return Screws(self @ column for column in V.columns)
+        if type(V) is not Twist:
+            raise TypeError(f"an ArticulatedInertia acts on a Twist, not on a {type(V).__name__}")
+        w, v = V.ang, V.lin
+        return Wrench(self.J @ w + self.H @ v, self.H.T @ w + self.M @ v)
+
+    def project(self, S: Screws, U: Screws, Dinv: Sequence[Sequence[Any]]) -> ArticulatedInertia:
+        """I − U D⁻¹ Uᵀ, with U = I S and D = Sᵀ U: what a body shows through a free joint with screws S.
+
+        It annihilates S; where S is made of basis vectors those rows and columns are exactly zero.
+        """
+        zeros = S.units() or ()
+        rows = list(zip(*(column.flatten() for column in U.columns), strict=True))
+        scaled = [
+            () if i in zeros else tuple(_sum(u, d) for d in Dinv) for i, u in enumerate(rows)
+        ]
+
+        def entry(i: int, j: int, old: Any) -> Any:
+            return 0.0 if i in zeros or j in zeros else old - _sum(scaled[i], rows[j])
+
+        J, H, M = self.J, self.H, self.M
+        return ArticulatedInertia(
+            Sym3(*(entry(i, j, x) for (i, j), x in zip(_UPPER, J.flatten(), strict=True))),
+            Mat3(*(entry(k // 3, 3 + k % 3, x) for k, x in enumerate(H.flatten()))),
+            Sym3(*(entry(3 + i, 3 + j, x) for (i, j), x in zip(_UPPER, M.flatten(), strict=True))),
+        )
+
+    def _shift(self, p: Vec3) -> ArticulatedInertia:
+        """With the origin moved by −p: H + [p] M, J + ([p] Hᵀ)ᵀ + [p] (H + [p] M)ᵀ."""
+        if p.vanishes():
+            return self
+        columns = (p.cross(row) for row in self.M.mat().rows())
+        H = self.H + Mat3.from_rows(*columns).T
+        A, B, J, x, y, z = self.H, H, self.J, p.x, p.y, p.z
+        return ArticulatedInertia(
+            Sym3(
+                J.xx + (y * (A.xz + B.xz) - z * (A.xy + B.xy)),
+                J.xy + (z * A.xx - x * A.xz) + (y * B.yz - z * B.yy),
+                J.xz + (x * A.xy - y * A.xx) + (y * B.zz - z * B.zy),
+                J.yy + (z * (A.yx + B.yx) - x * (A.yz + B.yz)),
+                J.yz + (x * A.yy - y * A.yx) + (z * B.zx - x * B.zz),
+                J.zz + (x * (A.zy + B.zy) - y * (A.zx + B.zx)),
+            ),
+            H,
+            self.M,
+        )  # fmt: skip
+
+    def _rotated(self, R: Any) -> ArticulatedInertia:
+        return ArticulatedInertia(
+            R.congruence(self.J), R.congruence(self.H), R.congruence(self.M)
+        )
+
+    def _push(self, R: Any, p: Vec3) -> ArticulatedInertia:
+        return self._rotated(R)._shift(p)
+
+    def _pull(self, R: Any, p: Vec3) -> ArticulatedInertia:
+        return self._shift(-p)._rotated(R.T)
+
+
+_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+def _sum(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total

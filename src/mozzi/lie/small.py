@@ -1,0 +1,75 @@
+"""Small symmetric positive definite matrices (n ≤ 6): nested tuples of scalars, rows first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.program.scalar import divide
+
+__all__ = ["inverse_spd", "solve_spd"]
+
+Matrix = tuple[tuple[Any, ...], ...]
+
+
+def _factor(D: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any]]:
+    """L (unit lower triangular, by rows) and the reciprocal pivots with D = L diag(pivots) Lᵀ."""
+    n = len(D)
+    L: list[list[Any]] = [[] for _ in range(n)]
+    reciprocal = []
+    for i in range(n):
+        scaled = []  # scaled[k] = L[i][k] · pivot[k]
+        for j in range(i):
+            y = D[i][j]
+            for k in range(j):
+                y = y - scaled[k] * L[j][k]
+            scaled.append(y)
+        L[i] = [y * r for y, r in zip(scaled, reciprocal, strict=True)]
+        pivot = D[i][i]
+        for y, x in zip(scaled, L[i], strict=True):
+            pivot = pivot - y * x
+        reciprocal.append(divide(1.0, pivot, nonzero=True))
+    return L, reciprocal
+
+
+def inverse_spd(D: Sequence[Sequence[Any]]) -> Matrix:
+    """D⁻¹ of a symmetric positive definite D, by LDLᵀ; the result is exactly symmetric."""
+    n = len(D)
+    L, r = _factor(D)
+    # rows of K = L⁻¹, then D⁻¹ = Kᵀ diag(r) K
+    K: list[list[Any]] = []
+    for i in range(n):
+        row = []
+        for j in range(i):
+            x = -L[i][j]
+            for k in range(j + 1, i):
+                x = x - L[i][k] * K[k][j]
+            row.append(x)
+        K.append(row)
+    scaled = [[r[i] * x for x in K[i]] for i in range(n)]
+    inverse: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            x = scaled[i][j] if j < i else r[i]
+            for k in range(i + 1, n):
+                x = x + K[k][i] * scaled[k][j]
+            inverse[i][j] = inverse[j][i] = x
+    return tuple(tuple(row) for row in inverse)
+
+
+def solve_spd(D: Sequence[Sequence[Any]], columns: Sequence[Sequence[Any]]) -> Matrix:
+    """The columns D⁻¹ b of a symmetric positive definite D, for each column b."""
+    n = len(D)
+    L, r = _factor(D)
+    solutions = []
+    for b in columns:
+        x = list(b)
+        for i in range(n):
+            for k in range(i):
+                x[i] = x[i] - L[i][k] * x[k]
+        x = [e * s for e, s in zip(x, r, strict=True)]
+        for i in reversed(range(n)):
+            for k in range(i + 1, n):
+                x[i] = x[i] - L[k][i] * x[k]
+        solutions.append(tuple(x))
+    return tuple(solutions)

@@ -1,0 +1,317 @@
+"""Vectors and 3×3 matrices over scalars: what the spatial types are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+__all__ = ["Mat3", "Spatial", "Sym3", "Vec3", "stack", "unstack"]
+
+
+def stack(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """The array of ``shape`` (behind the batch axes of its entries) that holds the entries in row-major order."""
+    if all(type(e) is float for e in entries):
+        return np.array(entries).reshape(shape)
+    boxes = []
+    for e in entries:
+        if isinstance(e, (float, int, complex, np.ndarray, np.generic)):
+            boxes.append(np.asarray(e))
+        else:  # mpmath numbers and traced scalars stay what they are
+            box = np.empty((), object)
+            box[()] = e
+            boxes.append(box)
+    array = np.stack(np.broadcast_arrays(*boxes), axis=-1)
+    return array.reshape(array.shape[:-1] + shape)
+
+
+def unstack(array: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The entries of the last axes of an array, in row-major order: the inverse of `stack`."""
+    array = np.asarray(array)
+    if array.shape[array.ndim - len(shape) :] != shape:
+        raise ValueError(f"an array of shape {array.shape} does not end in {shape}")
+    if array.ndim == len(shape):
+        return array.reshape(-1).tolist()
+    flat = array.reshape(array.shape[: array.ndim - len(shape)] + (-1,))
+    return [flat[..., i] for i in range(flat.shape[-1])]
+
+
+class Spatial:
+    """What all spatial types share: they are tuples of scalars with a meaning."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # so that array * Vec3 asks Vec3
+    SIZE: ClassVar[int]
+    SHAPE: ClassVar[tuple[int, ...]]
+
+    def flatten(self) -> tuple[Any, ...]:
+        """The scalars, in order."""
+        raise NotImplementedError
+
+    @classmethod
+    def unflatten(cls, scalars: Iterable[Any]) -> Self:
+        """The inverse of `flatten`."""
+        return cls(*scalars)
+
+    def array(self) -> np.ndarray:
+        """The entries as a NumPy array behind the batch axes (of objects, where traced)."""
+        return stack(self.flatten(), self.SHAPE)
+
+    @classmethod
+    def from_array(cls, array: Any) -> Self:
+        """The inverse of `array`."""
+        return cls.unflatten(unstack(array, cls.SHAPE))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.flatten() == other.flatten()  # type: ignore
+
+    def __hash__(self) -> int:
+        return hash(self.flatten())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.flatten()))})"
+
+
+@final
+class Vec3(Spatial):
+    """A vector of three scalars."""
+
+    __slots__ = ("x", "y", "z")
+    SIZE, SHAPE = 3, (3,)
+
+    def __init__(self, x: Any, y: Any, z: Any):
+        self.x, self.y, self.z = x, y, z
+
+    @classmethod
+    def zero(cls) -> Vec3:
+        """The vector of structural zeros."""
+        return cls(0.0, 0.0, 0.0)
+
+    def flatten(self) -> tuple[Any, ...]:
+        return (self.x, self.y, self.z)
+
+    def __iter__(self):
+        return iter((self.x, self.y, self.z))
+
+    def vanishes(self) -> bool:
+        """Whether all entries are structural zeros."""
+        x, y, z = self.x, self.y, self.z
+        return (
+            type(x) is float and type(y) is float and type(z) is float
+            and x == 0.0 and y == 0.0 and z == 0.0
+        )  # fmt: skip
+
+    def __add__(self, other: Vec3) -> Vec3:
+        if type(other) is not Vec3:
+            return NotImplemented
+        return Vec3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Vec3) -> Vec3:
+        if type(other) is not Vec3:
+            return NotImplemented
+        return Vec3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self) -> Vec3:
+        return Vec3(-self.x, -self.y, -self.z)
+
+    def __mul__(self, scale: Any) -> Vec3:
+        if isinstance(scale, Spatial):
+            return NotImplemented
+        return Vec3(self.x * scale, self.y * scale, self.z * scale)
+
+    __rmul__ = __mul__
+
+    def dot(self, other: Vec3) -> Any:
+        """a · b."""
+        return self.x * other.x + self.y * other.y + self.z * other.z
+
+    def cross(self, other: Vec3) -> Vec3:
+        """a × b."""
+        ax, ay, az, bx, by, bz = self.x, self.y, self.z, other.x, other.y, other.z
+        return Vec3(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
+
+    def outer(self, other: Vec3) -> Mat3:
+        """a bᵀ."""
+        x, y, z = other.x, other.y, other.z
+        return Mat3(*(a * b for a in (self.x, self.y, self.z) for b in (x, y, z)))
+
+    def squared(self) -> Sym3:
+        """a aᵀ."""
+        x, y, z = self.x, self.y, self.z
+        return Sym3(x * x, x * y, x * z, y * y, y * z, z * z)
+
+    def hat(self) -> Mat3:
+        """[a] with [a] b = a × b."""
+        x, y, z = self.x, self.y, self.z
+        return Mat3(0.0, -z, y, z, 0.0, -x, -y, x, 0.0)
+
+
+@final
+class Sym3(Spatial):
+    """A symmetric 3×3 matrix of six scalars."""
+
+    __slots__ = ("xx", "xy", "xz", "yy", "yz", "zz")
+    SIZE, SHAPE = 6, (3, 3)
+
+    def __init__(self, xx: Any, xy: Any, xz: Any, yy: Any, yz: Any, zz: Any):
+        self.xx, self.xy, self.xz, self.yy, self.yz, self.zz = xx, xy, xz, yy, yz, zz
+
+    @classmethod
+    def zero(cls) -> Sym3:
+        """The matrix of structural zeros."""
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def diagonal(cls, xx: Any, yy: Any, zz: Any) -> Sym3:
+        """diag(xx, yy, zz)."""
+        return cls(xx, 0.0, 0.0, yy, 0.0, zz)
+
+    def flatten(self) -> tuple[Any, ...]:
+        return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)
+
+    def mat(self) -> Mat3:
+        """The same matrix with nine entries."""
+        xy, xz, yz = self.xy, self.xz, self.yz
+        return Mat3(self.xx, xy, xz, xy, self.yy, yz, xz, yz, self.zz)
+
+    def array(self) -> np.ndarray:
+        return self.mat().array()
+
+    @classmethod
+    def from_array(cls, array: Any) -> Sym3:
+        """From a 3×3 array, whose symmetric part is taken."""
+        return Mat3.from_array(array).sym()
+
+    def __add__(self, other: Sym3) -> Sym3:
+        if type(other) is not Sym3:
+            return NotImplemented
+        return Sym3(
+            self.xx + other.xx, self.xy + other.xy, self.xz + other.xz,
+            self.yy + other.yy, self.yz + other.yz, self.zz + other.zz,
+        )  # fmt: skip
+
+    def __sub__(self, other: Sym3) -> Sym3:
+        if type(other) is not Sym3:
+            return NotImplemented
+        return Sym3(
+            self.xx - other.xx, self.xy - other.xy, self.xz - other.xz,
+            self.yy - other.yy, self.yz - other.yz, self.zz - other.zz,
+        )  # fmt: skip
+
+    def __neg__(self) -> Sym3:
+        return Sym3(-self.xx, -self.xy, -self.xz, -self.yy, -self.yz, -self.zz)
+
+    def __mul__(self, scale: Any) -> Sym3:
+        if isinstance(scale, Spatial):
+            return NotImplemented
+        return Sym3(*(e * scale for e in self.flatten()))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, v: Vec3) -> Vec3:
+        if type(v) is not Vec3:
+            return NotImplemented
+        x, y, z = v.x, v.y, v.z
+        return Vec3(
+            self.xx * x + self.xy * y + self.xz * z,
+            self.xy * x + self.yy * y + self.yz * z,
+            self.xz * x + self.yz * y + self.zz * z,
+        )
+
+    @property
+    def T(self) -> Sym3:
+        """The transpose: the matrix itself."""
+        return self
+
+    def trace(self) -> Any:
+        """The sum of the diagonal."""
+        return self.xx + self.yy + self.zz
+
+
+@final
+class Mat3(Spatial):
+    """A 3×3 matrix of nine scalars, row by row."""
+
+    __slots__ = ("xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz")
+    SIZE, SHAPE = 9, (3, 3)
+
+    def __init__(
+        self, xx: Any, xy: Any, xz: Any, yx: Any, yy: Any, yz: Any, zx: Any, zy: Any, zz: Any
+    ):
+        self.xx, self.xy, self.xz = xx, xy, xz
+        self.yx, self.yy, self.yz = yx, yy, yz
+        self.zx, self.zy, self.zz = zx, zy, zz
+
+    @classmethod
+    def zero(cls) -> Mat3:
+        """The matrix of structural zeros."""
+        return cls(*(0.0,) * 9)
+
+    @classmethod
+    def from_rows(cls, x: Vec3, y: Vec3, z: Vec3) -> Mat3:
+        """The matrix with these rows."""
+        return cls(x.x, x.y, x.z, y.x, y.y, y.z, z.x, z.y, z.z)
+
+    def flatten(self) -> tuple[Any, ...]:
+        return (
+            self.xx, self.xy, self.xz, self.yx, self.yy, self.yz, self.zx, self.zy, self.zz,
+        )  # fmt: skip
+
+    def rows(self) -> tuple[Vec3, Vec3, Vec3]:
+        """The three rows."""
+        return (
+            Vec3(self.xx, self.xy, self.xz),
+            Vec3(self.yx, self.yy, self.yz),
+            Vec3(self.zx, self.zy, self.zz),
+        )
+
+    def sym(self) -> Sym3:
+        """The symmetric part ½ (A + Aᵀ)."""
+        return Sym3(
+            self.xx, 0.5 * (self.xy + self.yx), 0.5 * (self.xz + self.zx),
+            self.yy, 0.5 * (self.yz + self.zy), self.zz,
+        )  # fmt: skip
+
+    def vee(self) -> Vec3:
+        """The vector w whose [w] is the skew part ½ (A − Aᵀ)."""
+        return Vec3(
+            0.5 * (self.zy - self.yz), 0.5 * (self.xz - self.zx), 0.5 * (self.yx - self.xy)
+        )
+
+    def __add__(self, other: Mat3) -> Mat3:
+        if type(other) is not Mat3:
+            return NotImplemented
+        return Mat3(*(a + b for a, b in zip(self.flatten(), other.flatten(), strict=True)))
+
+    def __sub__(self, other: Mat3) -> Mat3:
+        if type(other) is not Mat3:
+            return NotImplemented
+        return Mat3(*(a - b for a, b in zip(self.flatten(), other.flatten(), strict=True)))
+
+    def __neg__(self) -> Mat3:
+        return Mat3(*(-e for e in self.flatten()))
+
+    def __mul__(self, scale: Any) -> Mat3:
+        if isinstance(scale, Spatial):
+            return NotImplemented
+        return Mat3(*(e * scale for e in self.flatten()))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Any) -> Any:
+        if type(other) is Vec3:
+            return Vec3(*(row.dot(other) for row in self.rows()))
+        if type(other) is Sym3:
+            other = other.mat()
+        if type(other) is not Mat3:
+            return NotImplemented
+        columns = other.T.rows()
+        return Mat3(*(row.dot(column) for row in self.rows() for column in columns))
+
+    @property
+    def T(self) -> Mat3:
+        """The transpose."""
+        return Mat3(
+            self.xx, self.yx, self.zx, self.xy, self.yy, self.zy, self.xz, self.yz, self.zz,
+        )  # fmt: skip
