@@ -1,0 +1,120 @@
+"""The hourglass holds: imports point at the waist (docs/design.md)."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mozzi
+
+PACKAGE = Path(mozzi.__file__).parent
+
+# What each part may import of mozzi, besides itself.  A part is a folder or a file of the package.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),  # the one leaf that all may import
+    "program": set(),
+    "lie": {"errors", "program.scalar"},
+    "model": {"errors", "lie", "program.scalar"},
+    "loaders": {"errors", "lie", "model"},
+    "algorithms": {"errors", "lie", "model", "program"},
+    "targets": {"errors", "program"},
+}
+# These stand outside the hourglass and may see both ends; nothing in the hourglass may see them.
+OUTSIDE = {"__init__", "__main__", "cli", "compile", "integrate", "viz"}
+
+
+def part_of(module: str) -> str:
+    """``mozzi.lie.so3`` belongs to ``lie``; ``mozzi`` itself is ``__init__``."""
+    return [*module.split("."), "__init__"][1]
+
+
+def imports(source: str, module: str, *, is_package: bool) -> Iterator[tuple[int, str]]:
+    """(line, module) of all imports of mozzi in a source, also those in functions and type checks.
+
+    ``from a.b import c`` may name a module ``a.b.c`` or something in ``a.b``; it yields ``a.b.c``.
+    """
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                found = [alias.name for alias in names]
+            case ast.ImportFrom(module=base, names=names, level=level):
+                anchor = package[: len(package) + 1 - level] if level else []
+                found = [".".join([*anchor, *filter(None, [base]), alias.name]) for alias in names]
+            case ast.Call(func=function, args=[ast.Constant(value=str(name)), *_]):
+                found = [name] if "import" in ast.unparse(function) else []
+            case _:
+                continue
+        yield from ((node.lineno, name) for name in found if name.split(".")[0] == "mozzi")
+
+
+def trespasses(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    """The imports of a module that pierce the hourglass."""
+    own = part_of(module)
+    if own in OUTSIDE:
+        return []
+    allowed = {own, *MAY_IMPORT[own]}
+    return [
+        f"{module} line {line} imports {name}"
+        for line, name in imports(source, module, is_package=is_package)
+        if not any(f"{name}.".startswith(f"mozzi.{target}.") for target in allowed)
+    ]
+
+
+def modules() -> Iterator[tuple[Path, str, bool]]:
+    """(file, dotted name, whether it is a package) of all modules of mozzi."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = ["mozzi", *path.relative_to(PACKAGE).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        yield path, ".".join(parts[:-1] if is_package else parts), is_package
+
+
+def test_every_part_has_a_rule():
+    """A new folder or file of the package says here on which side of the waist it stands."""
+    parts = {part_of(module) for _, module, _ in modules()}
+    assert parts - OUTSIDE <= MAY_IMPORT.keys()
+
+
+def test_imports_point_at_the_waist():
+    found = [
+        trespass
+        for path, module, is_package in modules()
+        for trespass in trespasses(path.read_text(encoding="utf-8"), module, is_package=is_package)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("mozzi.program.trace", "from mozzi.model import Model"),
+        ("mozzi.program.trace", "import mozzi"),
+        ("mozzi.targets.llvm", "import mozzi.lie.se3 as se3"),
+        ("mozzi.targets.llvm", "from ..algorithms import recursion"),
+        ("mozzi.targets.llvm", "from .. import algorithms"),
+        ("mozzi.lie.so3", "from mozzi.program import node"),
+        ("mozzi.lie.so3", "def f():\n    from mozzi.program.trace import trace"),
+        ("mozzi.model.joint", "from mozzi.loaders import load"),
+        ("mozzi.loaders.urdf", "from mozzi import Model"),
+        ("mozzi.algorithms.energy", "from mozzi.targets.llvm import build"),
+        ("mozzi.algorithms.energy", "import importlib; importlib.import_module('mozzi.compile')"),
+    ],
+)
+def test_a_piercing_import_is_seen(module: str, line: str):
+    assert trespasses(line, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("mozzi.program.trace", "from .node import Scalar"),
+        ("mozzi.lie.so3", "from mozzi.program.scalar import sqrt"),
+        ("mozzi.lie.so3", "from mozzi.program import scalar"),
+        ("mozzi.model.joint", "from mozzi.lie import SE3"),
+        ("mozzi.algorithms.energy", "from mozzi.program.trace import trace"),
+        ("mozzi.cli.info", "from mozzi.loaders import load"),
+    ],
+)
+def test_an_import_towards_the_waist_is_allowed(module: str, line: str):
+    assert not trespasses(line, module)

@@ -1,0 +1,85 @@
+"""`import mozzi` is quick and light, and every public name is where the table says."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import mozzi
+
+TABLE: dict[str, str] = mozzi._HOME
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def imported_by(code: str) -> set[str]:
+    """The packages outside the standard library that running the code imports."""
+    before = "import sys; before = set(sys.modules)"
+    loaded = python(f"{before}\n{code}\nprint(*set(sys.modules) - before)")
+    packages = {name.partition(".")[0] for name in loaded.split()}
+    return packages - set(sys.stdlib_module_names) - {"mozzi"}
+
+
+def test_import_takes_less_than_300_milliseconds():
+    code = "import time; t = time.perf_counter(); import mozzi; print(time.perf_counter() - t)"
+    assert min(float(python(code)) for _ in range(3)) < 0.3
+
+
+def test_import_brings_no_dependency():
+    assert imported_by("import mozzi") == set()
+
+
+def test_the_upper_half_needs_neither_llvmlite_nor_an_extra():
+    """Models can be made and read where nothing will be compiled."""
+    upper = ("mozzi.errors", "mozzi.lie", "mozzi.model", "mozzi.loaders")
+    names = [name for name, home in TABLE.items() if home.startswith(upper)]
+    assert imported_by(f"import mozzi\nfor name in {names}: getattr(mozzi, name)") <= {"numpy"}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_public_name_resolves(name: str):
+    value = getattr(mozzi, name)
+    assert value is getattr(importlib.import_module(TABLE[name]), name)
+    assert not isinstance(value, ModuleType)
+    assert name in dir(mozzi)
+    assert name in mozzi.__all__
+
+
+def test_type_checkers_see_the_same_names():
+    """The imports under TYPE_CHECKING repeat the table."""
+    tree = ast.parse(Path(mozzi.__file__).read_text(encoding="utf-8"))
+    (block,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    seen = {
+        alias.asname: statement.module
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+        if alias.asname == alias.name
+    }
+    assert seen == TABLE
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="'mozzi' has no attribute 'inverse_dynamicz'"):
+        mozzi.inverse_dynamicz  # noqa: B018
+
+
+def test_a_submodule_does_not_hide_a_public_name():
+    """``mozzi.compile`` is the function, also after the module of that name was imported."""
+    folder = Path(mozzi.__file__).parent
+    modules = [path.stem for path in folder.iterdir() if path.stem in TABLE]
+    code = f"import mozzi\nfor name in {modules}: __import__('mozzi.' + name)\n"
+    for name in modules:
+        assert python(f"{code}print(type(mozzi.{name}).__name__)") == "function"
