@@ -78,6 +78,8 @@ class _Run:
             return 0
         if index.table is not None:
             return int(index.table[self.index(index.at)])
+        if index.terms:
+            return sum(factor * self.index(term) for term, factor in index.terms)
         return self.indices[id(index)]
 
     def region(self, region: Region) -> None:

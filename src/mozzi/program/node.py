@@ -216,10 +216,6 @@ def constant(value: Any) -> Scalar:
     return intern("const", (), math.isfinite(number), key, number)
 
 
-def _is(x: Node, number: float) -> bool:
-    return (x == number) if type(x) is not Scalar else (x.op == "const" and x.value == number)
-
-
 def _add(a: Node, b: Node) -> Any:
     if type(b) is not Scalar:
         if isinstance(b, np.ndarray):
@@ -231,7 +227,7 @@ def _add(a: Node, b: Node) -> Any:
         if a.value == 0.0:
             return b
         if b.op == "const":
-            return constant(a.value + b.value)
+            return a.value + b.value
     elif b.op == "const" and b.value == 0.0:
         return a
     if b.op == "neg":
@@ -256,11 +252,11 @@ def _sub(a: Node, b: Node) -> Any:
         if a.value == 0.0:
             return _neg(b)
         if b.op == "const":
-            return constant(a.value - b.value)
+            return a.value - b.value
     elif b.op == "const" and b.value == 0.0:
         return a
     if a is b and a.finite:
-        return constant(0.0)
+        return 0.0
     if b.op == "neg":
         return _add(a, b.args[0])
     if a.op == "neg":
@@ -271,9 +267,11 @@ def _sub(a: Node, b: Node) -> Any:
     return _binary("sub", a, b, a.finite and b.finite)
 
 
-def _neg(a: Scalar) -> Scalar:
+def _neg(a: Any) -> Any:
+    if type(a) is not Scalar:
+        return -a
     if a.op == "const":
-        return constant(-a.value)
+        return -a.value
     if a.op == "neg":
         return a.args[0]
     return _unary("neg", a)
@@ -286,26 +284,26 @@ def _mul(a: Node, b: Node) -> Any:
         if b == 1.0:
             return a
         if b == 0.0 and a.finite:
-            return constant(0.0)
+            return 0.0
         b = constant(b)
     if b.op == "const":
         a, b = b, a
     if a.op == "const":
         c = a.value
         if b.op == "const":
-            return constant(c * b.value)
+            return c * b.value
         if c == 0.0 and b.finite:
-            return constant(0.0)
+            return 0.0
         if c == 1.0:
             return b
         if c == -1.0:
             return _neg(b)
         if b.op == "neg":
-            return _neg(_mul(a, b.args[0]))
+            return _neg(_mul(b.args[0], c))
         if c < 0.0:
-            return _neg(_mul(constant(-c), b))
+            return _neg(_mul(b, -c))
         if b.op == "mul" and b.args[0].op == "const":
-            return _mul(constant(c * b.args[0].value), b.args[1])
+            return _mul(b.args[1], c * b.args[0].value)
         return _binary("mul", a, b, a.finite and b.finite)
     if a.op == "neg":
         return _neg(_mul(a.args[0], b))
@@ -322,11 +320,11 @@ def _div(a: Node, b: Node, nonzero: bool = False) -> Any:
     a, b = constant(a), constant(b)
     if b.op == "const":
         if a.op == "const":
-            return constant(a.value / b.value)
+            return a.value / b.value
         if b.value != 0.0 and math.isfinite(1.0 / b.value):
             return _mul(a, 1.0 / b.value)
-    if nonzero and _is(a, 0.0):
-        return a
+    if nonzero and a.op == "const" and a.value == 0.0:
+        return 0.0
     if a.op == "neg":
         return _neg(_div(a.args[0], b, nonzero))
     if b.op == "neg":
@@ -336,29 +334,29 @@ def _div(a: Node, b: Node, nonzero: bool = False) -> Any:
     return node
 
 
-def _sqrt(a: Scalar) -> Scalar:
-    return constant(math.sqrt(a.value)) if a.op == "const" else _unary("sqrt", a)
+def _sqrt(a: Scalar) -> Any:
+    return math.sqrt(a.value) if a.op == "const" else _unary("sqrt", a)
 
 
-def _sin(a: Scalar) -> Scalar:
+def _sin(a: Scalar) -> Any:
     if a.op == "const":
-        return constant(math.sin(a.value))
+        return math.sin(a.value)
     if a.op == "neg":
         return _neg(_sin(a.args[0]))
     return _unary("sin", a)
 
 
-def _cos(a: Scalar) -> Scalar:
+def _cos(a: Scalar) -> Any:
     if a.op == "const":
-        return constant(math.cos(a.value))
+        return math.cos(a.value)
     if a.op == "neg":
         return _cos(a.args[0])
     return _unary("cos", a)
 
 
-def _atan2(a: Scalar, b: Scalar) -> Scalar:
+def _atan2(a: Scalar, b: Scalar) -> Any:
     if a.op == "const" and b.op == "const":
-        return constant(math.atan2(a.value, b.value))
+        return math.atan2(a.value, b.value)
     return _binary("atan2", a, b, a.finite and b.finite)
 
 
@@ -379,7 +377,7 @@ def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Scalar, Scalar
         if a is b:
             return a
         if a.op == "const" and b.op == "const":
-            return constant(choose(a.value, b.value))
+            return choose(a.value, b.value)
         return _binary(op, a, b, a.finite and b.finite)
 
     return function

@@ -50,10 +50,14 @@ class Buffer:
 
 @dataclass(eq=False)
 class Index:
-    """An integer known when the program runs: a loop's variable, or an entry of an integer table."""
+    """An integer known when the program runs.
+
+    A loop's variable (neither table nor terms), an entry table[at], or a sum Σ factor · index over the terms.
+    """
 
     table: np.ndarray | None = None
     at: Index | None = None
+    terms: tuple[tuple[Index, int], ...] = ()
     name: str = "k"
 
 
@@ -173,6 +177,8 @@ def _describe(program: Program) -> Iterator[Any]:
             return hashlib.sha256(thing.tobytes()).hexdigest()
         if isinstance(thing, Index) and thing.table is not None:
             return ("at", ref(thing.table), ref(thing.at))
+        if isinstance(thing, Index) and thing.terms:
+            return ("sum", [(ref(index), factor) for index, factor in thing.terms])
         if isinstance(thing, Buffer) and thing.kind == "table":
             return ("table", ref(thing.data))
         return number.setdefault(id(thing), len(number))
