@@ -106,12 +106,9 @@ class _Run:
     def loop(self, loop: Loop) -> None:
         at = loop.start if isinstance(loop.start, int) else self.index(loop.start)
         if loop.follow is not None:
-            before = at
-            at = int(loop.follow[at])
             while at >= loop.stop:
-                self.indices[id(loop.previous)] = before
                 self.step(loop, at)
-                before, at = at, int(loop.follow[at])
+                at = int(loop.follow[at])
         else:
             for at in range(at, loop.stop, loop.step):
                 self.step(loop, at)

@@ -57,6 +57,6 @@ def _keep(region: Region, outer: Region | None, live: set[int], read: set[int]) 
             branches = [_keep(b, kept, live, read) for b in s.branches]
             if any(b.statements for b in branches):
                 kept.statements.append(
-                    Loop(s.variable, s.start, s.stop, s.step, s.follow, s.which, branches, s.previous)
+                    Loop(s.variable, s.start, s.stop, s.step, s.follow, s.which, branches)
                 )
     return kept

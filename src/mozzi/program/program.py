@@ -76,8 +76,8 @@ class Store:
 class Loop:
     """Run a branch for every value of the variable.
 
-    start, stop, step: a counted loop. Or `follow`: start at an index, go on with follow[index] while it is ≥ `stop`.
-    The branch is chosen by `which[variable]` where there are several.
+    Counted: from start to stop (exclusive) by step. Or with `follow`: from start, then follow[start] and so on, while it
+    is ≥ stop. The branch is chosen by which[variable] where there are several.
     """
 
     variable: Index
@@ -87,7 +87,6 @@ class Loop:
     follow: np.ndarray | None
     which: np.ndarray | None
     branches: list[Region]
-    previous: Index | None = None  # in a followed walk: the value before
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,19 +228,18 @@ def loop(
     which: np.ndarray | None = None,
     branches: int = 1,
     name: str = "k",
-) -> Iterator[tuple[int, Index, Index | None]]:
-    """Record a loop: yields (branch, variable, previous) once per branch; what is traced meanwhile is that branch."""
+) -> Iterator[tuple[int, Index]]:
+    """Record a loop: yields (branch, variable) once per branch; what is traced meanwhile is that branch."""
     outer = active()
     assert outer is not None
     variable = Index(name=name)
-    previous = Index(name=name + "_before") if follow is not None else None
     regions = [Region(outer) for _ in range(branches)]
     outer.statements.append(
-        Loop(variable, start, stop, step, follow, which if branches > 1 else None, regions, previous)
+        Loop(variable, start, stop, step, follow, which if branches > 1 else None, regions)
     )
     for number, region in enumerate(regions):
         with trace_into(region):
-            yield number, variable, previous
+            yield number, variable
 
 
 def trace(
