@@ -1,0 +1,165 @@
+"""`@algorithm`: one source, three lives.
+
+Called with arrays, an algorithm runs as a compiled kernel, made on first use. Called while tracing, it inlines. Called
+through `.python`, it runs as plain Python on numbers: the definition that compiled code is tested against.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.recursion import Mechanism, _Array, mechanism
+from mozzi.lie import Momentum, Twist, Wrench
+from mozzi.program.node import active
+
+__all__ = ["ARRAYS", "Algorithm", "algorithm", "rolling", "shape_of"]
+
+#: What the arrays that algorithms take are, by name: axes per body (see recursion._Array), and the type of a block.
+ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    **dict.fromkeys(("q", "q0", "q1", "q_ref"), (("q",), None)),
+    **dict.fromkeys(
+        ("v", "a", "tau", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
+    ),
+    "wrenches": (("b", 6), Wrench),
+    "twists": (("b", 6), Twist),
+    "twist_rates": (("b", 6), Twist),
+    "momenta": (("b", 6), Momentum),
+}
+
+
+def shape_of(name: str, model: Any) -> tuple[int, ...]:
+    """The shape of an argument of this name, behind the batch axes."""
+    sizes = {"q": model.nq, "v": model.nv, "b": model.nb}
+    return tuple(sizes.get(axis, axis) for axis in ARRAYS[name][0])
+
+
+class _Typed:
+    """Blocks of a body array as spatial quantities."""
+
+    def __init__(self, array: _Array, kind: Any):
+        self.blocks, self.kind = array, kind
+
+    def __getitem__(self, body: Any) -> Any:
+        return self.kind.unflatten(self.blocks[body])
+
+
+class _Nothing:
+    """An optional body array that was not given: zero everywhere."""
+
+    def __init__(self, kind: Any):
+        self.kind = kind
+
+    def __getitem__(self, body: Any) -> Any:
+        return self.kind.zero()
+
+
+class _Rolling:
+    choice: bool | None = None
+    threshold = 40
+
+
+@contextmanager
+def rolling(choice: bool | None):
+    """Trace rolled (True), unrolled (False), or as the size of the model says (None)."""
+    before = _Rolling.choice
+    _Rolling.choice = choice
+    try:
+        yield
+    finally:
+        _Rolling.choice = before
+
+
+def rolls(model: Any) -> bool:
+    """Whether a model is traced rolled now."""
+    return _Rolling.choice if _Rolling.choice is not None else model.nb > _Rolling.threshold
+
+
+class Algorithm:
+    """A function of a model and of arrays that is written as a recursion over bodies."""
+
+    def __init__(self, function: Callable[..., Any], regroup: bool):
+        self.function, self.regroup = function, regroup
+        self.name = function.__name__
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__module__, self.__qualname__ = function.__module__, function.__qualname__
+        self.__wrapped__ = function
+        self.signature = inspect.signature(function)
+        names = list(self.signature.parameters)[1:]
+        self.arrays = tuple(name for name in names if name in ARRAYS)
+        defaults = {n: p.default for n, p in self.signature.parameters.items()}
+        self.required = tuple(n for n in self.arrays if defaults[n] is inspect.Parameter.empty)
+        self._leading = names[: len(self.required)] == list(self.required)
+
+    def __call__(self, model: Any, *args: Any, **options: Any) -> Any:
+        if not options and len(args) == len(self.required) and active() is None:
+            kernel = model.cache.get(self)
+            if kernel is not None:
+                return kernel(*args)
+        if isinstance(model, Mechanism):
+            return self.function(model, *args, **options)
+        if active() is not None:
+            return self.inline(model, *args, **options)
+        return importlib.import_module("mozzi.compile").run(self, model, args, options)
+
+    def bind(self, model: Any, args: Any, options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments as (arrays given, other options), by name."""
+        bound = self.signature.bind(model, *args, **options)
+        bound.apply_defaults()
+        values = dict(list(bound.arguments.items())[1:])
+        arrays = {n: values.pop(n) for n in self.arrays if values.get(n) is not None}
+        return arrays, {n: x for n, x in values.items() if n not in self.arrays}
+
+    def inline(self, model: Any, *args: Any, **options: Any) -> Any:
+        """Trace the recursion here."""
+        return self._run(mechanism(model, rolled=rolls(model), regroup=self.regroup), args, options)
+
+    def python(self, model: Any, *args: Any, **options: Any) -> Any:
+        """Run the recursion as plain Python, on numbers of any kind."""
+        return self._run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
+
+    def _run(self, view: Mechanism, args: Any, options: Any) -> Any:
+        given, others = self.bind(view.model, args, options)
+        wrapped: dict[str, Any] = {}
+        for name in self.arrays:
+            axes, kind = ARRAYS[name]
+            if name not in given:
+                wrapped[name] = _Nothing(kind) if kind is not None else None
+                continue
+            data = np.asarray(given[name], dtype=object)
+            if data.shape != shape_of(name, view.model):
+                raise ValueError(
+                    f"{self.name}: {name} has shape {data.shape};"
+                    f" this model takes {shape_of(name, view.model)}"
+                )
+            array = _Array(view, name, axes, data)
+            wrapped[name] = array if kind is None else _Typed(array, kind)
+        return _plain(self.function(view, **wrapped, **others))
+
+    def __repr__(self) -> str:
+        return f"<algorithm {self.name}>"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_plain(x) for x in result)
+    return result.array() if hasattr(result, "array") else result
+
+
+def algorithm(function: Callable[..., Any] | None = None, *, regroup: bool = False) -> Any:
+    """Make a recursion over bodies callable on models and arrays.
+
+    regroup: the results do not depend on which body carries inertial parameters that only their sum shows (joint
+    forces, accelerations, mass matrices), so base parameters may be used.
+    """
+    if function is None:
+        return lambda f: Algorithm(f, regroup)
+    return Algorithm(function, regroup)
