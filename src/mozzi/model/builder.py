@@ -1,0 +1,394 @@
+"""Builder: from what people write down to an immutable model."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+from mozzi.errors import ModelError, UnphysicalWarning
+from mozzi.lie import SE3, Inertia
+from mozzi.model.body import Body, JointDynamics
+from mozzi.model.frames import IDENTITY, as_inertia, as_number, as_pose, as_vector
+from mozzi.model.joint import Fixed, Joint
+from mozzi.model.loop import Coupling, Distance, Loop
+from mozzi.model.model import GRAVITY, WORLD, Model
+from mozzi.model.physical import unphysical
+from mozzi.model.placing import place
+
+__all__ = ["Builder"]
+
+REPS = ("body", "parent", "spatial")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A body as it was added; for a spatial joint the frames are absolute until the parent is known."""
+
+    name: str
+    parent: str | None
+    joint: Joint
+    inertia: Inertia
+    dynamics: JointDynamics
+    joint_name: str
+    spatial: SE3 | None = None
+
+
+@final
+class Builder:
+    """Collects bodies, frames, loops and couplings, and makes a `Model` of them.
+
+    A joint is placed in one of three ways; the same mechanism built in any of them is the same model.
+    With C(q) the pose of the body in its parent (Müller, Kinematics, 2.2–2.4):
+
+    - joint frames (3):  ``joint.between(S_parent, S_child)``,  C = S_parent D(q) S_child⁻¹;
+    - body-fixed screw (8):  ``reference=B, screw=X``,  C = B exp(X q), X in the frame of the body; or with
+      ``rep="parent"``  C = exp(X q) B, X in the frame of the parent;
+    - spatial screw (10):  ``reference=A, screw=Y, rep="spatial"``, A the pose of the body and Y the joint's screw in
+      the inertial frame at q = 0. Without a reference A = 1: the body frame is the inertial frame at q = 0 (all data
+      as a CAD system exports them), in which the inertia is given then as well.
+
+    Bodies may be added in any order. A body behind a `Fixed` joint becomes part of its parent, and its name a frame.
+    """
+
+    def __init__(self, name: str = "model", gravity: Any = GRAVITY) -> None:
+        self.name = str(name)
+        self.gravity = as_vector(gravity, 3, f"model {name!r}: gravity")
+        self._parts: dict[str, _Part] = {}
+        self._joints: dict[str, str] = {}
+        self._frames: dict[str, tuple[str | None, SE3]] = {}
+        self._loops: dict[str, tuple[str | None, str | None, Loop]] = {}
+        self._distances: dict[str, tuple[str | None, str | None, Distance]] = {}
+        self._couplings: dict[str, Coupling] = {}
+        self._base_inertia = Inertia.zero()
+
+    @classmethod
+    def of(cls, model: Model) -> Builder:
+        """A builder that holds all of a model."""
+        new = cls(model.name, model.gravity)
+
+        def name(i: int) -> str | None:
+            return None if i == WORLD else model.bodies[i]
+
+        for body in model:
+            values = body.joint, body.inertia, body.dynamics, body.joint_name
+            new._parts[body.name] = _Part(body.name, name(body.parent), *values)
+            new._joints[body.joint_name] = body.name
+        new._frames = {frame: (name(b), T) for frame, b, T in model._frames}
+        new._loops = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.loops}
+        new._distances = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.distances}
+        new._couplings = {x.name: x for x in model.couplings}
+        new._base_inertia = model.base_inertia
+        return new
+
+    # -- what is added -------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        name: str,
+        parent: str | None = None,
+        joint: Joint | None = None,
+        inertia: Any = None,
+        *,
+        joint_name: str | None = None,
+        placement: Any = None,
+        reference: Any = None,
+        screw: Any = None,
+        rep: str = "body",
+        dynamics: JointDynamics | None = None,
+        **data: Any,
+    ) -> Self:
+        """Add a body that a joint connects to its parent (None or "world": the inertial frame).
+
+        ``inertia`` is in the frame of the body: an `Inertia`, a 6×6 matrix, ten parameters, (mass, com, inertia at
+        com), or None for a massless body. ``placement`` puts the joint (and with it the body's frame at q = 0) in the
+        parent's frame. ``reference``, ``screw`` and ``rep`` are explained above; ``screw`` is a unit six-vector
+        (angular, linear), or several for a joint with several degrees of freedom, and says where the joint is. With a
+        screw the joint may be left out: it becomes revolute, prismatic or a screw, or a product of those. A joint that
+        is given with a reference and no screw is taken to be given in the frame that ``rep`` names.
+        ``data`` are limits, lower, upper, velocity, effort, damping, friction, armature, stiffness, rest: see
+        `JointDynamics`.
+        """
+        what = self._new_name(name, "body")
+        if parent is not None and not isinstance(parent, str):
+            raise ModelError(f"{what}: parent {parent!r} is no name; give the name of a body, or None")
+        joint_name = name if joint_name is None else joint_name
+        if not isinstance(joint_name, str) or not joint_name:
+            raise ModelError(f"{what}: joint name {joint_name!r}; give a non-empty string")
+        if joint_name in self._joints:
+            raise ModelError(f"joint {joint_name!r} exists already; give another joint_name to {what}")
+        if joint is not None and not isinstance(joint, Joint):
+            raise ModelError(f"{what}: {joint!r} is no joint; give one such as Revolute('z')")
+        if rep not in REPS:
+            raise ModelError(f"{what}: rep {rep!r}; choose one of {', '.join(REPS)}")
+        if placement is not None and (reference is not None or rep != "body"):
+            raise ModelError(f"{what}: placement with a reference or rep; give one of them")
+        if joint is None and screw is None:
+            raise ModelError(f"{what}: neither joint nor screw; give one (Fixed() for no motion)")
+
+        if screw is not None:
+            joint = place(joint, screw, f"joint {joint_name!r}")
+        assert joint is not None
+        spatial = None
+        T = as_pose(placement if reference is None else reference, f"{what}: reference")
+        if rep == "spatial":
+            spatial = T
+        elif T is not IDENTITY:
+            if rep == "body":  # C = B T(q)
+                joint = joint.between(T, None)
+            else:  # C = T(q) B
+                joint = joint.between(None, T.inverse())
+        if dynamics is None:
+            dynamics = JointDynamics.of(joint, f"joint {joint_name!r}", **data)
+        elif data:
+            raise ModelError(f"{what}: dynamics and {sorted(data)} are both given; give one of them")
+        elif len(dynamics.lower) != joint.nq or len(dynamics.effort) != joint.nv:
+            raise ModelError(f"{what}: dynamics made for another joint; give JointDynamics.of this joint")
+        inertia = as_inertia(inertia, f"{what}: inertia")
+        self._parts[name] = _Part(name, parent, joint, inertia, dynamics, joint_name, spatial)
+        self._joints[joint_name] = name
+        return self
+
+    def frame(self, name: str, body: str | None = None, placement: Any = None) -> Self:
+        """Add a named frame, fixed to a body or to another frame (None: to the world) at a placement."""
+        what = self._new_name(name, "frame")
+        self._frames[name] = (body, as_pose(placement, f"{what}: placement"))
+        return self
+
+    def loop(
+        self,
+        name: str,
+        body_a: str | None,
+        body_b: str | None,
+        joint: Joint,
+        placement_a: Any = None,
+        placement_b: Any = None,
+    ) -> Self:
+        """Close a loop: ``joint`` connects the frame placement_a on body a to the frame placement_b on body b."""
+        what = self._new_closure(name, "loop")
+        if not isinstance(joint, Joint):
+            raise ModelError(f"{what}: {joint!r} is no joint; give one such as Revolute('z')")
+        a, b = as_pose(placement_a, f"{what}: placement_a"), as_pose(placement_b, f"{what}: placement_b")
+        self._loops[name] = (body_a, body_b, Loop(name, WORLD, WORLD, joint, a, b))
+        return self
+
+    def distance(
+        self,
+        name: str,
+        body_a: str | None,
+        body_b: str | None,
+        point_a: Any = (0, 0, 0),
+        point_b: Any = (0, 0, 0),
+        length: float = 1.0,
+    ) -> Self:
+        """Keep two points of two bodies at a distance, as a massless rod does."""
+        what = self._new_closure(name, "distance")
+        a, b = as_vector(point_a, 3, f"{what}: point_a"), as_vector(point_b, 3, f"{what}: point_b")
+        length = as_number(length, f"{what}: length")
+        if length <= 0.0:
+            raise ModelError(f"{what}: length {length}; give a positive one (length 0: a Spherical loop)")
+        self._distances[name] = (body_a, body_b, Distance(name, WORLD, WORLD, a, b, length))  # type: ignore
+        return self
+
+    def coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Self:
+        """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint, component): c}."""
+        what = self._new_closure(name, "coupling")
+        listed = []
+        for joint, c in terms.items():
+            joint, k = joint if isinstance(joint, tuple) else (joint, 0)
+            c = as_number(c, f"{what}: coefficient of {joint!r}")
+            if c != 0.0:
+                listed.append((joint, int(k), c))
+        if not listed:
+            raise ModelError(f"{what}: no joint has a coefficient; give {{joint: coefficient}}")
+        self._couplings[name] = Coupling(name, tuple(listed), as_number(offset, f"{what}: offset"))
+        return self
+
+    def replace_joint(self, body: str, joint: Joint) -> Self:
+        """Give a body another joint, and no limits or other joint data."""
+        part = self._parts[body]
+        dynamics = JointDynamics.of(joint, f"joint {part.joint_name!r}")
+        self._parts[body] = replace(part, joint=joint, dynamics=dynamics)
+        return self
+
+    def replace_couplings(self, couplings: Sequence[Coupling]) -> Self:
+        """Other couplings instead of those added."""
+        self._couplings = {coupling.name: coupling for coupling in couplings}
+        return self
+
+    def _new_name(self, name: Any, sort: str) -> str:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
+        for other, names in (("body", self._parts), ("frame", self._frames)):
+            if name in names:
+                raise ModelError(f"{sort} {name!r}: a {other} has this name; give another name")
+        return f"{sort} {name!r}"
+
+    def _new_closure(self, name: Any, sort: str) -> str:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
+        if name in self._loops or name in self._distances or name in self._couplings:
+            raise ModelError(f"{sort} {name!r}: a loop or coupling has this name; give another name")
+        return f"{sort} {name!r}"
+
+    # -- what is built -------------------------------------------------------------------------------------------
+
+    def build(self, physical: bool | str = True) -> Model:
+        """The model.
+
+        An inertia that no rigid body has (negative mass, principal moments that violate the triangle inequality) is
+        a `ModelError` that names the body; with ``physical="warn"`` it is a warning that lists all of them, and with
+        ``physical=False`` nothing is checked. A massless body is allowed: it matters where the dynamics needs it.
+        """
+        order = self._order()
+        self._check_physical(order, physical)
+        spatial = self._absolute(order)
+        where: dict[str, tuple[int, SE3]] = {}
+        bodies: list[Body] = []
+        inertias: list[Inertia] = []
+        base = self._base_inertia
+        for part in order:
+            host, P = where[part.parent] if part.parent in where else (WORLD, IDENTITY)
+            joint = spatial.get(part.name, part.joint)
+            if isinstance(joint, Fixed):
+                T = as_pose(P @ joint.motion(()))
+                where[part.name] = (host, T)
+                if host == WORLD:
+                    base = base + T.push(part.inertia)
+                else:
+                    inertias[host] = inertias[host] + T.push(part.inertia)
+                continue
+            if P is not IDENTITY:
+                joint = joint.between(P, None)
+            where[part.name] = (len(bodies), IDENTITY)
+            bodies.append(Body(part.name, host, joint, part.inertia, part.dynamics, part.joint_name))
+            inertias.append(part.inertia)
+        bodies = [
+            body if body.inertia is inertia else replace(body, inertia=inertia)
+            for body, inertia in zip(bodies, inertias, strict=True)
+        ]
+        self._place_frames(where)
+        names = {body.name for body in bodies}
+        joints = {body.joint_name: body.joint for body in bodies}
+        return Model(
+            self.name,
+            bodies,
+            [(name, *at) for name, at in where.items() if name not in names],
+            [self._closed(x, a, b, where) for a, b, x in self._loops.values()],
+            [self._coupled(x, joints) for x in self._couplings.values()],
+            [self._spanned(x, a, b, where) for a, b, x in self._distances.values()],
+            self.gravity,
+            base,
+        )
+
+    def _is_world(self, name: str | None) -> bool:
+        return name is None or (name == "world" and name not in self._parts and name not in self._frames)
+
+    def _order(self) -> list[_Part]:
+        """Parents first, otherwise as added."""
+        order: list[_Part] = []
+        done: set[str] = set()
+        for part in self._parts.values():
+            path: list[_Part] = []
+            here: set[str] = set()
+            while part.name not in done:
+                path.append(part)
+                here.add(part.name)
+                parent = part.parent
+                if self._is_world(parent) or parent in done:
+                    break
+                if parent not in self._parts:
+                    raise ModelError(
+                        f"body {part.name!r}: parent {parent!r} is unknown; add it, or name one that exists"
+                    )
+                if parent in here:
+                    cycle = " → ".join(repr(p.name) for p in reversed(path))
+                    raise ModelError(f"bodies {cycle} are each other's ancestors; break the cycle with a loop")
+                part = self._parts[parent]  # type: ignore
+            order += reversed(path)
+            done |= here
+        return order
+
+    def _absolute(self, order: list[_Part]) -> dict[str, Joint]:
+        """The joints that were given in the inertial frame, brought to the frames of their bodies (10)–(12)."""
+        if all(part.spatial is None for part in order):
+            return {}
+        joints: dict[str, Joint] = {}
+        A: dict[str | None, SE3] = {}
+        for part in order:
+            A_p = A.get(part.parent, IDENTITY)
+            A_i = part.spatial
+            if A_i is None:
+                A_i = A_p @ part.joint.motion(part.joint.neutral())
+            else:
+                joints[part.name] = part.joint.between(A_p.inverse(), A_i.inverse())
+            A[part.name] = A_i
+        return joints
+
+    def _check_physical(self, order: list[_Part], physical: bool | str) -> None:
+        if physical not in (True, False, "warn"):
+            raise ModelError(f"physical={physical!r}; choose True, False or 'warn'")
+        if physical is False:
+            return
+        faults = unphysical([part.inertia for part in order])
+        if not faults:
+            return
+        lines = [f"body {order[i].name!r}: {fault}" for i, fault in faults.items()]
+        if physical == "warn":
+            warnings.warn(
+                f"model {self.name!r} has unphysical inertias: " + "; ".join(lines), UnphysicalWarning, stacklevel=3
+            )
+            return
+        more = f" ({len(lines) - 1} more bodies are unphysical)" if len(lines) > 1 else ""
+        raise ModelError(f"{lines[0]}; correct the inertia, or build with physical='warn'{more}")
+
+    def _place_frames(self, where: dict[str, tuple[int, SE3]]) -> None:
+        """Put every frame on its body; frames may be fixed to frames."""
+        for frame in self._frames:
+            path: list[str] = []
+            name: str | None = frame
+            while name in self._frames and name not in where:
+                if name in path:
+                    raise ModelError(f"frame {name!r}: fixed to itself through {path}; fix one to a body")
+                path.append(name)
+                name = self._frames[name][0]
+            if path:
+                at, T = self._at(name, where, f"frame {path[-1]!r}")
+                for name in reversed(path):
+                    T = T @ self._frames[name][1]
+                    where[name] = (at, T)
+
+    def _at(self, name: str | None, where: dict[str, tuple[int, SE3]], what: str) -> tuple[int, SE3]:
+        if name in where:
+            return where[name]
+        if self._is_world(name):
+            return WORLD, IDENTITY
+        raise ModelError(f"{what}: body {name!r} is unknown; name a body, a frame, or None for the world")
+
+    def _closed(self, loop: Loop, a: str | None, b: str | None, where: dict[str, tuple[int, SE3]]) -> Loop:
+        i, T_a = self._at(a, where, f"loop {loop.name!r}")
+        j, T_b = self._at(b, where, f"loop {loop.name!r}")
+        placements = T_a @ loop.placement_a, T_b @ loop.placement_b
+        return Loop(loop.name, i, j, loop.joint, *placements)
+
+    def _spanned(self, rod: Distance, a: str | None, b: str | None, where: dict[str, Any]) -> Distance:
+        i, T_a = self._at(a, where, f"distance {rod.name!r}")
+        j, T_b = self._at(b, where, f"distance {rod.name!r}")
+        ends = (tuple((T @ SE3.translation(*p)).p) for T, p in ((T_a, rod.point_a), (T_b, rod.point_b)))
+        return Distance(rod.name, i, j, *ends, rod.length)  # type: ignore
+
+    def _coupled(self, coupling: Coupling, joints: dict[str, Joint]) -> Coupling:
+        what = f"coupling {coupling.name!r}"
+        for name, k, _ in coupling.terms:
+            if name not in joints:
+                raise ModelError(f"{what}: joint {name!r} is unknown or fixed; name a joint that moves")
+            joint = joints[name]
+            if not 0 <= k < joint.nq:
+                raise ModelError(f"{what}: joint {name!r} has no coordinate {k}; it has {joint.nq}")
+            if not joint.flat:
+                raise ModelError(f"{what}: joint {name!r} ({type(joint).__name__}) has no linear coordinates")
+        if not all(map(math.isfinite, (c for _, _, c in coupling.terms))):
+            raise ModelError(f"{what}: coefficients are not finite; give finite numbers")
+        return coupling

@@ -1,0 +1,116 @@
+"""Changed copies of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mozzi.errors import ModelError
+from mozzi.model.body import JointDynamics
+from mozzi.model.frames import as_inertia, as_vector
+from mozzi.model.joint import Fixed
+from mozzi.model.loop import Coupling
+
+if TYPE_CHECKING:
+    from mozzi.model.builder import Builder
+    from mozzi.model.model import Model
+
+__all__ = ["builder", "lock", "with_dynamics", "with_inertia", "without_body"]
+
+
+def builder(model: Model) -> Builder:
+    """A builder that holds all of a model, to add to it."""
+    from mozzi.model.builder import Builder
+
+    return Builder.of(model)
+
+
+def without_body(model: Model, name: str) -> Model:
+    """The model without a body, what hangs on it, and what refers to it."""
+    gone = set(model.subtree(name))
+    kept = [i for i in range(model.nb) if i not in gone]
+    new = {old: k for k, old in enumerate(kept)} | {-1: -1}
+    joints = {model.joint_names[i] for i in gone}
+    bodies = [replace(model.body(i), parent=new[model.parents[i]]) for i in kept]
+    frames = [(n, new[b], T) for n, b, T in model._frames if b not in gone]
+
+    def ends(parts: Any) -> list[Any]:
+        left = [part for part in parts if not {part.body_a, part.body_b} & gone]
+        return [replace(x, body_a=new[x.body_a], body_b=new[x.body_b]) for x in left]
+
+    return model._replace(
+        bodies=bodies,
+        frames=frames,
+        loops=ends(model.loops),
+        distances=ends(model.distances),
+        couplings=[c for c in model.couplings if not joints & set(c.joints)],
+    )
+
+
+def with_inertia(model: Model, body: str | int, inertia: Any) -> Model:
+    """The model with another inertia of one body."""
+    i = model.index(body)
+    bodies = list(model)
+    bodies[i] = replace(bodies[i], inertia=as_inertia(inertia, f"body {bodies[i].name!r}: inertia"))
+    return model._replace(bodies=bodies)
+
+
+def with_dynamics(model: Model, joint: str, **data: Any) -> Model:
+    """The model with other limits, damping, ... of one joint; what is not named stays."""
+    i = model.joint_index(joint)
+    bodies = list(model)
+    old = bodies[i].dynamics
+    stays = {name: getattr(old, name) for name in JointDynamics.__dataclass_fields__}
+    if data.get("limits") is not None:
+        stays["lower"] = stays["upper"] = None  # type: ignore
+    dynamics = JointDynamics.of(bodies[i].joint, f"joint {joint!r}", **(stays | data))
+    bodies[i] = replace(bodies[i], dynamics=dynamics)
+    return model._replace(bodies=bodies)
+
+
+def lock(model: Model, joints: list[str], q: Any = None) -> Model:
+    """The model with joints held at q."""
+    locked: dict[str, tuple[float, ...]] = {}
+    if not (q is None or isinstance(q, Mapping)):
+        q = model.check_configuration(q)
+        if q.ndim != 1:
+            raise ModelError(f"lock: q has shape {q.shape}; give one configuration of {model.nq} numbers")
+    for name in joints:
+        joint = model.joint(name)
+        if q is None:
+            locked[name] = joint.neutral()
+        elif isinstance(q, Mapping):
+            if name not in q:
+                raise ModelError(f"lock: no coordinates for joint {name!r}; give them in q")
+            x = np.atleast_1d(np.asarray(q[name], dtype=float))
+            locked[name] = as_vector(x, joint.nq, f"lock: joint {name!r}")
+        else:
+            locked[name] = tuple(float(x) for x in q[model.q_slices[name]])
+
+    changed = builder(model)
+    for name, x in locked.items():
+        body = model.body(model.joint_index(name))
+        joint = body.joint
+        held = Fixed().with_frames(joint.frame_parent @ joint.pose(joint.normalize(x)), joint.frame_child)
+        changed.replace_joint(body.name, held)
+    changed.replace_couplings([c for c in (_held(c, locked) for c in model.couplings) if c])
+    return changed.build(physical=False)
+
+
+def _held(coupling: Coupling, locked: dict[str, tuple[float, ...]]) -> Coupling | None:
+    """What is left of a coupling when some of its joints are locked; None if nothing is."""
+    terms = tuple(term for term in coupling.terms if term[0] not in locked)
+    offset = coupling.offset
+    for joint, k, c in coupling.terms:
+        if joint in locked:
+            offset -= c * locked[joint][k]
+    if terms:
+        return replace(coupling, terms=terms, offset=offset)
+    if abs(offset) > 1e-9:
+        raise ModelError(
+            f"coupling {coupling.name!r}: locked open by {offset:.2e}; lock its joints at coordinates that satisfy it"
+        )
+    return None

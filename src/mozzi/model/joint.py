@@ -1,0 +1,432 @@
+"""Joints: the motion subgroups of SE(3) that mechanisms are made of, each one small final class.
+
+A joint moves in its canonical frame, where its axis is z and planar motion is in the x–y plane. Two constant frames
+say where that is: ``frame_parent`` in the parent body and ``frame_child`` in the child body, so that
+
+    T_parent_child(q) = frame_parent @ pose(q) @ frame_child⁻¹ .                       Müller, Kinematics (3)
+
+The velocity v of a joint is the body-fixed twist in the basis ``screws(q)``:  Ṫ = T [screws(q) v]^. For motion subgroups
+this basis is constant, whatever the coordinates q are, and q̇ = rates(q, v). Joint code is written on scalars.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from mozzi.errors import ModelError
+from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3
+from mozzi.model.frames import IDENTITY, Axis, as_axis, as_number, as_pose, rotation_to
+from mozzi.program.scalar import cos, sin
+
+__all__ = [
+    "JOINT_TYPES",
+    "Cylindrical",
+    "Fixed",
+    "Joint",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Translation2",
+    "Translation3",
+    "Universal",
+    "example_joints",
+]
+
+Scalars = tuple[Any, ...]
+
+JOINT_TYPES: dict[str, type[Joint]] = {}
+"""Every joint class by its name. Defining a subclass of `Joint` enrols it, and the law tests with it."""
+
+
+def unit_screws(*where: int) -> Screws:
+    """The basis twists with a one at these places (0, 1, 2 angular; 3, 4, 5 linear)."""
+    return Screws(Twist.unflatten(1.0 if i == k else 0.0 for i in range(6)) for k in where)
+
+
+def zero_screws(n: int) -> Screws:
+    """n structural zeros."""
+    return Screws((Twist.zero(),) * n)
+
+
+def axis_pose(axis: Axis, what: str) -> SE3:
+    """The frame at the origin whose z points along an axis."""
+    e = as_axis(axis, what)
+    return IDENTITY if e == (0.0, 0.0, 1.0) else SE3(rotation_to(e), Vec3.zero())
+
+
+class Joint:
+    """What all joints share. A joint is immutable; joints with equal numbers are equal.
+
+    Laws, for every joint, with T(q) = pose(q), S = screws(q) and N(q) v = rates(q, v):
+    Ṫ = T [S v]^ along q̇ = N v;  Ṡ = screws_rate(q, v);  pose(neutral()) = 1;
+    integrate(q, dv) = q + N dv + O(dv²), and difference(q, integrate(q, dv)) = dv near 0.
+    Where ``subgroup`` holds, S is constant and pose(integrate(q, dv)) = pose(q) exp(S dv).
+    Where ``flat`` holds, integrate(q, dv) = q + dv.
+    """
+
+    __slots__ = ("_key", "frame_child", "frame_parent")
+    nq: int
+    nv: int
+    q_names: tuple[str, ...]
+    v_names: tuple[str, ...]
+    subgroup: ClassVar[bool] = True
+    flat: ClassVar[bool] = True
+    constant: Screws
+    options: ClassVar[tuple[str, ...]] = ()
+    quaternions: tuple[int, ...] = ()  # where quaternions (x, y, z, w) start in q
+
+    def __init_subclass__(cls, abstract: bool = False) -> None:
+        if not abstract:
+            JOINT_TYPES[cls.__name__] = cls
+
+    def __init__(self, frame: SE3 = IDENTITY) -> None:
+        self._set(frame_parent=frame, frame_child=frame)
+
+    # -- what a joint is -----------------------------------------------------------------------------------------
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        """T(q): the joint frame on the child in the joint frame on the parent."""
+        raise NotImplementedError
+
+    def screws(self, q: Sequence[Any]) -> Screws:
+        """S(q): the body-fixed twists of the unit velocities,  Ṫ = T [S v]^."""
+        return self.constant
+
+    def screws_rate(self, q: Sequence[Any], v: Sequence[Any]) -> Screws:
+        """Ṡ along the velocity v."""
+        return zero_screws(self.nv)
+
+    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        """q̇ = N(q) v."""
+        return tuple(v)
+
+    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+        """q ⊕ dv: the configuration reached from q by the constant velocity dv in unit time."""
+        return tuple(x + dx for x, dx in zip(q, dv, strict=True))
+
+    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+        """q1 ⊖ q0: the velocity that reaches q1 (or a q with the same pose) from q0 in unit time."""
+        return tuple(b - a for a, b in zip(q0, q1, strict=True))
+
+    def normalize(self, q: Sequence[Any]) -> Scalars:
+        """The nearest valid configuration: quaternions brought to unit length."""
+        return tuple(q)
+
+    def neutral(self) -> tuple[float, ...]:
+        """The configuration whose pose is the identity."""
+        return (0.0,) * self.nq
+
+    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+        """Configurations, one array of shape ``batch`` for each coordinate: angles in [−π, π), lengths in [−1, 1)."""
+        spans = (math.pi if name in ANGLES else 1.0 for name in self.q_names)
+        return tuple(rng.uniform(-span, span, batch) for span in spans)
+
+    def parameters(self) -> Scalars:
+        """The continuous parameters besides the two frames, such as a pitch."""
+        return ()
+
+    def with_parameters(self, parameters: Sequence[Any]) -> Self:
+        """The same joint with other parameters, which may be traced scalars."""
+        return self
+
+    # -- where a joint is ----------------------------------------------------------------------------------------
+
+    def between(self, S_parent: Any = None, S_child: Any = None) -> Self:
+        """The joint moved to the frames S_parent on the parent and S_child on the child.
+
+        Both frames of the joint are multiplied from the left, so that  T(q) becomes  S_parent T(q) S_child⁻¹.
+        """
+        what = type(self).__name__
+        return self._with(
+            frame_parent=as_pose(S_parent, f"{what}: S_parent") @ self.frame_parent,
+            frame_child=as_pose(S_child, f"{what}: S_child") @ self.frame_child,
+        )
+
+    def with_frames(self, frame_parent: Any = None, frame_child: Any = None) -> Self:
+        """The joint with these two frames instead of its own."""
+        what = type(self).__name__
+        return self._with(
+            frame_parent=as_pose(frame_parent, f"{what}: frame_parent"),
+            frame_child=as_pose(frame_child, f"{what}: frame_child"),
+        )
+
+    def motion(self, q: Sequence[Any]) -> SE3:
+        """T_parent_child(q), frames included."""
+        return self.frame_parent @ self.pose(q) @ self.frame_child.inverse()
+
+    # -- data ----------------------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> tuple:
+        """What decides the code of this joint: its class and options. Joints of one kind differ by numbers only."""
+        return (type(self).__name__, *(getattr(self, name) for name in self.options))
+
+    @property
+    def key(self) -> tuple:
+        """The content of the joint as a nested tuple of strings and numbers."""
+        try:
+            return self._key
+        except AttributeError:
+            frames = self.frame_parent.flatten(), self.frame_child.flatten()
+            self._set(_key=(self.kind, self.parameters(), *frames))
+            return self._key
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _state(self) -> dict[str, Any]:
+        names = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
+        return {name: getattr(self, name) for name in names if name != "_key" and hasattr(self, name)}
+
+    def _with(self, **changes: Any) -> Self:
+        new = object.__new__(type(self))
+        new._set(**self._state() | changes)
+        return new
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; make another joint")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; make another joint")
+
+    def __reduce__(self) -> tuple:
+        return (_restore, (type(self), self._state()))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Joint) and self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        kind = [f"{name}={getattr(self, name)!r}" for name in self.options]
+        return f"{type(self).__name__}({', '.join(kind + [f'{x:.6g}' for x in self.parameters()])})"
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        """Joints of this class that tests try its laws on."""
+        return (cls(),)
+
+
+def _restore(cls: type[Joint], state: dict[str, Any]) -> Joint:
+    new = object.__new__(cls)
+    new._set(**state)
+    return new
+
+
+ANGLES = frozenset(("angle", "angle_1", "angle_2", "angle_x", "angle_y", "angle_z"))
+
+
+def example_joints() -> dict[str, Joint]:
+    """One or more joints of every registered class, by a label."""
+    return {
+        f"{name}-{k}": joint
+        for name, cls in sorted(JOINT_TYPES.items())
+        for k, joint in enumerate(cls.examples())
+    }
+
+
+@final
+class Fixed(Joint):
+    """No motion."""
+
+    __slots__ = ()
+    nq = nv = 0
+    q_names = v_names = ()
+    constant = Screws(())
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return IDENTITY
+
+
+@final
+class Revolute(Joint):
+    """Rotation by q about an axis: the subgroup SO(2)."""
+
+    __slots__ = ()
+    nq = nv = 1
+    q_names = ("angle",)
+    v_names = ("angle",)
+    constant = unit_screws(2)
+
+    def __init__(self, axis: Axis = "z") -> None:
+        super().__init__(axis_pose(axis, "Revolute"))
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return SE3(RotationZ(cos(q[0]), sin(q[0])), Vec3.zero())
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        return (cls(), cls(axis=(1, 2, -3)))
+
+
+@final
+class Prismatic(Joint):
+    """Translation by q along an axis: the subgroup ℝ."""
+
+    __slots__ = ()
+    nq = nv = 1
+    q_names = v_names = ("z",)
+    constant = unit_screws(5)
+
+    def __init__(self, axis: Axis = "z") -> None:
+        super().__init__(axis_pose(axis, "Prismatic"))
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return SE3.translation(0.0, 0.0, q[0])
+
+
+@final
+class Screw(Joint):
+    """Rotation by q about an axis and translation by pitch·q along it: the subgroup H_p.
+
+    The pitch is the translation per radian (a thread that advances p per turn has the pitch p/2π).
+    """
+
+    __slots__ = ("pitch",)
+    nq = nv = 1
+    q_names = v_names = ("angle",)
+    pitch: float
+
+    def __init__(self, axis: Axis = "z", pitch: float | None = None) -> None:
+        super().__init__(axis_pose(axis, "Screw"))
+        self._set(pitch=as_pitch(pitch, "Screw"))
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return SE3(RotationZ(cos(q[0]), sin(q[0])), Vec3(0.0, 0.0, q[0] * self.pitch))
+
+    def screws(self, q: Sequence[Any]) -> Screws:
+        return Screws((Twist(Vec3(0.0, 0.0, 1.0), Vec3(0.0, 0.0, self.pitch)),))
+
+    def parameters(self) -> Scalars:
+        return (self.pitch,)
+
+    def with_parameters(self, parameters: Sequence[Any]) -> Self:
+        return self._with(pitch=parameters[0])
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        return (cls(pitch=0.3), cls(axis="x", pitch=-1.2))
+
+
+def as_pitch(pitch: Any, what: str) -> float:
+    """A finite pitch."""
+    if pitch is None:
+        raise ModelError(f"{what}: no pitch; give pitch=, the translation per radian")
+    return as_number(pitch, f"{what}: pitch")
+
+
+def check_coordinates(coordinates: str, known: tuple[str, ...], what: str) -> str:
+    """One of the known kinds of coordinates."""
+    if coordinates not in known:
+        raise ModelError(f"{what}: coordinates {coordinates!r}; choose one of {', '.join(known)}")
+    return coordinates
+
+
+@final
+class Cylindrical(Joint):
+    """Rotation by q₀ about an axis and translation by q₁ along it: the subgroup SO(2) × ℝ.
+
+    The two motions commute, so that the coordinates of first and of second kind are the same.
+    """
+
+    __slots__ = ()
+    nq = nv = 2
+    q_names = v_names = ("angle", "z")
+    constant = unit_screws(2, 5)
+
+    def __init__(self, axis: Axis = "z", coordinates: str = "second") -> None:
+        super().__init__(axis_pose(axis, "Cylindrical"))
+        check_coordinates(coordinates, ("first", "second"), "Cylindrical")
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return SE3(RotationZ(cos(q[0]), sin(q[0])), Vec3(0.0, 0.0, q[1]))
+
+
+@final
+class Translation2(Joint):
+    """Translation by (q₀, q₁) in the plane normal to an axis: the subgroup ℝ².
+
+    Translations commute: the coordinates are of first and of second kind at once.
+    """
+
+    __slots__ = ()
+    nq = nv = 2
+    q_names = v_names = ("x", "y")
+    constant = unit_screws(3, 4)
+
+    def __init__(self, axis: Axis = "z", coordinates: str = "second") -> None:
+        super().__init__(axis_pose(axis, "Translation2"))
+        check_coordinates(coordinates, ("first", "second"), "Translation2")
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return SE3.translation(q[0], q[1], 0.0)
+
+
+@final
+class Translation3(Joint):
+    """Translation by q in space: the subgroup ℝ³.
+
+    Translations commute: the coordinates are of first and of second kind at once.
+    """
+
+    __slots__ = ()
+    nq = nv = 3
+    q_names = v_names = ("x", "y", "z")
+    constant = unit_screws(3, 4, 5)
+
+    def __init__(self, coordinates: str = "second") -> None:
+        super().__init__()
+        check_coordinates(coordinates, ("first", "second"), "Translation3")
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        return SE3.translation(q[0], q[1], q[2])
+
+
+@final
+class Universal(Joint):
+    """Rotation by q₀ about ``axis`` on the parent, then by q₁ about ``second`` on the child: T = Rz(q₀) Rx(q₁).
+
+    A cross (Hooke's joint) with two perpendicular axes that meet. Not a subgroup: the screws depend on q.
+    """
+
+    __slots__ = ()
+    nq = nv = 2
+    q_names = v_names = ("angle_1", "angle_2")
+    subgroup = False
+
+    def __init__(self, axis: Axis = "z", second: Axis = "x") -> None:
+        z, x = Vec3(*as_axis(axis, "Universal")), Vec3(*as_axis(second, "Universal: second"))
+        if abs(z.dot(x)) > 1e-9:
+            raise ModelError(
+                f"Universal: axes {z.flatten()} and {x.flatten()} are not perpendicular; "
+                "give perpendicular axes, or use Composite(Revolute(...), Revolute(...))"
+            )
+        y = z.cross(x)
+        x = y.cross(z)
+        entries = (x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z)
+        super().__init__(as_pose(SE3(Rotation(*(e + 0.0 for e in entries)), Vec3.zero())))
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        a, b, c, s = cos(q[0]), sin(q[0]), cos(q[1]), sin(q[1])
+        return SE3(Rotation(a, -b * c, b * s, b, a * c, -a * s, 0.0, s, c), Vec3.zero())
+
+    def screws(self, q: Sequence[Any]) -> Screws:
+        first = Twist(Vec3(0.0, sin(q[1]), cos(q[1])), Vec3.zero())
+        return Screws((first, Twist(Vec3(1.0, 0.0, 0.0), Vec3.zero())))
+
+    def screws_rate(self, q: Sequence[Any], v: Sequence[Any]) -> Screws:
+        first = Twist(Vec3(0.0, cos(q[1]) * v[1], -sin(q[1]) * v[1]), Vec3.zero())
+        return Screws((first, Twist.zero()))
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        return (cls(), cls("x", "y"))

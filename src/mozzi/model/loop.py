@@ -1,0 +1,93 @@
+"""What closes a tree into loops: joints between two bodies, distances, and linear couplings.
+
+These are data. The equations they stand for belong to the algorithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from mozzi.model.frames import pose_key
+
+if TYPE_CHECKING:
+    from mozzi.lie import SE3
+    from mozzi.model.joint import Joint
+
+__all__ = ["Coupling", "Distance", "Loop"]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Loop:
+    """A joint that closes a loop:  C_a P_a T(q_loop) = C_b P_b  for some q_loop.
+
+    ``C_a`` and ``C_b`` are the poses of the bodies (−1 is the world), ``P_a = placement_a`` and
+    ``P_b = placement_b`` are frames fixed to them, and ``T(q) = frame_parent pose(q) frame_child⁻¹`` is the
+    motion of the joint. The loop removes 6 − nv degrees of freedom where its equations are independent.
+    """
+
+    name: str
+    body_a: int
+    body_b: int
+    joint: Joint
+    placement_a: SE3
+    placement_b: SE3
+
+    @property
+    def key(self) -> tuple:
+        """The content of the loop as a nested tuple of numbers and strings."""
+        frames = pose_key(self.placement_a), pose_key(self.placement_b)
+        return ("Loop", self.name, self.body_a, self.body_b, self.joint.key, *frames)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loop) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Loop({self.name!r}, {self.body_a}, {self.body_b}, {self.joint!r})"
+
+
+@final
+@dataclass(frozen=True)
+class Distance:
+    """Two points keep their distance:  |C_a p_a − C_b p_b| = length  (a massless rod)."""
+
+    name: str
+    body_a: int
+    body_b: int
+    point_a: tuple[float, float, float]
+    point_b: tuple[float, float, float]
+    length: float
+
+    @property
+    def key(self) -> tuple:
+        """The content as a nested tuple of numbers and strings."""
+        ends = self.body_a, self.body_b, self.point_a, self.point_b
+        return ("Distance", self.name, *ends, self.length)
+
+
+@final
+@dataclass(frozen=True)
+class Coupling:
+    """A linear relation between joint coordinates:  Σ cₖ qₖ = offset.
+
+    ``terms`` are (joint name, component of that joint's q, coefficient cₖ). A joint that mimics another,
+    q₁ = m q₂ + b, is the coupling  1·q₁ − m·q₂ = b; a pair of gears is one as well.
+    """
+
+    name: str
+    terms: tuple[tuple[str, int, float], ...]
+    offset: float = 0.0
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The names of the joints that are coupled."""
+        return tuple(joint for joint, _, _ in self.terms)
+
+    @property
+    def key(self) -> tuple:
+        """The content as a nested tuple of numbers and strings."""
+        return ("Coupling", self.name, self.terms, self.offset)

@@ -1,0 +1,397 @@
+"""A mechanism as immutable data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError, ModelError
+from mozzi.lie import SE3, Inertia
+from mozzi.model import edit
+from mozzi.model.body import Body
+from mozzi.model.frames import IDENTITY, as_vector, inertia_key, pose_key
+from mozzi.model.loop import Coupling, Distance, Loop
+
+if TYPE_CHECKING:
+    from mozzi.model.joint import Joint
+
+__all__ = ["GRAVITY", "WORLD", "Frame", "Model"]
+
+WORLD = -1
+"""The index of the inertial frame where a body index is expected."""
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+Frame = tuple[str, int, SE3]
+"""A named frame: its name, the index of the body that carries it (−1 is the world), and its pose in that body."""
+
+
+@final
+class Model:
+    """A mechanism: bodies in a tree of joints, frames on them, and loops that close the tree.
+
+    Body 0 is the first moving body, the world is parent −1, and parents come before their children. q and v are
+    ordered as the bodies are. Models are immutable and picklable; models with equal content are equal, have the
+    same `digest`, and hash alike. Make one with `Builder`, a loader or `mozzi.model.generate`.
+    """
+
+    __slots__ = (
+        "_bodies", "_digest", "_frame_index", "_frames", "_hash", "_index", "_joint_index", "_key",
+        "base_inertia", "bodies", "cache", "couplings", "distances", "frames", "gravity", "joint_names", "loops",
+        "name", "nb", "nq", "nv", "parents", "q_offsets", "q_slices", "v_offsets", "v_slices",
+    )  # fmt: skip
+
+    name: str
+    nb: int
+    nq: int
+    nv: int
+    gravity: tuple[float, float, float]
+    bodies: tuple[str, ...]
+    frames: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    parents: tuple[int, ...]
+    q_offsets: tuple[int, ...]
+    v_offsets: tuple[int, ...]
+    q_slices: Mapping[str, slice]
+    v_slices: Mapping[str, slice]
+    loops: tuple[Loop, ...]
+    couplings: tuple[Coupling, ...]
+    distances: tuple[Distance, ...]
+    base_inertia: Inertia
+    cache: dict[Any, Any]  # what was derived from the model: views, kernels; not part of its content
+
+    def __init__(
+        self,
+        name: str,
+        bodies: Iterable[Body],
+        frames: Iterable[Frame] = (),
+        loops: Iterable[Loop] = (),
+        couplings: Iterable[Coupling] = (),
+        distances: Iterable[Distance] = (),
+        gravity: Iterable[float] = GRAVITY,
+        base_inertia: Inertia | None = None,
+    ) -> None:
+        """A model of checked parts; people use `Builder`, which checks them.
+
+        ``base_inertia`` is what is fixed to the world. It never moves, and is kept for the record.
+        """
+        parts, extra = tuple(bodies), tuple(frames)
+        q_offsets, v_offsets = [0], [0]
+        for body in parts:
+            q_offsets.append(q_offsets[-1] + body.joint.nq)
+            v_offsets.append(v_offsets[-1] + body.joint.nv)
+        joints = tuple(body.joint_name for body in parts)
+        names = tuple(body.name for body in parts)
+        self._set(
+            name=name,
+            gravity=tuple(gravity),
+            loops=tuple(loops),
+            couplings=tuple(couplings),
+            distances=tuple(distances),
+            base_inertia=Inertia.zero() if base_inertia is None else base_inertia,
+            nb=len(parts),
+            nq=q_offsets[-1],
+            nv=v_offsets[-1],
+            bodies=names,
+            frames=names + tuple(frame[0] for frame in extra),
+            joint_names=joints,
+            parents=tuple(body.parent for body in parts),
+            q_offsets=tuple(q_offsets),
+            v_offsets=tuple(v_offsets),
+            q_slices=_slices(joints, q_offsets),
+            v_slices=_slices(joints, v_offsets),
+            _bodies=parts,
+            _frames=extra,
+            _index={name: i for i, name in enumerate(names)},
+            _joint_index={name: i for i, name in enumerate(joints)},
+            _frame_index={frame[0]: frame for frame in extra},
+            cache={},
+            _key=None,
+            _digest=None,
+            _hash=None,
+        )
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def index(self, body: str | int) -> int:
+        """The index of a body given by name or index."""
+        if isinstance(body, str):
+            try:
+                return self._index[body]
+            except KeyError:
+                raise ModelError(f"model {self.name!r} has no body {body!r}; {_near(self.bodies)}") from None
+        if not 0 <= body < self.nb:
+            raise ModelError(f"model {self.name!r} has no body {body}; its bodies are 0 to {self.nb - 1}")
+        return int(body)
+
+    def body(self, body: str | int) -> Body:
+        """A body, by name or index."""
+        return self._bodies[self.index(body)]
+
+    def joint(self, joint: str) -> Joint:
+        """A joint, by name."""
+        return self._bodies[self.joint_index(joint)].joint
+
+    def joint_index(self, joint: str) -> int:
+        """The index of the body that a joint moves, by the joint's name."""
+        try:
+            return self._joint_index[joint]
+        except KeyError:
+            raise ModelError(f"model {self.name!r} has no joint {joint!r}; {_near(self.joint_names)}") from None
+
+    def frame(self, name: str) -> tuple[int, SE3]:
+        """Where a frame is: the index of its body (−1: the world) and its pose in that body's frame.
+
+        Every body is a frame as well, and ``"world"`` is the inertial frame unless something else has that name.
+        """
+        if name in self._frame_index:
+            return self._frame_index[name][1:]
+        if name in self._index:
+            return self._index[name], IDENTITY
+        if name == "world":
+            return WORLD, IDENTITY
+        raise ModelError(f"model {self.name!r} has no frame {name!r}; {_near(self.frames)}")
+
+    def children(self, body: str | int | None = None) -> tuple[int, ...]:
+        """The bodies that hang on a body (on the world, for None or −1)."""
+        i = WORLD if body is None or body == WORLD else self.index(body)
+        return tuple(k for k, parent in enumerate(self.parents) if parent == i)
+
+    def subtree(self, body: str | int) -> tuple[int, ...]:
+        """A body and all that hangs on it."""
+        i = self.index(body)
+        inside = {i}
+        for k in range(i + 1, self.nb):
+            if self.parents[k] in inside:
+                inside.add(k)
+        return tuple(sorted(inside))
+
+    @property
+    def mass(self) -> float:
+        """The mass of all moving bodies."""
+        return sum(body.inertia.m for body in self._bodies)
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """A name for every entry of q: the joint's, followed by the coordinate's where it has several."""
+        return tuple(name for body in self._bodies for name in _dof_names(body, body.joint.q_names))
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        """A name for every entry of v."""
+        return tuple(name for body in self._bodies for name in _dof_names(body, body.joint.v_names))
+
+    def __iter__(self):
+        return iter(self._bodies)
+
+    def __len__(self) -> int:
+        return self.nb
+
+    # -- configurations ------------------------------------------------------------------------------------------
+
+    def neutral(self) -> np.ndarray:
+        """The configuration (nq,) in which every joint has the pose 1."""
+        return np.array([x for body in self._bodies for x in body.joint.neutral()], dtype=float)
+
+    def random_configuration(self, rng: Any = None, batch: int | tuple[int, ...] = ()) -> np.ndarray:
+        """Configurations (*batch, nq), within the limits of the joints where they are finite.
+
+        ``rng`` is a NumPy generator or a seed. Unlimited angles are uniform on the circle, quaternions uniform on
+        the rotations, and unlimited lengths uniform in [−1, 1).
+        """
+        rng = np.random.default_rng(rng)
+        batch = (batch,) if isinstance(batch, (int, np.integer)) else tuple(batch)
+        q = np.empty((*batch, self.nq))
+        k = 0
+        for body in self._bodies:
+            dynamics = body.dynamics
+            for x, low, high in zip(
+                body.joint.random(rng, batch), dynamics.lower, dynamics.upper, strict=True
+            ):
+                if np.isfinite(low) or np.isfinite(high):
+                    span = high - low if np.isfinite(high - low) else 1.0
+                    u = rng.random(batch) * span
+                    x = low + u if np.isfinite(low) else high - u
+                q[..., k] = x
+                k += 1
+        return q
+
+    def check_configuration(self, q: Any) -> np.ndarray:
+        """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit quaternions.
+
+        A quaternion within 1e-6 of unit length is accepted; `normalize` makes it exact.
+        """
+        q = np.asarray(q, dtype=float)
+        if q.ndim == 0 or q.shape[-1] != self.nq:
+            raise ConfigurationError(
+                f"model {self.name!r}: q has shape {q.shape}; it takes nq = {self.nq} numbers on the last axis"
+            )
+        if not np.isfinite(q).all():
+            k = int(np.argwhere(~np.isfinite(q))[0][-1])
+            raise ConfigurationError(f"model {self.name!r}: q[{k}] of {self.q_names[k]!r} is not finite")
+        for body, start in zip(self._bodies, self.q_offsets, strict=False):
+            for k in body.joint.quaternions:
+                norm = np.linalg.norm(q[..., start + k : start + k + 4], axis=-1)
+                if np.any(abs(norm - 1.0) > 1e-6):
+                    worst = float(norm.flat[int(np.argmax(abs(norm - 1.0)))])
+                    raise ConfigurationError(
+                        f"joint {body.joint_name!r}: quaternion of length {worst:.6g}; "
+                        "scale it to length 1 (a zero quaternion is no rotation)"
+                    )
+        return q
+
+    def normalize(self, q: Any) -> np.ndarray:
+        """q with its quaternions scaled to unit length."""
+        q = np.array(q, dtype=float)
+        if q.ndim == 0 or q.shape[-1] != self.nq:
+            raise ConfigurationError(
+                f"model {self.name!r}: q has shape {q.shape}; it takes nq = {self.nq} numbers on the last axis"
+            )
+        for body, start in zip(self._bodies, self.q_offsets, strict=False):
+            for k in body.joint.quaternions:
+                part = q[..., start + k : start + k + 4]
+                norm = np.linalg.norm(part, axis=-1, keepdims=True)
+                if not np.all(norm > 0.0):
+                    raise ConfigurationError(
+                        f"joint {body.joint_name!r}: a zero quaternion is no rotation; give a non-zero one"
+                    )
+                part /= norm
+        return q
+
+    # -- changed copies ------------------------------------------------------------------------------------------
+
+    def with_gravity(self, gravity: Any) -> Model:
+        """A copy with another acceleration of gravity, in the inertial frame."""
+        return self._replace(gravity=as_vector(gravity, 3, f"model {self.name!r}: gravity"))
+
+    def with_body(self, name: str, parent: str | None, *args: Any, **options: Any) -> Model:
+        """A copy with one more body; the arguments are those of `Builder.add`."""
+        return edit.builder(self).add(name, parent, *args, **options).build(physical=False)
+
+    def without_body(self, name: str) -> Model:
+        """A copy without a body and what hangs on it: bodies, frames, loops and couplings that touch them."""
+        return edit.without_body(self, name)
+
+    def with_frame(self, name: str, body: str | None, placement: Any = None) -> Model:
+        """A copy with one more frame, fixed to a body (or another frame) at a placement."""
+        return edit.builder(self).frame(name, body, placement).build(physical=False)
+
+    def with_loop(
+        self,
+        name: str,
+        body_a: str | None,
+        body_b: str | None,
+        joint: Joint,
+        placement_a: Any = None,
+        placement_b: Any = None,
+    ) -> Model:
+        """A copy with one more loop: ``joint`` connects a frame on body a to a frame on body b (see `Loop`)."""
+        changed = edit.builder(self).loop(name, body_a, body_b, joint, placement_a, placement_b)
+        return changed.build(physical=False)
+
+    def with_coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Model:
+        """A copy with one more linear relation between joint coordinates (see `Coupling`)."""
+        return edit.builder(self).coupling(name, terms, offset).build(physical=False)
+
+    def with_inertia(self, body: str | int, inertia: Any) -> Model:
+        """A copy in which a body has another inertia."""
+        return edit.with_inertia(self, body, inertia)
+
+    def with_dynamics(self, joint: str, **data: Any) -> Model:
+        """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics` names them."""
+        return edit.with_dynamics(self, joint, **data)
+
+    def lock(self, joints: str | Iterable[str], q: Any = None) -> Model:
+        """A copy in which joints are held at q (the whole q, or a mapping from joints to their coordinates).
+
+        The bodies they move become part of their parents, and stay as frames. Without q, joints are locked at
+        their neutral position.
+        """
+        return edit.lock(self, [joints] if isinstance(joints, str) else list(joints), q)
+
+    def _replace(self, **changes: Any) -> Model:
+        state = dict(zip(_FIELDS, self._state(), strict=True))
+        return Model(**(state | changes))
+
+    # -- identity ------------------------------------------------------------------------------------------------
+
+    def _state(self) -> tuple:
+        closures = self.loops, self.couplings, self.distances
+        return (self.name, self._bodies, self._frames, *closures, self.gravity, self.base_inertia)
+
+    @property
+    def key(self) -> tuple:
+        """The content of the model as a nested tuple of strings and numbers."""
+        if self._key is None:
+            self._set(
+                _key=(
+                    self.name,
+                    tuple(body.key for body in self._bodies),
+                    tuple((name, body, pose_key(T)) for name, body, T in self._frames),
+                    tuple(part.key for part in (*self.loops, *self.couplings, *self.distances)),
+                    self.gravity,
+                    inertia_key(self.base_inertia),
+                )
+            )
+        return self._key
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits that depend on the content only: the same on every machine and in every run."""
+        if self._digest is None:
+            text = repr(("mozzi.Model.1", self.key))
+            self._set(_digest=hashlib.sha256(text.encode()).hexdigest())
+        return self._digest
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Model) and hash(self) == hash(other) and self.key == other.key
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._set(_hash=hash(self.key))
+        return self._hash
+
+    def __reduce__(self) -> tuple:
+        return (Model, self._state())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Model is immutable; make a changed copy with the with_... methods")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a Model is immutable; make a changed copy with the with_... methods")
+
+    def __repr__(self) -> str:
+        loops = len(self.loops) + len(self.distances)
+        tail = f", loops={loops}" if loops else ""
+        tail += f", couplings={len(self.couplings)}" if self.couplings else ""
+        return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
+
+
+_FIELDS = (
+    "name", "bodies", "frames", "loops", "couplings", "distances", "gravity", "base_inertia",
+)  # fmt: skip
+
+
+def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:
+    pairs = zip(offsets, offsets[1:], strict=False)
+    return MappingProxyType({n: slice(a, b) for n, (a, b) in zip(names, pairs, strict=True)})
+
+
+def _dof_names(body: Body, names: tuple[str, ...]) -> list[str]:
+    return [body.joint_name] if len(names) == 1 else [f"{body.joint_name}.{name}" for name in names]
+
+
+def _near(names: tuple[str, ...]) -> str:
+    few = reduce(lambda text, name: f"{text}, {name!r}", names[:8], "")[2:]
+    return f"it has {few}{', ...' if len(names) > 8 else ''}" if names else "it has none"

@@ -1,0 +1,52 @@
+"""Which inertias rigid bodies can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mozzi.lie import Inertia
+from mozzi.model.frames import inertia_key
+
+__all__ = ["unphysical"]
+
+TOLERANCE = 1e-6
+"""Relative. Files carry rounded numbers, and a flat plate has principal moments with a + b = c exactly."""
+
+
+def unphysical(inertias: Sequence[Inertia]) -> dict[int, str]:
+    """The indices of inertias that no rigid body has, and why.
+
+    A rigid body is a distribution of positive mass: m ≥ 0, and the principal moments a ≤ b ≤ c at its centre of mass
+    satisfy a ≥ 0 and a + b ≥ c. No mass at all is allowed.
+    """
+    faults: dict[int, str] = {}
+    if not inertias:
+        return faults
+    parameters = np.array([inertia_key(inertia) for inertia in inertias])
+    m, h, J = parameters[:, 0], parameters[:, 1:4], parameters[:, 4:]
+    full = J[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = np.where(m[:, None] > 0.0, h / m[:, None], 0.0)
+    shift = (h * c).sum(1)[:, None, None] * np.eye(3) - h[:, :, None] * c[:, None, :]
+    moments = np.linalg.eigvalsh(full - shift)
+    scale = np.abs(full).max(axis=(1, 2)) * TOLERANCE
+    for i in np.flatnonzero(
+        (m < 0.0)
+        | ((m == 0.0) & (h != 0.0).any(axis=1))
+        | (moments[:, 0] < -scale)
+        | (moments[:, 0] + moments[:, 1] < moments[:, 2] - scale)
+    ):
+        a, b, d = moments[i]
+        if m[i] < 0.0:
+            faults[int(i)] = f"mass {m[i]:.6g} is negative"
+        elif m[i] == 0.0 and h[i].any():
+            faults[int(i)] = "no mass, but a first moment"
+        elif a < -scale[i]:
+            faults[int(i)] = f"principal moment {a:.6g} at the centre of mass is negative"
+        else:
+            faults[int(i)] = (
+                f"principal moments {a:.6g} + {b:.6g} < {d:.6g} violate the triangle inequality"
+            )
+    return faults
