@@ -255,12 +255,10 @@ class Mechanism:
         self.nv, self.nq, self.nb = model.nv, model.nq, model.nb
         self.kinds = list(dict.fromkeys(b.kind for b in bodies))
         self.world = Body(self, WORLD, None, None)
-        self._list: list[Body] = []
-        if not rolled:
-            every = [self.world]
-            for index, data in enumerate(bodies, 1):
-                every.append(Body(self, index, data, every[data.parent]))
-            self._list = every[1:]
+        every = [self.world]
+        for index, data in enumerate(bodies, 1):
+            every.append(Body(self, index, data, every[data.parent]))
+        self._list = every[1:]
 
     @property
     def gravity(self) -> Vec3:
@@ -307,9 +305,16 @@ class Mechanism:
         table = np.array([0, *(getattr(b, what) for b in self.bodies)])
         return Index(table, body.index, name=what)
 
-    def body(self, index: int) -> Body:
-        """Body number `index` of the model, while unrolled."""
-        return self._list[index]
+    def at(self, index: int) -> Body:
+        """Body number `index` of the model (−1: the world): a fixed place in containers, rolled or not."""
+        return self._list[index] if index >= 0 else self.world
+
+    def path(self, index: int) -> Iterator[Any]:
+        """Body number `index` of the model, its parent, and so on to the base."""
+        if self.rolled:
+            parents = np.array([0, *(b.parent for b in self.bodies)])
+            return self.each(index + 1, 1, follow=parents)
+        return self.at(index).path()
 
 
 def mechanism(model: Any, *, rolled: bool = False, regroup: bool = False) -> Mechanism:
@@ -420,20 +425,25 @@ class _Rolled:
         self.latest: tuple[Any, Any, Any] | None = None
         self[mechanism.world] = _rest(type_)
 
-    def _record(self, body: Any) -> tuple[Index | None, int]:
-        return (None, 0) if body.index == WORLD else (body.index, self.size)
+    def _record(self, body: Any) -> tuple[Index | None, int, int]:
+        """Index, stride and first offset of a body's record."""
+        if isinstance(body.index, int):
+            return None, 0, body.index * self.size
+        return body.index, self.size, 0
 
     def __getitem__(self, body: Any) -> Any:
         if self.latest and self.latest[0] is body.index and self.latest[1] is active():
             return self.latest[2]
-        scalars = [load(self.buffer, *self._record(body), n) for n in range(self.size)]
+        index, stride, first = self._record(body)
+        scalars = [load(self.buffer, index, stride, first + n) for n in range(self.size)]
         value = self.type.unflatten(scalars) if self.type is not None else scalars[0]
         self.latest = (body.index, active(), value)
         return value
 
     def __setitem__(self, body: Any, value: Any) -> None:
+        index, stride, first = self._record(body)
         for n, x in enumerate(value.flatten() if self.type is not None else (value,)):
-            store(self.buffer, *self._record(body), n, x)
+            store(self.buffer, index, stride, first + n, x)
         self.latest = (body.index, active(), value)
 
 
@@ -449,8 +459,12 @@ class _Local:
         if self.latest and self.latest[0] is body.index and self.latest[1] is active():
             return self.latest[2]
         example, buffer, size, rank = self.records[body.kind]
-        index = Index(rank, body.index, name="rank")
-        scalars = (load(buffer, index, size, n) for n in range(size))
+        if isinstance(body.index, int):
+            first = int(rank[body.index]) * size
+            scalars = (load(buffer, None, 0, first + n) for n in range(size))
+        else:
+            index = Index(rank, body.index, name="rank")
+            scalars = (load(buffer, index, size, n) for n in range(size))
         value = rebuild(example, scalars, body)
         self.latest = (body.index, active(), value)
         return value
@@ -536,43 +550,44 @@ class _Array:
             store(buffer, None, 0, n, x)
         return buffer
 
-    def _place(self, bodies: tuple[Any, ...]) -> tuple[list[tuple[int, ...]], Any, list[int]]:
-        """The extents of a block, its index, and the strides of the axes."""
+    def _place(self, bodies: tuple[Any, ...]) -> tuple[Index | None, list[int]]:
+        """Where the block of these bodies is: an index (None when they are constant) and offsets to it."""
         strides = [int(np.prod(self.shape[n + 1 :], dtype=int)) for n in range(len(self.shape))]
         named = iter(bodies)
         terms, extents, constant = [], [], 0
         for axis, size, stride in zip(self.axes, self.shape, strides, strict=True):
             if axis in ("q", "v"):
                 body = next(named)
-                terms.append((self.mechanism.offset(body, axis), stride))
+                start = self.mechanism.offset(body, axis)
                 extents.append(body.joint.nq if axis == "q" else body.joint.nv)
             elif axis == "b":
                 body = next(named)
-                index = body.index if isinstance(body, SymbolicBody) else body.index - 1
-                terms.append((index, stride))
-                constant -= stride if isinstance(body, SymbolicBody) else 0
+                start, constant = body.index, constant - stride  # bodies count from 1
                 extents.append(1)
             else:
                 extents.append(size)
+                continue
+            if isinstance(start, int):
+                constant += start * stride
+            else:
+                terms.append((start, stride))
         offsets = [
             constant + sum(a * s for a, s in zip(place, strides, strict=True))
             for place in np.ndindex(*extents)
         ]
-        return extents, terms, offsets
+        return Index(terms=tuple(terms)) if terms else None, offsets
 
     def __getitem__(self, bodies: Any) -> tuple[Any, ...]:
         bodies = bodies if isinstance(bodies, tuple) else (bodies,)
-        _, terms, offsets = self._place(bodies)
+        index, offsets = self._place(bodies)
         if self.buffer is None:
             flat = self.values.reshape(-1)
-            base = sum(start * stride for start, stride in terms)
-            return tuple(flat[base + n] for n in offsets)
-        index = Index(terms=tuple(terms))
+            return tuple(flat[n] for n in offsets)
         return tuple(load(self.buffer, index, 1, n) for n in offsets)
 
     def __setitem__(self, bodies: Any, block: Any) -> None:
         bodies = bodies if isinstance(bodies, tuple) else (bodies,)
-        _, terms, offsets = self._place(bodies)
+        index, offsets = self._place(bodies)
         scalars = block.flatten() if isinstance(block, Spatial) else _flat(block)
         if len(scalars) != len(offsets):
             raise ValueError(
@@ -580,13 +595,11 @@ class _Array:
             )
         if self.buffer is None:
             flat = self.values.reshape(-1)
-            base = sum(start * stride for start, stride in terms)
             for n, x in zip(offsets, scalars, strict=True):
-                flat[base + n] = x
+                flat[n] = x
                 if isinstance(x, Scalar) and not x.name:
-                    x.name = f"{self.letter}_{base + n}"
+                    x.name = f"{self.letter}_{n}"
             return
-        index = Index(terms=tuple(terms))
         for n, x in zip(offsets, scalars, strict=True):
             store(self.buffer, index, 1, n, x)
 
