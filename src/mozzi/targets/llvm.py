@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mozzi.targets import gufunc, llvm_jit, vector_math
 from mozzi.targets.llvm_body import Body
 from mozzi.targets.llvm_driver import Operand, driver, helpers
 
-__all__ = ["CpuKernel", "compile_cpu"]
+__all__ = ["CpuKernel", "build", "compile_cpu"]
 
 
 class CpuKernel:
@@ -80,3 +81,8 @@ def compile_cpu(
         keep=code,
     )
     return CpuKernel(program, dtype, source, ufunc)
+
+
+def build(make: Callable[[], Program], dtype: str = "float64", key: str | None = None) -> CpuKernel:
+    """The kernel of the program that `make` traces; `make` is not called where the disk cache has the key."""
+    return compile_cpu(make(), dtype, key=key)

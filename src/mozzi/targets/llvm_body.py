@@ -233,6 +233,11 @@ class Body:
         if index.table is not None:
             assert index.at is not None
             return self._entry(index.table, self.index(index.at))
+        if index.terms:
+            total = "0"
+            for term, factor in index.terms:
+                total = self.new("add nsw i64 {}, {}", total, self.new("mul nsw i64 {}, {}", self.index(term), factor))
+            return total
         return self.indices[id(index)]
 
     # loops
@@ -244,14 +249,11 @@ class Body:
     def loop(self, loop: Loop) -> None:
         self.count += 1
         tag = f"L{self.count}"
-        start = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
-        first, before = start, None
-        if loop.follow is not None:
-            first = self._entry(loop.follow, start)
+        first = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
         outside = self.label
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.test")
-        place = len(self.code)  # the phis go here when the body is known
+        place = len(self.code)  # the phi goes here when the body is known
         k = f"%{tag}.k"
         if loop.follow is not None or loop.step > 0:
             compare = "sge" if loop.follow is not None else "slt"
@@ -261,9 +263,6 @@ class Body:
         self.code.append(f"  br i1 {go}, label %{tag}.body, label %{tag}.end")
         self._start(f"{tag}.body")
         self.indices[id(loop.variable)] = k
-        if loop.follow is not None and loop.previous is not None:
-            before = f"%{tag}.before"
-            self.indices[id(loop.previous)] = before
         if loop.which is not None:
             which = self._entry(loop.which, k)
             cases = " ".join(f"i64 {n}, label %{tag}.{n}" for n in range(1, len(loop.branches)))
@@ -279,9 +278,6 @@ class Body:
             after = self._entry(loop.follow, k)
         else:
             after = self.new("add nsw i64 {}, {}", k, loop.step)
-        phis = [f"  {k} = phi i64 [{first}, %{outside}], [{after}, %{self.label}]"]
-        if before is not None:
-            phis.append(f"  {before} = phi i64 [{start}, %{outside}], [{k}, %{self.label}]")
-        self.code[place:place] = phis
+        self.code.insert(place, f"  {k} = phi i64 [{first}, %{outside}], [{after}, %{self.label}]")
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.end")
