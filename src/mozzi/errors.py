@@ -1,7 +1,7 @@
 """Errors name the thing, the fact and the remedy.
 
-Every error that mozzi raises on purpose is a `MozziError`. Each is also the built-in error that a Python
-programmer would expect, so that ``except ValueError`` catches a bad model as well.
+Every error that mozzi raises on purpose is a `MozziError`. Each is also the built-in error that a
+Python programmer would expect, so that ``except ValueError`` catches a bad model as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class LoopError(MozziError, ValueError):
 
 
 class SingularError(MozziError, ArithmeticError):
-    """A matrix that has no inverse: a mass matrix that is not positive definite, dependent loops."""
+    """A matrix that has no inverse: a mass matrix that is not positive definite, dependent
+    loops.
+    """
 
 
 class ExtraMissingError(MozziError, ImportError):

@@ -21,11 +21,12 @@ INFINITE = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort
 @final
 @dataclass(frozen=True)
 class JointDynamics:
-    """What acts in a joint besides its kinematics, one number per coordinate or per degree of freedom.
+    """What acts in a joint besides its kinematics, one number per coordinate or per degree of
+    freedom.
 
-    ``lower ≤ q ≤ upper`` (length nq), ``|v| ≤ velocity``, ``|τ| ≤ effort`` (length nv; infinite where there is
-    no limit). The joint resists with  damping·v + friction·sign(v) + stiffness·(q ⊖ rest), and a rotor adds
-    ``armature`` to the diagonal of the mass matrix.
+    ``lower ≤ q ≤ upper`` (length nq), ``|v| ≤ velocity``, ``|τ| ≤ effort`` (length nv; infinite
+    where there is no limit). The joint resists with  damping·v + friction·sign(v) + stiffness·(q ⊖
+    rest), and a rotor adds ``armature`` to the diagonal of the mass matrix.
     """
 
     lower: tuple[float, ...]
@@ -40,7 +41,8 @@ class JointDynamics:
 
     @classmethod
     def of(cls, joint: Joint, what: str = "joint", **given: Any) -> JointDynamics:
-        """Joint data from what is given: a number for all degrees of freedom, or one number for each.
+        """Joint data from what is given: a number for all degrees of freedom, or one number for
+        each.
 
         ``limits=(lower, upper)`` may be given instead of ``lower`` and ``upper``.
         """
@@ -100,8 +102,8 @@ def _numbers(x: Any, size: int, what: str, *, infinite: bool) -> tuple[float, ..
 class Body:
     """A rigid body and the joint that connects it to its parent (the world is parent −1).
 
-    The pose of the body in its parent is  joint.frame_parent · joint.pose(q) · joint.frame_child⁻¹, and
-    ``inertia`` is given in the body's own frame.
+    The pose of the body in its parent is  joint.frame_parent · joint.pose(q) ·
+    joint.frame_child⁻¹, and ``inertia`` is given in the body's own frame.
     """
 
     name: str

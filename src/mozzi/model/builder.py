@@ -25,7 +25,9 @@ REPS = ("body", "parent", "spatial")
 
 @dataclass(frozen=True)
 class _Part:
-    """A body as it was added; for a spatial joint the frames are absolute until the parent is known."""
+    """A body as it was added; for a spatial joint the frames are absolute until the parent is
+    known.
+    """
 
     name: str
     parent: str | None
@@ -40,17 +42,19 @@ class _Part:
 class Builder:
     """Collects bodies, frames, loops and couplings, and makes a `Model` of them.
 
-    A joint is placed in one of three ways; the same mechanism built in any of them is the same model.
-    With C(q) the pose of the body in its parent (Müller, Kinematics, 2.2–2.4):
+    A joint is placed in one of three ways; the same mechanism built in any of them is the same
+    model. With C(q) the pose of the body in its parent (Müller, Kinematics, 2.2–2.4):
 
     - joint frames (3):  ``joint.between(S_parent, S_child)``,  C = S_parent D(q) S_child⁻¹;
-    - body-fixed screw (8):  ``reference=B, screw=X``,  C = B exp(X q), X in the frame of the body; or with
-      ``rep="parent"``  C = exp(X q) B, X in the frame of the parent;
-    - spatial screw (10):  ``reference=A, screw=Y, rep="spatial"``, A the pose of the body and Y the joint's screw in
-      the inertial frame at q = 0. Without a reference A = 1: the body frame is the inertial frame at q = 0 (all data
-      as a CAD system exports them), in which the inertia is given then as well.
+    - body-fixed screw (8):  ``reference=B, screw=X``,  C = B exp(X q), X in the frame of the body;
+      or with ``rep="parent"``  C = exp(X q) B, X in the frame of the parent;
+    - spatial screw (10):  ``reference=A, screw=Y, rep="spatial"``, A the pose of the body and Y
+      the joint's screw in the inertial frame at q = 0. Without a reference A = 1: the body frame
+      is the inertial frame at q = 0 (all data as a CAD system exports them), in which the inertia
+      is given then as well.
 
-    Bodies may be added in any order. A body behind a `Fixed` joint becomes part of its parent, and its name a frame.
+    Bodies may be added in any order. A body behind a `Fixed` joint becomes part of its parent, and
+    its name a frame.
     """
 
     def __init__(self, name: str = "model", gravity: Any = GRAVITY) -> None:
@@ -83,7 +87,7 @@ class Builder:
         new._base_inertia = model.base_inertia
         return new
 
-    # -- what is added -------------------------------------------------------------------------------------------
+    # -- what is added -------------------------------------------------------------------------
 
     def add(
         self,
@@ -102,23 +106,28 @@ class Builder:
     ) -> Self:
         """Add a body that a joint connects to its parent (None or "world": the inertial frame).
 
-        ``inertia`` is in the frame of the body: an `Inertia`, a 6×6 matrix, ten parameters, (mass, com, inertia at
-        com), or None for a massless body. ``placement`` puts the joint (and with it the body's frame at q = 0) in the
-        parent's frame. ``reference``, ``screw`` and ``rep`` are explained above; ``screw`` is a unit six-vector
-        (angular, linear), or several for a joint with several degrees of freedom, and says where the joint is. With a
-        screw the joint may be left out: it becomes revolute, prismatic or a screw, or a product of those. A joint that
-        is given with a reference and no screw is taken to be given in the frame that ``rep`` names.
-        ``data`` are limits, lower, upper, velocity, effort, damping, friction, armature, stiffness, rest: see
-        `JointDynamics`.
+        ``inertia`` is in the frame of the body: an `Inertia`, a 6×6 matrix, ten parameters, (mass,
+        com, inertia at com), or None for a massless body. ``placement`` puts the joint (and with
+        it the body's frame at q = 0) in the parent's frame. ``reference``, ``screw`` and ``rep``
+        are explained above; ``screw`` is a unit six-vector (angular, linear), or several for a
+        joint with several degrees of freedom, and says where the joint is. With a screw the joint
+        may be left out: it becomes revolute, prismatic or a screw, or a product of those. A joint
+        that is given with a reference and no screw is taken to be given in the frame that ``rep``
+        names. ``data`` are limits, lower, upper, velocity, effort, damping, friction, armature,
+        stiffness, rest: see `JointDynamics`.
         """
         what = self._new_name(name, "body")
         if parent is not None and not isinstance(parent, str):
-            raise ModelError(f"{what}: parent {parent!r} is no name; give the name of a body, or None")
+            raise ModelError(
+                f"{what}: parent {parent!r} is no name; give the name of a body, or None"
+            )
         joint_name = name if joint_name is None else joint_name
         if not isinstance(joint_name, str) or not joint_name:
             raise ModelError(f"{what}: joint name {joint_name!r}; give a non-empty string")
         if joint_name in self._joints:
-            raise ModelError(f"joint {joint_name!r} exists already; give another joint_name to {what}")
+            raise ModelError(
+                f"joint {joint_name!r} exists already; give another joint_name to {what}"
+            )
         if joint is not None and not isinstance(joint, Joint):
             raise ModelError(f"{what}: {joint!r} is no joint; give one such as Revolute('z')")
         if rep not in REPS:
@@ -143,16 +152,22 @@ class Builder:
         if dynamics is None:
             dynamics = JointDynamics.of(joint, f"joint {joint_name!r}", **data)
         elif data:
-            raise ModelError(f"{what}: dynamics and {sorted(data)} are both given; give one of them")
+            raise ModelError(
+                f"{what}: dynamics and {sorted(data)} are both given; give one of them"
+            )
         elif len(dynamics.lower) != joint.nq or len(dynamics.effort) != joint.nv:
-            raise ModelError(f"{what}: dynamics made for another joint; give JointDynamics.of this joint")
+            raise ModelError(
+                f"{what}: dynamics made for another joint; give JointDynamics.of this joint"
+            )
         inertia = as_inertia(inertia, f"{what}: inertia")
         self._parts[name] = _Part(name, parent, joint, inertia, dynamics, joint_name, spatial)
         self._joints[joint_name] = name
         return self
 
     def frame(self, name: str, body: str | None = None, placement: Any = None) -> Self:
-        """Add a named frame, fixed to a body or to another frame (None: to the world) at a placement."""
+        """Add a named frame, fixed to a body or to another frame (None: to the world) at a
+        placement.
+        """
         what = self._new_name(name, "frame")
         self._frames[name] = (body, as_pose(placement, f"{what}: placement"))
         return self
@@ -166,11 +181,16 @@ class Builder:
         placement_a: Any = None,
         placement_b: Any = None,
     ) -> Self:
-        """Close a loop: ``joint`` connects the frame placement_a on body a to the frame placement_b on body b."""
+        """Close a loop: ``joint`` connects the frame placement_a on body a to the frame
+        placement_b on body b.
+        """
         what = self._new_closure(name, "loop")
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: {joint!r} is no joint; give one such as Revolute('z')")
-        a, b = as_pose(placement_a, f"{what}: placement_a"), as_pose(placement_b, f"{what}: placement_b")
+        a, b = (
+            as_pose(placement_a, f"{what}: placement_a"),
+            as_pose(placement_b, f"{what}: placement_b"),
+        )
         self._loops[name] = (body_a, body_b, Loop(name, WORLD, WORLD, joint, a, b))
         return self
 
@@ -188,12 +208,16 @@ class Builder:
         a, b = as_vector(point_a, 3, f"{what}: point_a"), as_vector(point_b, 3, f"{what}: point_b")
         length = as_number(length, f"{what}: length")
         if length <= 0.0:
-            raise ModelError(f"{what}: length {length}; give a positive one (length 0: a Spherical loop)")
+            raise ModelError(
+                f"{what}: length {length}; give a positive one (length 0: a Spherical loop)"
+            )
         self._distances[name] = (body_a, body_b, Distance(name, WORLD, WORLD, a, b, length))  # type: ignore
         return self
 
     def coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Self:
-        """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint, component): c}."""
+        """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint,
+        component): c}.
+        """
         what = self._new_closure(name, "coupling")
         listed = []
         for joint, c in terms.items():
@@ -230,17 +254,20 @@ class Builder:
         if not isinstance(name, str) or not name:
             raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
         if name in self._loops or name in self._distances or name in self._couplings:
-            raise ModelError(f"{sort} {name!r}: a loop or coupling has this name; give another name")
+            raise ModelError(
+                f"{sort} {name!r}: a loop or coupling has this name; give another name"
+            )
         return f"{sort} {name!r}"
 
-    # -- what is built -------------------------------------------------------------------------------------------
+    # -- what is built -------------------------------------------------------------------------
 
     def build(self, physical: bool | str = True) -> Model:
         """The model.
 
-        An inertia that no rigid body has (negative mass, principal moments that violate the triangle inequality) is
-        a `ModelError` that names the body; with ``physical="warn"`` it is a warning that lists all of them, and with
-        ``physical=False`` nothing is checked. A massless body is allowed: it matters where the dynamics needs it.
+        An inertia that no rigid body has (negative mass, principal moments that violate the
+        triangle inequality) is a `ModelError` that names the body; with ``physical="warn"`` it is
+        a warning that lists all of them, and with ``physical=False`` nothing is checked. A
+        massless body is allowed: it matters where the dynamics needs it.
         """
         order = self._order()
         self._check_physical(order, physical)
@@ -250,7 +277,7 @@ class Builder:
         inertias: list[Inertia] = []
         base = self._base_inertia
         for part in order:
-            host, P = where[part.parent] if part.parent in where else (WORLD, IDENTITY)
+            host, P = where.get(part.parent, (WORLD, IDENTITY))
             joint = spatial.get(part.name, part.joint)
             if isinstance(joint, Fixed):
                 T = as_pose(P @ joint.motion(()))
@@ -263,7 +290,9 @@ class Builder:
             if P is not IDENTITY:
                 joint = joint.between(P, None)
             where[part.name] = (len(bodies), IDENTITY)
-            bodies.append(Body(part.name, host, joint, part.inertia, part.dynamics, part.joint_name))
+            bodies.append(
+                Body(part.name, host, joint, part.inertia, part.dynamics, part.joint_name)
+            )
             inertias.append(part.inertia)
         bodies = [
             body if body.inertia is inertia else replace(body, inertia=inertia)
@@ -284,7 +313,9 @@ class Builder:
         )
 
     def _is_world(self, name: str | None) -> bool:
-        return name is None or (name == "world" and name not in self._parts and name not in self._frames)
+        return name is None or (
+            name == "world" and name not in self._parts and name not in self._frames
+        )
 
     def _order(self) -> list[_Part]:
         """Parents first, otherwise as added."""
@@ -301,18 +332,23 @@ class Builder:
                     break
                 if parent not in self._parts:
                     raise ModelError(
-                        f"body {part.name!r}: parent {parent!r} is unknown; add it, or name one that exists"
+                        f"body {part.name!r}: parent {parent!r} is unknown; "
+                        "add it, or name one that exists"
                     )
                 if parent in here:
                     cycle = " → ".join(repr(p.name) for p in reversed(path))
-                    raise ModelError(f"bodies {cycle} are each other's ancestors; break the cycle with a loop")
+                    raise ModelError(
+                        f"bodies {cycle} are each other's ancestors; close the cycle with a loop"
+                    )
                 part = self._parts[parent]  # type: ignore
             order += reversed(path)
             done |= here
         return order
 
     def _absolute(self, order: list[_Part]) -> dict[str, Joint]:
-        """The joints that were given in the inertial frame, brought to the frames of their bodies (10)–(12)."""
+        """The joints that were given in the inertial frame, brought to the frames of their bodies
+        (10)–(12).
+        """
         if all(part.spatial is None for part in order):
             return {}
         joints: dict[str, Joint] = {}
@@ -338,7 +374,9 @@ class Builder:
         lines = [f"body {order[i].name!r}: {fault}" for i, fault in faults.items()]
         if physical == "warn":
             warnings.warn(
-                f"model {self.name!r} has unphysical inertias: " + "; ".join(lines), UnphysicalWarning, stacklevel=3
+                f"model {self.name!r} has unphysical inertias: " + "; ".join(lines),
+                UnphysicalWarning,
+                stacklevel=3,
             )
             return
         more = f" ({len(lines) - 1} more bodies are unphysical)" if len(lines) > 1 else ""
@@ -351,7 +389,9 @@ class Builder:
             name: str | None = frame
             while name in self._frames and name not in where:
                 if name in path:
-                    raise ModelError(f"frame {name!r}: fixed to itself through {path}; fix one to a body")
+                    raise ModelError(
+                        f"frame {name!r}: fixed to itself through {path}; fix one to a body"
+                    )
                 path.append(name)
                 name = self._frames[name][0]
             if path:
@@ -360,35 +400,49 @@ class Builder:
                     T = T @ self._frames[name][1]
                     where[name] = (at, T)
 
-    def _at(self, name: str | None, where: dict[str, tuple[int, SE3]], what: str) -> tuple[int, SE3]:
+    def _at(
+        self, name: str | None, where: dict[str, tuple[int, SE3]], what: str
+    ) -> tuple[int, SE3]:
         if name in where:
             return where[name]
         if self._is_world(name):
             return WORLD, IDENTITY
-        raise ModelError(f"{what}: body {name!r} is unknown; name a body, a frame, or None for the world")
+        raise ModelError(
+            f"{what}: body {name!r} is unknown; name a body, a frame, or None for the world"
+        )
 
-    def _closed(self, loop: Loop, a: str | None, b: str | None, where: dict[str, tuple[int, SE3]]) -> Loop:
+    def _closed(
+        self, loop: Loop, a: str | None, b: str | None, where: dict[str, tuple[int, SE3]]
+    ) -> Loop:
         i, T_a = self._at(a, where, f"loop {loop.name!r}")
         j, T_b = self._at(b, where, f"loop {loop.name!r}")
         placements = T_a @ loop.placement_a, T_b @ loop.placement_b
         return Loop(loop.name, i, j, loop.joint, *placements)
 
-    def _spanned(self, rod: Distance, a: str | None, b: str | None, where: dict[str, Any]) -> Distance:
+    def _spanned(
+        self, rod: Distance, a: str | None, b: str | None, where: dict[str, Any]
+    ) -> Distance:
         i, T_a = self._at(a, where, f"distance {rod.name!r}")
         j, T_b = self._at(b, where, f"distance {rod.name!r}")
-        ends = (tuple((T @ SE3.translation(*p)).p) for T, p in ((T_a, rod.point_a), (T_b, rod.point_b)))
+        ends = (
+            tuple((T @ SE3.translation(*p)).p) for T, p in ((T_a, rod.point_a), (T_b, rod.point_b))
+        )
         return Distance(rod.name, i, j, *ends, rod.length)  # type: ignore
 
     def _coupled(self, coupling: Coupling, joints: dict[str, Joint]) -> Coupling:
         what = f"coupling {coupling.name!r}"
         for name, k, _ in coupling.terms:
             if name not in joints:
-                raise ModelError(f"{what}: joint {name!r} is unknown or fixed; name a joint that moves")
+                raise ModelError(
+                    f"{what}: joint {name!r} is unknown or fixed; name a joint that moves"
+                )
             joint = joints[name]
             if not 0 <= k < joint.nq:
                 raise ModelError(f"{what}: joint {name!r} has no coordinate {k}; it has {joint.nq}")
             if not joint.flat:
-                raise ModelError(f"{what}: joint {name!r} ({type(joint).__name__}) has no linear coordinates")
+                raise ModelError(
+                    f"{what}: joint {name!r} ({type(joint).__name__}) has no linear coordinates"
+                )
         if not all(map(math.isfinite, (c for _, _, c in coupling.terms))):
             raise ModelError(f"{what}: coefficients are not finite; give finite numbers")
         return coupling

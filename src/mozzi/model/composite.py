@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Self, final
 
@@ -18,9 +19,10 @@ __all__ = ["Composite"]
 class Composite(Joint):
     """Joints one behind the other, as one joint without bodies between:  T(q) = T₁(q₁) T₂(q₂) ...
 
-    Every factor brings its own two frames, so that the axes may be anywhere. The first frame of the first factor and
-    the second frame of the last become the frames of the product. q and v are those of the factors, one after the
-    other, and v is the velocity of each factor: the screws depend on q.
+    Every factor brings its own two frames, so that the axes may be anywhere. The first frame of
+    the first factor and the second frame of the last become the frames of the product. q and v are
+    those of the factors, one after the other, and v is the velocity of each factor: the screws
+    depend on q.
     """
 
     __slots__ = ("factors", "inner", "nq", "nv", "q_names", "quaternions", "v_names")
@@ -31,7 +33,9 @@ class Composite(Joint):
     def __init__(self, *factors: Joint) -> None:
         for factor in factors:
             if not isinstance(factor, Joint):
-                raise ModelError(f"Composite: {factor!r} is no joint; give joints such as Revolute('z')")
+                raise ModelError(
+                    f"Composite: {factor!r} is no joint; give joints such as Revolute('z')"
+                )
         if not factors:
             raise ModelError("Composite: no joints; give at least one, or use Fixed()")
         super().__init__()
@@ -39,7 +43,7 @@ class Composite(Joint):
         for factor in factors:
             quaternions += [start + k for k in factor.quaternions]
             start += factor.nq
-        pairs = zip(factors, factors[1:], strict=False)
+        pairs = itertools.pairwise(factors)
         self._set(
             frame_parent=factors[0].frame_parent,
             frame_child=factors[-1].frame_child,
@@ -87,7 +91,9 @@ class Composite(Joint):
             T, own = factor.pose(x), factor.screws(x)
             V = own @ u
             S = T.pull(M.pull(S))
-            dS = T.pull(M.pull(dS)) - V.cross(S)  # a screw at rest before the factor moves by −V behind it
+            dS = T.pull(M.pull(dS)) - V.cross(
+                S
+            )  # a screw at rest before the factor moves by −V behind it
             S, dS = _join(S, own), _join(dS, factor.screws_rate(x, u))
         return dS
 
@@ -107,7 +113,9 @@ class Composite(Joint):
     def neutral(self) -> tuple[float, ...]:
         return tuple(e for factor in self.factors for e in factor.neutral())
 
-    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+    def random(
+        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
+    ) -> tuple[np.ndarray, ...]:
         return tuple(e for factor in self.factors for e in factor.random(rng, batch))
 
     def parameters(self) -> Scalars:
@@ -120,7 +128,9 @@ class Composite(Joint):
             n = len(factor.parameters())
             factors.append(factor.with_parameters(parameters[k : k + n]))
             k += n
-        inner = [SE3.unflatten(parameters[k + 12 * i : k + 12 * i + 12]) for i in range(len(self.inner))]
+        inner = [
+            SE3.unflatten(parameters[k + 12 * i : k + 12 * i + 12]) for i in range(len(self.inner))
+        ]
         return self._with(factors=tuple(factors), inner=tuple(inner))
 
     @property

@@ -77,7 +77,9 @@ def lock(model: Model, joints: list[str], q: Any = None) -> Model:
     if not (q is None or isinstance(q, Mapping)):
         q = model.check_configuration(q)
         if q.ndim != 1:
-            raise ModelError(f"lock: q has shape {q.shape}; give one configuration of {model.nq} numbers")
+            raise ModelError(
+                f"lock: q has shape {q.shape}; give one configuration of {model.nq} numbers"
+            )
     for name in joints:
         joint = model.joint(name)
         if q is None:
@@ -94,7 +96,9 @@ def lock(model: Model, joints: list[str], q: Any = None) -> Model:
     for name, x in locked.items():
         body = model.body(model.joint_index(name))
         joint = body.joint
-        held = Fixed().with_frames(joint.frame_parent @ joint.pose(joint.normalize(x)), joint.frame_child)
+        held = Fixed().with_frames(
+            joint.frame_parent @ joint.pose(joint.normalize(x)), joint.frame_child
+        )
         changed.replace_joint(body.name, held)
     changed.replace_couplings([c for c in (_held(c, locked) for c in model.couplings) if c])
     return changed.build(physical=False)
@@ -111,6 +115,7 @@ def _held(coupling: Coupling, locked: dict[str, tuple[float, ...]]) -> Coupling 
         return replace(coupling, terms=terms, offset=offset)
     if abs(offset) > 1e-9:
         raise ModelError(
-            f"coupling {coupling.name!r}: locked open by {offset:.2e}; lock its joints at coordinates that satisfy it"
+            f"coupling {coupling.name!r}: locked open by {offset:.2e}; "
+            "lock its joints at coordinates that satisfy it"
         )
     return None

@@ -1,7 +1,7 @@
 """What people write for a frame, a point, an axis or an inertia, read once and checked.
 
-Everything that enters a model passes through here, so that inside a model every number is a finite Python float
-and every rotation matrix is a rotation.
+Everything that enters a model passes through here, so that inside a model every number is a finite
+Python float and every rotation matrix is a rotation.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ AXES = {
 }
 
 ORTHOGONAL = 1e-6
-"""A matrix whose RᵀR is this near the identity is taken for a rotation and made one; others are refused."""
+"""A matrix whose RᵀR is this near the identity is taken for a rotation and made one; others are
+refused.
+"""
 
 
 def _pose(entries: Sequence[float]) -> SE3:
@@ -80,9 +82,13 @@ def as_vector(x: Any, size: int, what: str) -> tuple[float, ...]:
     try:
         values = tuple(float(value) + 0.0 for value in x)
     except (TypeError, ValueError):
-        raise ModelError(f"{what}: {x!r} is not {size} numbers; give {size} finite numbers") from None
+        raise ModelError(
+            f"{what}: {x!r} is not {size} numbers; give {size} finite numbers"
+        ) from None
     if len(values) != size:
-        raise ModelError(f"{what}: {len(values)} numbers where {size} are needed; give {size} numbers")
+        raise ModelError(
+            f"{what}: {len(values)} numbers where {size} are needed; give {size} numbers"
+        )
     if not all(map(math.isfinite, values)):
         raise ModelError(f"{what}: {values} is not finite; give finite numbers")
     return values
@@ -107,7 +113,9 @@ def as_axis(axis: Any, what: str) -> tuple[float, float, float]:
 def rotation_to(axis: tuple[float, float, float]) -> Rotation:
     """The rotation R with R z = axis that turns least (for the axis −z, about x)."""
     x, y, z = axis
-    s = 1.0 if z >= 0.0 else -1.0  # turn z to s·axis, in the upper half space, then flip y and z if s = −1
+    s = (
+        1.0 if z >= 0.0 else -1.0
+    )  # turn z to s·axis, in the upper half space, then flip y and z if s = −1
     x, y, z = s * x, s * y, s * z
     f = 1.0 / (1.0 + z)
     entries = (1.0 - x * x * f, -x * y * f, x, -x * y * f, 1.0 - y * y * f, y, -x, -y, z)
@@ -118,16 +126,28 @@ def rotation_to(axis: tuple[float, float, float]) -> Rotation:
 def _as_rotation(R: Sequence[float], what: str) -> tuple[float, ...]:
     """The nine entries of a rotation; entries with rounding errors are brought back to SO(3)."""
     a, b, c, d, e, f, g, h, i = R
-    xx, yy, zz = a * a + d * d + g * g - 1.0, b * b + e * e + h * h - 1.0, c * c + f * f + i * i - 1.0
+    xx, yy, zz = (
+        a * a + d * d + g * g - 1.0,
+        b * b + e * e + h * h - 1.0,
+        c * c + f * f + i * i - 1.0,
+    )
     xy, xz, yz = a * b + d * e + g * h, a * c + d * f + g * i, b * c + e * f + h * i
     error = max(abs(xx), abs(yy), abs(zz), abs(xy), abs(xz), abs(yz))
     if not error <= ORTHOGONAL:
-        raise ModelError(f"{what}: RᵀR differs from the identity by {error:.1e}; give a rotation matrix")
+        raise ModelError(
+            f"{what}: RᵀR differs from the identity by {error:.1e}; give a rotation matrix"
+        )
     if a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) < 0.0:
-        raise ModelError(f"{what}: the matrix mirrors (determinant −1); give a right-handed rotation")
+        raise ModelError(
+            f"{what}: the matrix mirrors (determinant −1); give a right-handed rotation"
+        )
     if error < 1e-15:
         return tuple(R)
-    rows = ((a, b, c), (d, e, f), (g, h, i))  # one Newton step to the nearest rotation: R (3 − RᵀR) / 2
+    rows = (
+        (a, b, c),
+        (d, e, f),
+        (g, h, i),
+    )  # one Newton step to the nearest rotation: R (3 − RᵀR) / 2
     return tuple(
         value + 0.0
         for u, v, w in rows
@@ -140,16 +160,24 @@ def _as_rotation(R: Sequence[float], what: str) -> tuple[float, ...]:
 
 
 def as_pose(x: Any, what: str = "pose") -> SE3:
-    """A pose from None (the identity), an `SE3`, a 4×4 matrix, a pair (R, p), or a position (three numbers)."""
+    """A pose from None (the identity), an `SE3`, a 4×4 matrix, a pair (R, p), or a position (three
+    numbers).
+    """
     if x is None:
         return IDENTITY
     if isinstance(x, SE3):
         entries = [float(entry) + 0.0 for entry in pose_key(x)]
     elif isinstance(x, (tuple, list)) and len(x) == 2:
-        R = x[0].array() if isinstance(x[0], (Rotation, RotationZ)) else np.asarray(x[0], dtype=float)
+        R = (
+            x[0].array()
+            if isinstance(x[0], (Rotation, RotationZ))
+            else np.asarray(x[0], dtype=float)
+        )
         if np.shape(R) != (3, 3):
             raise ModelError(f"{what}: rotation of shape {np.shape(R)}; give a 3×3 matrix")
-        entries = [float(r) + 0.0 for r in np.ravel(R)] + list(as_vector(x[1], 3, f"{what}: position"))
+        entries = [float(r) + 0.0 for r in np.ravel(R)] + list(
+            as_vector(x[1], 3, f"{what}: position")
+        )
     else:
         entries = _entries_of_array(x, what)
     if not all(map(math.isfinite, entries)):
@@ -165,7 +193,9 @@ def _entries_of_array(x: Any, what: str) -> list[float]:
     if matrix.shape == (3,):
         return [*IDENTITY_ENTRIES[:9], *(float(value) + 0.0 for value in matrix)]
     if matrix.shape != (4, 4):
-        raise ModelError(f"{what}: shape {matrix.shape} is no pose; give an SE3, a 4×4 matrix or (R, p)")
+        raise ModelError(
+            f"{what}: shape {matrix.shape} is no pose; give an SE3, a 4×4 matrix or (R, p)"
+        )
     if not np.array_equal(matrix[3], (0.0, 0.0, 0.0, 1.0)):
         raise ModelError(f"{what}: last row {matrix[3]} of a pose; it must be (0, 0, 0, 1)")
     return [float(value) + 0.0 for value in (*matrix[:3, :3].ravel(), *matrix[:3, 3])]
@@ -177,7 +207,9 @@ def inertia_key(inertia: Inertia) -> tuple[float, ...]:
 
 
 def as_inertia(x: Any, what: str = "inertia") -> Inertia:
-    """An inertia of floats from None (massless), an `Inertia`, a 6×6 matrix, ten numbers, or (mass, com, inertia)."""
+    """An inertia of floats from None (massless), an `Inertia`, a 6×6 matrix, ten numbers, or
+    (mass, com, inertia).
+    """
     if x is None:
         return Inertia.zero()
     if isinstance(x, Inertia):
@@ -194,4 +226,6 @@ def as_inertia(x: Any, what: str = "inertia") -> Inertia:
         return Inertia.from_parameters(as_vector(array, 10, what))
     if array.shape == (6, 6):
         return as_inertia(Inertia.from_matrix(array), what)
-    raise ModelError(f"{what}: shape {array.shape}; give an Inertia, a 6×6 matrix or ten parameters")
+    raise ModelError(
+        f"{what}: shape {array.shape}; give an Inertia, a 6×6 matrix or ten parameters"
+    )

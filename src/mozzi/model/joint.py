@@ -1,12 +1,15 @@
 """Joints: the motion subgroups of SE(3) that mechanisms are made of, each one small final class.
 
-A joint moves in its canonical frame, where its axis is z and planar motion is in the x–y plane. Two constant frames
-say where that is: ``frame_parent`` in the parent body and ``frame_child`` in the child body, so that
+A joint moves in its canonical frame, where its axis is z and planar motion is in the x–y plane.
+Two constant frames say where that is: ``frame_parent`` in the parent body and ``frame_child`` in
+the child body, so that
 
-    T_parent_child(q) = frame_parent @ pose(q) @ frame_child⁻¹ .                       Müller, Kinematics (3)
+    T_parent_child(q) = frame_parent @ pose(q) @ frame_child⁻¹ .                       Müller,
+    Kinematics (3)
 
-The velocity v of a joint is the body-fixed twist in the basis ``screws(q)``:  Ṫ = T [screws(q) v]^. For motion subgroups
-this basis is constant, whatever the coordinates q are, and q̇ = rates(q, v). Joint code is written on scalars.
+The velocity v of a joint is the body-fixed twist in the basis ``screws(q)``:  Ṫ = T [screws(q)
+v]^. For motion subgroups this basis is constant, whatever the coordinates q are, and q̇ = rates(q,
+v). Joint code is written on scalars.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ __all__ = [
 Scalars = tuple[Any, ...]
 
 JOINT_TYPES: dict[str, type[Joint]] = {}
-"""Every joint class by its name. Defining a subclass of `Joint` enrols it, and the law tests with it."""
+"""Every joint class by its name. Defining a subclass of `Joint` enrols it, and the law tests with
+it.
+"""
 
 
 def unit_screws(*where: int) -> Screws:
@@ -86,7 +91,7 @@ class Joint:
     def __init__(self, frame: SE3 = IDENTITY) -> None:
         self._set(frame_parent=frame, frame_child=frame)
 
-    # -- what a joint is -----------------------------------------------------------------------------------------
+    # -- what a joint is -----------------------------------------------------------------------
 
     def pose(self, q: Sequence[Any]) -> SE3:
         """T(q): the joint frame on the child in the joint frame on the parent."""
@@ -109,7 +114,9 @@ class Joint:
         return tuple(x + dx for x, dx in zip(q, dv, strict=True))
 
     def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
-        """q1 ⊖ q0: the velocity that reaches q1 (or a q with the same pose) from q0 in unit time."""
+        """q1 ⊖ q0: the velocity that reaches q1 (or a q with the same pose) from q0 in unit
+        time.
+        """
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
     def normalize(self, q: Sequence[Any]) -> Scalars:
@@ -120,8 +127,12 @@ class Joint:
         """The configuration whose pose is the identity."""
         return (0.0,) * self.nq
 
-    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Configurations, one array of shape ``batch`` for each coordinate: angles in [−π, π), lengths in [−1, 1)."""
+    def random(
+        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
+    ) -> tuple[np.ndarray, ...]:
+        """Configurations, one array of shape ``batch`` for each coordinate: angles in [−π, π),
+        lengths in [−1, 1).
+        """
         spans = (math.pi if name in ANGLES else 1.0 for name in self.q_names)
         return tuple(rng.uniform(-span, span, batch) for span in spans)
 
@@ -133,12 +144,13 @@ class Joint:
         """The same joint with other parameters, which may be traced scalars."""
         return self
 
-    # -- where a joint is ----------------------------------------------------------------------------------------
+    # -- where a joint is ----------------------------------------------------------------------
 
     def between(self, S_parent: Any = None, S_child: Any = None) -> Self:
         """The joint moved to the frames S_parent on the parent and S_child on the child.
 
-        Both frames of the joint are multiplied from the left, so that  T(q) becomes  S_parent T(q) S_child⁻¹.
+        Both frames of the joint are multiplied from the left, so that  T(q) becomes  S_parent T(q)
+        S_child⁻¹.
         """
         what = type(self).__name__
         return self._with(
@@ -158,11 +170,13 @@ class Joint:
         """T_parent_child(q), frames included."""
         return self.frame_parent @ self.pose(q) @ self.frame_child.inverse()
 
-    # -- data ----------------------------------------------------------------------------------------------------
+    # -- data ----------------------------------------------------------------------------------
 
     @property
     def kind(self) -> tuple:
-        """What decides the code of this joint: its class and options. Joints of one kind differ by numbers only."""
+        """What decides the code of this joint: its class and options. Joints of one kind differ by
+        numbers only.
+        """
         return (type(self).__name__, *(getattr(self, name) for name in self.options))
 
     @property
@@ -181,7 +195,9 @@ class Joint:
 
     def _state(self) -> dict[str, Any]:
         names = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
-        return {name: getattr(self, name) for name in names if name != "_key" and hasattr(self, name)}
+        return {
+            name: getattr(self, name) for name in names if name != "_key" and hasattr(self, name)
+        }
 
     def _with(self, **changes: Any) -> Self:
         new = object.__new__(type(self))
@@ -393,9 +409,11 @@ class Translation3(Joint):
 
 @final
 class Universal(Joint):
-    """Rotation by q₀ about ``axis`` on the parent, then by q₁ about ``second`` on the child: T = Rz(q₀) Rx(q₁).
+    """Rotation by q₀ about ``axis`` on the parent, then by q₁ about ``second`` on the child: T =
+    Rz(q₀) Rx(q₁).
 
-    A cross (Hooke's joint) with two perpendicular axes that meet. Not a subgroup: the screws depend on q.
+    A cross (Hooke's joint) with two perpendicular axes that meet. Not a subgroup: the screws
+    depend on q.
     """
 
     __slots__ = ()

@@ -1,7 +1,8 @@
 """Joints that turn about a direction and slide along others: planar, planar screw, Schönflies.
 
-All three are SE(2) in the x–y plane with something along its normal z. Their coordinates are a position and an angle
-that is counted, not wrapped; their velocity is the body-fixed twist, so that the screws are constant.
+All three are SE(2) in the x–y plane with something along its normal z. Their coordinates are a
+position and an angle that is counted, not wrapped; their velocity is the body-fixed twist, so that
+the screws are constant.
 """
 
 from __future__ import annotations
@@ -60,10 +61,11 @@ class Planar(PlanarMotion):
 
 @final
 class PlanarScrew(PlanarMotion):
-    """Translations in the plane normal to an axis, and a screw motion along it: the subgroup H_p × ℝ².
+    """Translations in the plane normal to an axis, and a screw motion along it: the subgroup H_p ×
+    ℝ².
 
-    q = (x, y, angle) and v = (vx, vy, ω) as of `Planar`; the translation along the axis is pitch·angle.
-    The pitch is the translation per radian.
+    q = (x, y, angle) and v = (vx, vy, ω) as of `Planar`; the translation along the axis is
+    pitch·angle. The pitch is the translation per radian.
     """
 
     __slots__ = ("pitch",)

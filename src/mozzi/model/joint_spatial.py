@@ -87,7 +87,9 @@ class Spherical(Joint):
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+    def random(
+        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
+    ) -> tuple[np.ndarray, ...]:
         return random_quaternion(rng, batch)
 
 
@@ -125,5 +127,7 @@ class Free(Joint):
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+    def random(
+        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
+    ) -> tuple[np.ndarray, ...]:
         return (*(rng.uniform(-1.0, 1.0, batch) for _ in range(3)), *random_quaternion(rng, batch))

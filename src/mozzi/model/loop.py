@@ -23,8 +23,9 @@ class Loop:
     """A joint that closes a loop:  C_a P_a T(q_loop) = C_b P_b  for some q_loop.
 
     ``C_a`` and ``C_b`` are the poses of the bodies (−1 is the world), ``P_a = placement_a`` and
-    ``P_b = placement_b`` are frames fixed to them, and ``T(q) = frame_parent pose(q) frame_child⁻¹`` is the
-    motion of the joint. The loop removes 6 − nv degrees of freedom where its equations are independent.
+    ``P_b = placement_b`` are frames fixed to them, and ``T(q) = frame_parent pose(q)
+    frame_child⁻¹`` is the motion of the joint. The loop removes 6 − nv degrees of freedom where
+    its equations are independent.
     """
 
     name: str
@@ -74,8 +75,8 @@ class Distance:
 class Coupling:
     """A linear relation between joint coordinates:  Σ cₖ qₖ = offset.
 
-    ``terms`` are (joint name, component of that joint's q, coefficient cₖ). A joint that mimics another,
-    q₁ = m q₂ + b, is the coupling  1·q₁ − m·q₂ = b; a pair of gears is one as well.
+    ``terms`` are (joint name, component of that joint's q, coefficient cₖ). A joint that mimics
+    another, q₁ = m q₂ + b, is the coupling  1·q₁ − m·q₂ = b; a pair of gears is one as well.
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from types import MappingProxyType
@@ -28,22 +29,26 @@ WORLD = -1
 GRAVITY = (0.0, 0.0, -9.81)
 
 Frame = tuple[str, int, SE3]
-"""A named frame: its name, the index of the body that carries it (−1 is the world), and its pose in that body."""
+"""A named frame: its name, the index of the body that carries it (−1 is the world), and its pose
+in that body.
+"""
 
 
 @final
 class Model:
     """A mechanism: bodies in a tree of joints, frames on them, and loops that close the tree.
 
-    Body 0 is the first moving body, the world is parent −1, and parents come before their children. q and v are
-    ordered as the bodies are. Models are immutable and picklable; models with equal content are equal, have the
-    same `digest`, and hash alike. Make one with `Builder`, a loader or `mozzi.model.generate`.
+    Body 0 is the first moving body, the world is parent −1, and parents come before their
+    children. q and v are ordered as the bodies are. Models are immutable and picklable; models
+    with equal content are equal, have the same `digest`, and hash alike. Make one with `Builder`,
+    a loader or `mozzi.model.generate`.
     """
 
     __slots__ = (
         "_bodies", "_digest", "_frame_index", "_frames", "_hash", "_index", "_joint_index", "_key",
-        "base_inertia", "bodies", "cache", "couplings", "distances", "frames", "gravity", "joint_names", "loops",
-        "name", "nb", "nq", "nv", "parents", "q_offsets", "q_slices", "v_offsets", "v_slices",
+        "base_inertia", "bodies", "cache", "couplings", "distances", "frames", "gravity",
+        "joint_names", "loops", "name", "nb", "nq", "nv", "parents",
+        "q_offsets", "q_slices", "v_offsets", "v_slices",
     )  # fmt: skip
 
     name: str
@@ -63,7 +68,8 @@ class Model:
     couplings: tuple[Coupling, ...]
     distances: tuple[Distance, ...]
     base_inertia: Inertia
-    cache: dict[Any, Any]  # what was derived from the model: views, kernels; not part of its content
+    cache: dict[Any, Any]
+    """What was derived from the model: views, kernels. Not part of its content."""
 
     def __init__(
         self,
@@ -120,7 +126,7 @@ class Model:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    # -- parts ---------------------------------------------------------------------------------------------------
+    # -- parts ---------------------------------------------------------------------------------
 
     def index(self, body: str | int) -> int:
         """The index of a body given by name or index."""
@@ -128,9 +134,13 @@ class Model:
             try:
                 return self._index[body]
             except KeyError:
-                raise ModelError(f"model {self.name!r} has no body {body!r}; {_near(self.bodies)}") from None
+                raise ModelError(
+                    f"model {self.name!r} has no body {body!r}; {_near(self.bodies)}"
+                ) from None
         if not 0 <= body < self.nb:
-            raise ModelError(f"model {self.name!r} has no body {body}; its bodies are 0 to {self.nb - 1}")
+            raise ModelError(
+                f"model {self.name!r} has no body {body}; its bodies are 0 to {self.nb - 1}"
+            )
         return int(body)
 
     def body(self, body: str | int) -> Body:
@@ -146,12 +156,16 @@ class Model:
         try:
             return self._joint_index[joint]
         except KeyError:
-            raise ModelError(f"model {self.name!r} has no joint {joint!r}; {_near(self.joint_names)}") from None
+            raise ModelError(
+                f"model {self.name!r} has no joint {joint!r}; {_near(self.joint_names)}"
+            ) from None
 
     def frame(self, name: str) -> tuple[int, SE3]:
-        """Where a frame is: the index of its body (−1: the world) and its pose in that body's frame.
+        """Where a frame is: the index of its body (−1: the world) and its pose in that body's
+        frame.
 
-        Every body is a frame as well, and ``"world"`` is the inertial frame unless something else has that name.
+        Every body is a frame as well, and ``"world"`` is the inertial frame unless something else
+        has that name.
         """
         if name in self._frame_index:
             return self._frame_index[name][1:]
@@ -182,7 +196,9 @@ class Model:
 
     @property
     def q_names(self) -> tuple[str, ...]:
-        """A name for every entry of q: the joint's, followed by the coordinate's where it has several."""
+        """A name for every entry of q: the joint's, followed by the coordinate's where it has
+        several.
+        """
         return tuple(name for body in self._bodies for name in _dof_names(body, body.joint.q_names))
 
     @property
@@ -196,17 +212,19 @@ class Model:
     def __len__(self) -> int:
         return self.nb
 
-    # -- configurations ------------------------------------------------------------------------------------------
+    # -- configurations ------------------------------------------------------------------------
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq,) in which every joint has the pose 1."""
         return np.array([x for body in self._bodies for x in body.joint.neutral()], dtype=float)
 
-    def random_configuration(self, rng: Any = None, batch: int | tuple[int, ...] = ()) -> np.ndarray:
+    def random_configuration(
+        self, rng: Any = None, batch: int | tuple[int, ...] = ()
+    ) -> np.ndarray:
         """Configurations (*batch, nq), within the limits of the joints where they are finite.
 
-        ``rng`` is a NumPy generator or a seed. Unlimited angles are uniform on the circle, quaternions uniform on
-        the rotations, and unlimited lengths uniform in [−1, 1).
+        ``rng`` is a NumPy generator or a seed. Unlimited angles are uniform on the circle,
+        quaternions uniform on the rotations, and unlimited lengths uniform in [−1, 1).
         """
         rng = np.random.default_rng(rng)
         batch = (batch,) if isinstance(batch, (int, np.integer)) else tuple(batch)
@@ -226,18 +244,18 @@ class Model:
         return q
 
     def check_configuration(self, q: Any) -> np.ndarray:
-        """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit quaternions.
+        """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit
+        quaternions.
 
         A quaternion within 1e-6 of unit length is accepted; `normalize` makes it exact.
         """
         q = np.asarray(q, dtype=float)
-        if q.ndim == 0 or q.shape[-1] != self.nq:
-            raise ConfigurationError(
-                f"model {self.name!r}: q has shape {q.shape}; it takes nq = {self.nq} numbers on the last axis"
-            )
+        self._check_shape(q)
         if not np.isfinite(q).all():
             k = int(np.argwhere(~np.isfinite(q))[0][-1])
-            raise ConfigurationError(f"model {self.name!r}: q[{k}] of {self.q_names[k]!r} is not finite")
+            raise ConfigurationError(
+                f"model {self.name!r}: q[{k}] of {self.q_names[k]!r} is not finite"
+            )
         for body, start in zip(self._bodies, self.q_offsets, strict=False):
             for k in body.joint.quaternions:
                 norm = np.linalg.norm(q[..., start + k : start + k + 4], axis=-1)
@@ -249,25 +267,30 @@ class Model:
                     )
         return q
 
+    def _check_shape(self, q: np.ndarray) -> None:
+        if q.ndim == 0 or q.shape[-1] != self.nq:
+            raise ConfigurationError(
+                f"model {self.name!r}: q has shape {q.shape}; "
+                f"give nq = {self.nq} numbers on the last axis"
+            )
+
     def normalize(self, q: Any) -> np.ndarray:
         """q with its quaternions scaled to unit length."""
         q = np.array(q, dtype=float)
-        if q.ndim == 0 or q.shape[-1] != self.nq:
-            raise ConfigurationError(
-                f"model {self.name!r}: q has shape {q.shape}; it takes nq = {self.nq} numbers on the last axis"
-            )
+        self._check_shape(q)
         for body, start in zip(self._bodies, self.q_offsets, strict=False):
             for k in body.joint.quaternions:
                 part = q[..., start + k : start + k + 4]
                 norm = np.linalg.norm(part, axis=-1, keepdims=True)
                 if not np.all(norm > 0.0):
                     raise ConfigurationError(
-                        f"joint {body.joint_name!r}: a zero quaternion is no rotation; give a non-zero one"
+                        f"joint {body.joint_name!r}: a zero quaternion is no rotation; "
+                        "give a non-zero one"
                     )
                 part /= norm
         return q
 
-    # -- changed copies ------------------------------------------------------------------------------------------
+    # -- changed copies ------------------------------------------------------------------------
 
     def with_gravity(self, gravity: Any) -> Model:
         """A copy with another acceleration of gravity, in the inertial frame."""
@@ -278,7 +301,9 @@ class Model:
         return edit.builder(self).add(name, parent, *args, **options).build(physical=False)
 
     def without_body(self, name: str) -> Model:
-        """A copy without a body and what hangs on it: bodies, frames, loops and couplings that touch them."""
+        """A copy without a body and what hangs on it: bodies, frames, loops and couplings that
+        touch them.
+        """
         return edit.without_body(self, name)
 
     def with_frame(self, name: str, body: str | None, placement: Any = None) -> Model:
@@ -294,7 +319,9 @@ class Model:
         placement_a: Any = None,
         placement_b: Any = None,
     ) -> Model:
-        """A copy with one more loop: ``joint`` connects a frame on body a to a frame on body b (see `Loop`)."""
+        """A copy with one more loop: ``joint`` connects a frame on body a to a frame on body b
+        (see `Loop`).
+        """
         changed = edit.builder(self).loop(name, body_a, body_b, joint, placement_a, placement_b)
         return changed.build(physical=False)
 
@@ -307,14 +334,17 @@ class Model:
         return edit.with_inertia(self, body, inertia)
 
     def with_dynamics(self, joint: str, **data: Any) -> Model:
-        """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics` names them."""
+        """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics`
+        names them.
+        """
         return edit.with_dynamics(self, joint, **data)
 
     def lock(self, joints: str | Iterable[str], q: Any = None) -> Model:
-        """A copy in which joints are held at q (the whole q, or a mapping from joints to their coordinates).
+        """A copy in which joints are held at q (the whole q, or a mapping from joints to their
+        coordinates).
 
-        The bodies they move become part of their parents, and stay as frames. Without q, joints are locked at
-        their neutral position.
+        The bodies they move become part of their parents, and stay as frames. Without q, joints
+        are locked at their neutral position.
         """
         return edit.lock(self, [joints] if isinstance(joints, str) else list(joints), q)
 
@@ -322,7 +352,7 @@ class Model:
         state = dict(zip(_FIELDS, self._state(), strict=True))
         return Model(**(state | changes))
 
-    # -- identity ------------------------------------------------------------------------------------------------
+    # -- identity ------------------------------------------------------------------------------
 
     def _state(self) -> tuple:
         closures = self.loops, self.couplings, self.distances
@@ -346,7 +376,9 @@ class Model:
 
     @property
     def digest(self) -> str:
-        """64 hexadecimal digits that depend on the content only: the same on every machine and in every run."""
+        """64 hexadecimal digits that depend on the content only: the same on every machine and in
+        every run.
+        """
         if self._digest is None:
             text = repr(("mozzi.Model.1", self.key))
             self._set(_digest=hashlib.sha256(text.encode()).hexdigest())
@@ -384,7 +416,7 @@ _FIELDS = (
 
 
 def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:
-    pairs = zip(offsets, offsets[1:], strict=False)
+    pairs = itertools.pairwise(offsets)
     return MappingProxyType({n: slice(a, b) for n, (a, b) in zip(names, pairs, strict=True)})
 
 

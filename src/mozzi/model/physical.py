@@ -12,14 +12,16 @@ from mozzi.model.frames import inertia_key
 __all__ = ["unphysical"]
 
 TOLERANCE = 1e-6
-"""Relative. Files carry rounded numbers, and a flat plate has principal moments with a + b = c exactly."""
+"""Relative. Files carry rounded numbers, and a flat plate has principal moments with a + b = c
+exactly.
+"""
 
 
 def unphysical(inertias: Sequence[Inertia]) -> dict[int, str]:
     """The indices of inertias that no rigid body has, and why.
 
-    A rigid body is a distribution of positive mass: m ≥ 0, and the principal moments a ≤ b ≤ c at its centre of mass
-    satisfy a ≥ 0 and a + b ≥ c. No mass at all is allowed.
+    A rigid body is a distribution of positive mass: m ≥ 0, and the principal moments a ≤ b ≤ c at
+    its centre of mass satisfy a ≥ 0 and a + b ≥ c. No mass at all is allowed.
     """
     faults: dict[int, str] = {}
     if not inertias:

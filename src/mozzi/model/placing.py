@@ -19,14 +19,18 @@ __all__ = ["infer", "place"]
 UNIT = 1e-6
 """How far from unit length a screw may be."""
 AGREE = 1e-9
-"""How far the screws of a joint may be from the screws it is given (relative to the lengths in them)."""
+"""How far the screws of a joint may be from the screws it is given (relative to the lengths in
+them).
+"""
 
 
 def screw_list(screw: Any, what: str) -> list[tuple[float, ...]]:
     """Unit six-vectors from one or several (rows)."""
     if isinstance(screw, Twist):
         screw = [screw.flatten()]
-    rows = [x.flatten() if isinstance(x, Twist) else x for x in screw] if _is_list(screw) else [screw]
+    rows = (
+        [x.flatten() if isinstance(x, Twist) else x for x in screw] if _is_list(screw) else [screw]
+    )
     return [_unit(as_vector(row, 6, f"{what}: screw"), what) for row in rows]
 
 
@@ -43,7 +47,9 @@ def _unit(X: tuple[float, ...], what: str) -> tuple[float, ...]:
         raise ModelError(f"{what}: screw (0, 0, 0, 0, 0, 0) has no axis; give a unit screw")
     if abs(norm - 1.0) > UNIT:
         part = "angular" if any(X[:3]) else "linear"
-        raise ModelError(f"{what}: the {part} part of screw {X} has length {norm:.6g}; divide the screw by it")
+        raise ModelError(
+            f"{what}: the {part} part of screw {X} has length {norm:.6g}; divide the screw by it"
+        )
     return tuple(x / norm for x in X) if norm != 1.0 else X
 
 
@@ -62,8 +68,9 @@ def infer(X: Sequence[float]) -> Joint:
 def place(joint: Joint | None, screw: Any, what: str) -> Joint:
     """The joint that moves along the given screws at q = 0, with T(0) = 1.
 
-    Without a joint the screws make one: T(q) = exp(X₁ q₁) exp(X₂ q₂) ... A joint in its canonical frame is moved to
-    where the screws are; a joint that has been given frames must have these screws already.
+    Without a joint the screws make one: T(q) = exp(X₁ q₁) exp(X₂ q₂) ... A joint in its canonical
+    frame is moved to where the screws are; a joint that has been given frames must have these
+    screws already.
     """
     screws = screw_list(screw, what)
     if joint is None:
@@ -71,7 +78,9 @@ def place(joint: Joint | None, screw: Any, what: str) -> Joint:
         return factors[0] if len(factors) == 1 else Composite(*factors)
     if joint.nv != len(screws):
         name = type(joint).__name__
-        raise ModelError(f"{what}: {len(screws)} screws for {name}, which has {joint.nv}; give {joint.nv}")
+        raise ModelError(
+            f"{what}: {len(screws)} screws for {name}, which has {joint.nv}; give {joint.nv}"
+        )
     moved = joint
     if is_identity(joint.frame_parent) and is_identity(joint.frame_child):
         frame = infer(screws[0]).frame_child if joint.nv == 1 else _locate(joint, screws)
@@ -79,7 +88,9 @@ def place(joint: Joint | None, screw: Any, what: str) -> Joint:
     if not is_identity(moved.frame_parent @ moved.frame_child.inverse()):
         reference = moved.motion(moved.neutral())
         if max(map(abs, np.ravel(reference.matrix() - np.eye(4)))) > AGREE:
-            raise ModelError(f"{what}: a joint given with a screw must be the identity at q = 0; use reference=")
+            raise ModelError(
+                f"{what}: a joint given with a screw must be the identity at q = 0; use reference="
+            )
     own = moved.frame_child.push(moved.screws(moved.neutral())).array()
     given = np.array(screws).T
     error = float(np.abs(own - given).max())
