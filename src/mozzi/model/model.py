@@ -292,6 +292,10 @@ class Model:
 
     # -- changed copies ------------------------------------------------------------------------
 
+    def with_name(self, name: str) -> Model:
+        """A copy with another name."""
+        return self._replace(name=str(name))
+
     def with_gravity(self, gravity: Any) -> Model:
         """A copy with another acceleration of gravity, in the inertial frame."""
         return self._replace(gravity=as_vector(gravity, 3, f"model {self.name!r}: gravity"))
