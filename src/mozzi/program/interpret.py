@@ -1,12 +1,13 @@
 """The meaning of a program: run it, statement by statement, on any numbers.
 
-Floats, complex numbers (complex step), `mpmath` numbers (any precision), NumPy arrays (a batch per scalar) and traced
-scalars (inlining a program into another trace) all pass. Every other target is tested against this one.
+Floats, complex numbers (complex step), `mpmath` numbers (any precision), NumPy arrays (a batch per
+scalar) and traced scalars (inlining a program into another trace) all pass. Every other target is
+tested against this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,8 @@ from mozzi.program.program import Buffer, Index, Loop, Program, Store
 
 __all__ = ["MEANING", "interpret"]
 
-
-def _real(x: Any) -> Any:
-    return x.real if isinstance(x, complex) else x
-
-
 MEANING: dict[str, Callable[..., Any]] = {
+    "const": lambda x: x,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -32,20 +29,28 @@ MEANING: dict[str, Callable[..., Any]] = {
     "sin": scalar.sin,
     "cos": scalar.cos,
     "atan2": scalar.atan2,
-    "lt": lambda a, b: _real(a) < _real(b),
-    "le": lambda a, b: _real(a) <= _real(b),
+    "lt": lambda a, b: scalar.real(a) < scalar.real(b),
+    "le": lambda a, b: scalar.real(a) <= scalar.real(b),
     "select": scalar.select,
     "min": scalar.minimum,
     "max": scalar.maximum,
 }
 
 
-def interpret(program: Program, arguments: Sequence[Any]) -> list[list[Any]]:
-    """The outputs, each as a flat list of numbers; arguments are flat sequences of numbers."""
+def interpret(
+    program: Program,
+    arguments: Sequence[Any],
+    meaning: Mapping[str, Callable[..., Any]] = MEANING,
+) -> list[list[Any]]:
+    """The outputs, each as a flat list of numbers; arguments are flat sequences of numbers.
+
+    Another table of meanings runs the program on another kind of numbers; its "const" makes one
+    of them from a float.
+    """
     for x, values in zip(program.inputs, arguments, strict=True):
         if len(values) != x.size:
             raise ValueError(f"argument {x.name!r} has {len(values)} numbers; it takes {x.size}")
-    run = _Run(arguments)
+    run = _Run(arguments, meaning)
     run.region(program.region)
     results = []
     for output in program.outputs:
@@ -57,8 +62,9 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[list[Any]]:
 
 
 class _Run:
-    def __init__(self, arguments: Sequence[Any]):
+    def __init__(self, arguments: Sequence[Any], meaning: Mapping[str, Callable[..., Any]]):
         self.arguments = arguments
+        self.meaning = meaning
         self.values: dict[int, Any] = {}
         self.memory: dict[int, Any] = {}
         self.indices: dict[int, int] = {}
@@ -66,11 +72,11 @@ class _Run:
     def memory_of(self, buffer: Buffer) -> Any:
         if id(buffer) not in self.memory:
             if buffer.kind == "table":
-                self.memory[id(buffer)] = [float(x) for x in np.ravel(buffer.data)]
+                self.memory[id(buffer)] = [self.meaning["const"](float(x)) for x in np.ravel(buffer.data)]
             elif buffer.kind == "input":
                 self.memory[id(buffer)] = self.arguments[buffer.position]
             else:
-                self.memory[id(buffer)] = [0.0] * buffer.size
+                self.memory[id(buffer)] = [self.meaning["const"](0.0)] * buffer.size
         return self.memory[id(buffer)]
 
     def index(self, index: Index | None) -> int:
@@ -94,14 +100,14 @@ class _Run:
 
     def value(self, s: Scalar) -> Any:
         if s.op == "const":
-            return s.value
+            return self.meaning["const"](s.value)
         if s.op == "input":
             position, offset = s.value
             return self.arguments[position][offset]
         if s.op == "load":
             buffer, index, stride, offset = s.value
             return self.memory_of(buffer)[self.index(index) * stride + offset]
-        return MEANING[s.op](*(self.values[id(x)] for x in s.args))
+        return self.meaning[s.op](*(self.values[id(x)] for x in s.args))
 
     def loop(self, loop: Loop) -> None:
         at = loop.start if isinstance(loop.start, int) else self.index(loop.start)
@@ -110,8 +116,8 @@ class _Run:
                 self.step(loop, at)
                 at = int(loop.follow[at])
         else:
-            for at in range(at, loop.stop, loop.step):
-                self.step(loop, at)
+            for k in range(at, loop.stop, loop.step):
+                self.step(loop, k)
 
     def step(self, loop: Loop, at: int) -> None:
         self.indices[id(loop.variable)] = at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -210,10 +211,10 @@ def constant(value: Any) -> Scalar:
     if type(value) is Scalar:
         return value
     number = float(value)
-    key = number if number != 0.0 else 0.0  # one zero: its sign is not kept
     if number != number:
         raise ValueError("NaN among the constants of a program")
-    return intern("const", (), math.isfinite(number), key, number)
+    number = number if number != 0.0 else 0.0  # one zero: its sign is not kept
+    return intern("const", (), math.isfinite(number), number, number)
 
 
 def _add(a: Node, b: Node) -> Any:
@@ -303,7 +304,9 @@ def _mul(a: Node, b: Node) -> Any:
         if c < 0.0:
             return _neg(_mul(b, -c))
         if b.op == "mul" and b.args[0].op == "const":
-            return _mul(b.args[1], c * b.args[0].value)
+            product = c * b.args[0].value
+            if sys.float_info.min <= abs(product) <= sys.float_info.max:
+                return _mul(b.args[1], product)
         return _binary("mul", a, b, a.finite and b.finite)
     if a.op == "neg":
         return _neg(_mul(a.args[0], b))

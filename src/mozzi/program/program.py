@@ -180,6 +180,8 @@ def _describe(program: Program) -> Iterator[Any]:
             return ("sum", [(ref(index), factor) for index, factor in thing.terms])
         if isinstance(thing, Buffer) and thing.kind == "table":
             return ("table", ref(thing.data))
+        if isinstance(thing, Buffer) and thing.kind == "input":
+            return ("input", thing.position)
         return number.setdefault(id(thing), len(number))
 
     for x in program.inputs:

@@ -14,19 +14,34 @@ import numpy as np
 
 from mozzi.program.node import Scalar, operation
 
-__all__ = ["Scalar", "atan2", "cos", "divide", "maximum", "minimum", "select", "sin", "sqrt"]
+__all__ = [
+    "Scalar", "atan2", "cos", "divide", "maximum", "minimum", "real", "select", "sin", "sqrt",
+]  # fmt: skip
 
 
-def _real(x: Any) -> Any:
-    return x.real if isinstance(x, (complex, np.complexfloating)) else x
+def real(x: Any) -> Any:
+    """The real part of any scalar: what comparisons look at."""
+    return getattr(x, "real", x)
+
+
+def _is_complex(x: Any) -> bool:
+    if isinstance(x, (complex, np.ndarray, np.generic)):
+        return np.iscomplexobj(x)
+    return hasattr(x, "context") and isinstance(x, x.context.mpc)
+
+
+def _atan(x: Any) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.arctan(x)
+    return cmath.atan(x) if isinstance(x, complex) else x.context.atan(x)
 
 
 def _unary(name: str):
-    real, cplx, array = getattr(math, name), getattr(cmath, name), getattr(np, name)
+    plain, cplx, array = getattr(math, name), getattr(cmath, name), getattr(np, name)
 
     def function(x: Any) -> Any:
         if type(x) is float or type(x) is int:
-            return real(x)
+            return plain(x)
         if isinstance(x, Scalar):
             return operation(name, x)
         if isinstance(x, (np.ndarray, np.generic)):
@@ -34,7 +49,7 @@ def _unary(name: str):
         if isinstance(x, complex):
             return cplx(x)
         if isinstance(x, (float, int)):
-            return real(x)
+            return plain(x)
         return getattr(x.context, name)(x)  # mpmath numbers know their context
 
     function.__name__ = name
@@ -51,10 +66,9 @@ def atan2(y: Any, x: Any) -> Any:
     """The angle of the point (x, y), in (−π, π]; for complex scalars its analytic continuation."""
     if isinstance(y, Scalar) or isinstance(x, Scalar):
         return operation("atan2", y, x)
-    if isinstance(y, complex) or isinstance(x, complex):
-        angle = math.atan2(_real(y), _real(x))
-        turn = cmath.exp(-1j * angle)  # bring the point to the positive x axis, where log is analytic
-        return angle - 1j * cmath.log((x + 1j * y) * turn / cmath.sqrt(x * x + y * y))
+    if _is_complex(y) or _is_complex(x):
+        y0, x0 = real(y), real(x)  # turned by their angle, atan is analytic and keeps small parts
+        return atan2(y0, x0) + _atan((y * x0 - x * y0) / (x * x0 + y * y0))
     if isinstance(y, (np.ndarray, np.generic)) or isinstance(x, (np.ndarray, np.generic)):
         return np.arctan2(y, x)
     context = getattr(y, "context", None) or getattr(x, "context", None)
@@ -74,14 +88,14 @@ def minimum(a: Any, b: Any) -> Any:
     """The smaller of two scalars (of complex scalars, by real part)."""
     if isinstance(a, Scalar) or isinstance(b, Scalar):
         return operation("min", a, b)
-    return select(_real(a) <= _real(b), a, b)
+    return select(real(a) <= real(b), a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
     """The larger of two scalars (of complex scalars, by real part)."""
     if isinstance(a, Scalar) or isinstance(b, Scalar):
         return operation("max", a, b)
-    return select(_real(a) >= _real(b), a, b)
+    return select(real(a) >= real(b), a, b)
 
 
 def divide(a: Any, b: Any, *, nonzero: bool = False) -> Any:
