@@ -1,4 +1,6 @@
-"""`python -m benchmarks`: measure mozzi beside Pinocchio in one run, and keep the results as dated JSON."""
+"""`python -m benchmarks`: measure mozzi beside Pinocchio in one run, and keep the results as dated
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ def compile_time(case: dict[str, Any]) -> dict[str, Any]:
         env = os.environ | {"MOZZI_CACHE_DIR": folder}
         command = [sys.executable, "-c", _COLD, case["robot"], case["function"]]
         runs = [
-            float(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
+            float(
+                subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+            )
             for _ in range(3)
         ]
     return {**case, "cold_s": runs[0], "warm_s": min(runs[1:]), "warm_bar": 0.1}
@@ -151,7 +155,9 @@ def machine() -> dict[str, Any]:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        cpu = next((x.split(":")[1].strip() for x in info.open() if x.startswith("model name")), cpu)
+        cpu = next(
+            (x.split(":")[1].strip() for x in info.open() if x.startswith("model name")), cpu
+        )
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": commit, "cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version(),

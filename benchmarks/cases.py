@@ -1,7 +1,7 @@
 """What is measured, as data.
 
-A case compares one mozzi function with its counterpart in Pinocchio on one robot: `bar` is the ratio that must be
-reached at a batch of 4,096 in float64 on one thread.
+A case compares one mozzi function with its counterpart in Pinocchio on one robot: `bar` is the
+ratio that must be reached at a batch of 4,096 in float64 on one thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Pinocchio's counterparts: the fastest of what it offers from Python, in nanoseconds per evaluation.
+"""Pinocchio's counterparts: the fastest of what it offers from Python, in nanoseconds per
+evaluation.
 
-Where it has a batch call (`rneaInParallel`, `abaInParallel`, one thread) that counts; else one Python call less
-the cost of an empty one, which is its C++ speed.
+Where it has a batch call (`rneaInParallel`, `abaInParallel`, one thread) that counts; else one
+Python call less the cost of an empty one, which is its C++ speed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The robots that benchmarks and studies run on, for mozzi and for Pinocchio, with the same coordinates."""
+"""The robots that benchmarks and studies run on, for mozzi and for Pinocchio, with the same
+coordinates.
+"""
 
 from __future__ import annotations
 

@@ -48,12 +48,14 @@ def compile(
 ) -> Any:
     """A kernel of a function of q, v, … on this model.
 
-    ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls algorithms:
-    ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``. Arguments get their shapes from their
-    names, as the algorithms' do; ``inputs`` gives the shapes of others. The result runs over leading batch axes.
+    ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
+    algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``. Arguments
+    get their shapes from their names, as the algorithms' do; ``inputs`` gives the shapes of
+    others. The result runs over leading batch axes.
 
-    rolled: True for loops over bodies, False for straight-line code, None to choose by size. options: keyword
-    arguments of the algorithm, and optional arrays to take: ``options={"wrenches": True}``.
+    rolled: True for loops over bodies, False for straight-line code, None to choose by size.
+    options: keyword arguments of the algorithm, and optional arrays to take:
+    ``options={"wrenches": True}``.
     """
     if target not in TARGETS:
         raise ValueError(f"no target {target!r}; there are {', '.join(TARGETS)}")
@@ -93,7 +95,9 @@ def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Pro
 def _signature(
     function: Callable[..., Any], model: Any, inputs: dict[str, Any], options: dict[str, Any]
 ) -> tuple[dict[str, tuple[int, ...]], Callable[..., Any], Any]:
-    """The shapes of the arguments, the function of those arguments, and what else decides its meaning."""
+    """The shapes of the arguments, the function of those arguments, and what else decides its
+    meaning.
+    """
     if isinstance(function, Algorithm):
         taken = [n for n in function.arrays if n in function.required or options.get(n) is True]
         others = {n: x for n, x in options.items() if n not in function.arrays}
@@ -146,7 +150,9 @@ def _key(*parts: Any) -> str:
 
 @cache
 def _source() -> str:
-    """A digest of the sources that decide what a program is: a changed library does not meet old kernels."""
+    """A digest of the sources that decide what a program is: a changed library does not meet old
+    kernels.
+    """
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for folder in ("lie", "model", "algorithms", "program", "targets"):

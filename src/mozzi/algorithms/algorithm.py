@@ -1,7 +1,8 @@
 """`@algorithm`: one source, three lives.
 
-Called with arrays, an algorithm runs as a compiled kernel, made on first use. Called while tracing, it inlines. Called
-through `.python`, it runs as plain Python on numbers: the definition that compiled code is tested against.
+Called with arrays, an algorithm runs as a compiled kernel, made on first use. Called while
+tracing, it inlines. Called through `.python`, it runs as plain Python on numbers: the definition
+that compiled code is tested against.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from mozzi.program.node import active
 
 __all__ = ["ARRAYS", "Algorithm", "algorithm", "rolling", "shape_of"]
 
-#: What the arrays that algorithms take are, by name: axes per body (see recursion._Array), and the type of a block.
+#: What the arrays that algorithms take are, by name: axes per body (see recursion._Array), and the
+#: type of a block.
 ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **dict.fromkeys(("q", "q0", "q1", "q_ref"), (("q",), None)),
     **dict.fromkeys(
@@ -157,8 +159,8 @@ def _plain(result: Any) -> Any:
 def algorithm(function: Callable[..., Any] | None = None, *, regroup: bool = False) -> Any:
     """Make a recursion over bodies callable on models and arrays.
 
-    regroup: the results do not depend on which body carries inertial parameters that only their sum shows (joint
-    forces, accelerations, mass matrices), so base parameters may be used.
+    regroup: the results do not depend on which body carries inertial parameters that only their
+    sum shows (joint forces, accelerations, mass matrices), so base parameters may be used.
     """
     if function is None:
         return lambda f: Algorithm(f, regroup)

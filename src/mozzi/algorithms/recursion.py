@@ -1,16 +1,21 @@
 """How algorithms see a model: bodies outward and inward, containers indexed by bodies.
 
-An algorithm is written once and traced in two ways. *Unrolled*, `outward()` and `inward()` yield every body with its constants.
-*Rolled*, they yield one symbolic body per kind of joint: what is recorded meanwhile becomes a branch of a loop over all
-bodies, and what differs between bodies comes from tables. Everything that crosses an iteration lives in the containers
-made here, so that both work from one source.
+An algorithm is written once and traced in two ways. *Unrolled*, `outward()` and `inward()` yield
+every body with its constants. *Rolled*, they yield one symbolic body per kind of joint: what is
+recorded meanwhile becomes a branch of a loop over all bodies, and what differs between bodies
+comes from tables. Everything that crosses an iteration lives in the containers made here, so that
+both work from one source.
 
-The frame of a body sits on its joint: `i.placement` is the joint frame in the frame of the parent, `i.inertia` is
-expressed in the joint frame, and `i.frame` is the user's body frame in the joint frame.
+The frame of a body sits on its joint: `i.placement` is the joint frame in the frame of the parent,
+`i.inertia` is expressed in the joint frame, and `i.frame` is the user's body frame in the joint
+frame.
 """
 
 from __future__ import annotations
 
+import linecache
+import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +37,8 @@ __all__ = [
 WORLD = 0  # bodies are numbered 1, 2, … here; 0 is the world
 
 
-# -- the data of a mechanism, with body frames on the joints -----------------------------------------------------
+# -- the data of a mechanism, with body frames on the joints
+# -----------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,9 @@ class BodyData:
 
 
 def _tidy(x: float, unit: float = 1.0) -> float:
-    """Rounding noise of a product of constant rotations is not structure: 1e-17 is 0 and 1 − 1e-16 is 1."""
+    """Rounding noise of a product of constant rotations is not structure: 1e-17 is 0 and 1 − 1e-16
+    is 1.
+    """
     for exact in (0.0, 1.0, -1.0):
         if abs(x - exact) < 4e-16 * unit:
             return exact
@@ -92,9 +100,10 @@ def _bodies(model: Any) -> tuple[BodyData, ...]:
 def regrouped(bodies: Sequence[BodyData]) -> tuple[BodyData, ...]:
     """The same joint forces and accelerations from fewer inertial parameters (base parameters).
 
-    A part that is symmetric about a revolute joint moves as if fixed to the parent: mass m, first moment (0, 0, h_z)
-    and rotational inertia diag(J_yy, J_yy, 0) go there, from tip to base. So does the whole rotational inertia
-    behind a prismatic joint. Body wrenches and momenta change; joint forces do not.
+    A part that is symmetric about a revolute joint moves as if fixed to the parent: mass m, first
+    moment (0, 0, h_z) and rotational inertia diag(J_yy, J_yy, 0) go there, from tip to base. So
+    does the whole rotational inertia behind a prismatic joint. Body wrenches and momenta change;
+    joint forces do not.
     """
     inertia = [body.inertia for body in bodies]
     for k in reversed(range(len(bodies))):
@@ -121,7 +130,8 @@ def _replace(body: BodyData, **changes: Any) -> BodyData:
     return BodyData(**(body.__dict__ | changes))
 
 
-# -- poses in two stages -----------------------------------------------------------------------------------------
+# -- poses in two stages
+# -----------------------------------------------------------------------------------------
 
 
 class RelativePose:
@@ -151,7 +161,8 @@ class RelativePose:
         return self.placement @ self.motion
 
 
-# -- bodies ------------------------------------------------------------------------------------------------------
+# -- bodies
+# ------------------------------------------------------------------------------------------------------
 
 
 class Body:
@@ -159,7 +170,9 @@ class Body:
 
     __slots__ = ("data", "index", "mechanism", "parent")
 
-    def __init__(self, mechanism: Mechanism, index: int, data: BodyData | None, parent: Body | None):
+    def __init__(
+        self, mechanism: Mechanism, index: int, data: BodyData | None, parent: Body | None
+    ):
         self.mechanism, self.index, self.data, self.parent = mechanism, index, data, parent
 
     def __getattr__(self, name: str) -> Any:
@@ -181,7 +194,9 @@ class Body:
 
 
 class SymbolicBody:
-    """The bodies of one kind while rolled: data that differ between them are table entries at the loop's index."""
+    """The bodies of one kind while rolled: data that differ between them are table entries at the
+    loop's index.
+    """
 
     def __init__(self, mechanism: Mechanism, index: Index, kind: tuple[Any, ...] | None):
         self.mechanism, self.index, self.kind = mechanism, index, kind
@@ -270,8 +285,9 @@ class Mechanism:
         return Twist(Vec3.zero(), -self.gravity)
 
     def marked(self, name: str, values: Sequence[Any]) -> Mechanism:
-        """The same mechanism whose bodies also have this attribute, a constant (bodies that differ in it
-        are different kinds)."""
+        """The same mechanism whose bodies also have this attribute, a constant (bodies that differ
+        in it are different kinds).
+        """
         bodies = tuple(
             _replace(b, marks=(*b.marks, (name, x)))
             for b, x in zip(self.bodies, values, strict=True)
@@ -290,7 +306,9 @@ class Mechanism:
             return self.each(self.nb, 0, -1)
         return reversed(self._list)
 
-    def each(self, start: int | Index, stop: int, step: int = 1, follow: Any = None) -> Iterator[Any]:
+    def each(
+        self, start: int | Index, stop: int, step: int = 1, follow: Any = None
+    ) -> Iterator[Any]:
         """Record a loop over bodies; yields one symbolic body per kind."""
         number = {kind: n for n, kind in enumerate(self.kinds)}
         which = np.array([0, *(number[b.kind] for b in self.bodies)])
@@ -306,7 +324,9 @@ class Mechanism:
         return Index(table, body.index, name=what)
 
     def at(self, index: int) -> Body:
-        """Body number `index` of the model (−1: the world): a fixed place in containers, rolled or not."""
+        """Body number `index` of the model (−1: the world): a fixed place in containers, rolled or
+        not.
+        """
         return self._list[index] if index >= 0 else self.world
 
     def path(self, index: int) -> Iterator[Any]:
@@ -327,7 +347,8 @@ def mechanism(model: Any, *, rolled: bool = False, regroup: bool = False) -> Mec
     return Mechanism(model, cache[key], rolled)
 
 
-# -- containers --------------------------------------------------------------------------------------------------
+# -- containers
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -396,7 +417,7 @@ class _Unrolled:
     def __setitem__(self, body: Any, value: Any) -> None:
         self.values[body.index] = value
         if active() is not None and body.index != WORLD:
-            _name(value, f"{self.letter}_{body.name}")
+            _name(value, self.letter, body.name)
 
 
 def _rest(type_: Any) -> Any:
@@ -404,15 +425,35 @@ def _rest(type_: Any) -> Any:
     return type_.identity() if type_ is SE3 else type_.zero() if type_ is not None else 0.0
 
 
-_PARTS = {"Twist": ("wx", "wy", "wz", "vx", "vy", "vz"), "Wrench": ("mx", "my", "mz", "fx", "fy", "fz")}
+_PARTS = {
+    "Twist": ("wx", "wy", "wz", "vx", "vy", "vz"),
+    "Wrench": ("mx", "my", "mz", "fx", "fy", "fz"),
+}
 
 
-def _name(value: Any, prefix: str) -> None:
+def _name(value: Any, prefix: str, body: str) -> None:
+    """Values keep their origin: the container and body they were made for, and the equation."""
     scalars = leaves(value)
     parts = _PARTS.get(type(value).__name__) or [str(n) for n in range(len(scalars))]
+    origin = f"{_equation(sys._getframe(2))} {body}"
     for x, part in zip(scalars, parts, strict=False):
         if isinstance(x, Scalar) and not x.name:
-            x.name = f"{prefix}_{part}" if len(scalars) > 1 else prefix
+            x.name = f"{prefix}_{body}_{part}" if len(scalars) > 1 else f"{prefix}_{body}"
+            x.origin = origin
+
+
+_EQUATIONS: dict[Any, str] = {}
+
+
+def _equation(frame: Any) -> str:
+    """The algorithm being traced, and the equation number in the comment of its present line."""
+    key = (frame.f_code, frame.f_lineno)
+    if key not in _EQUATIONS:
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        number = re.search(r"#.*?(\([\d.]+[a-z]?\))", line)
+        name = frame.f_code.co_name.strip("_")
+        _EQUATIONS[key] = f"{name} {number[1]}" if number else name
+    return _EQUATIONS[key]
 
 
 class _Rolled:
@@ -448,7 +489,9 @@ class _Rolled:
 
 
 class _Local:
-    """One value per body in memory, in the structure it has for that kind of body (read under the same kind)."""
+    """One value per body in memory, in the structure it has for that kind of body (read under the
+    same kind).
+    """
 
     def __init__(self, mechanism: Mechanism, letter: str):
         self.letter, self.mechanism = letter, mechanism
@@ -491,10 +534,12 @@ class _Local:
 
 
 def per_body(mechanism: Mechanism, **types: Any) -> Any:
-    """Containers of one value per body; the world's value is zero (or the identity) until it is set.
+    """Containers of one value per body; the world's value is zero (or the identity) until it is
+    set.
 
-    `V, A = per_body(model, V=Twist, A=Twist)`. The types are spatial types, `Columns(kind, n)`, `None` for a scalar, or
-    "local" for values that are only read under the same body (poses, joint screws: any structure).
+    `V, A = per_body(model, V=Twist, A=Twist)`. The types are spatial types, `Columns(kind, n)`,
+    `None` for a scalar, or "local" for values that are only read under the same body (poses, joint
+    screws: any structure).
     """
     made = []
     for letter, type_ in types.items():
@@ -507,14 +552,15 @@ def per_body(mechanism: Mechanism, **types: Any) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-# -- arrays of the caller ----------------------------------------------------------------------------------------
+# -- arrays of the caller
+# ----------------------------------------------------------------------------------------
 
 
 class _Array:
     """An array of the caller, read and written by bodies.
 
-    A row of axes, each "q", "v" (as many numbers as the body has coordinates or velocities) or a number (that many per
-    body, a body array). Written by blocks; what is not written is zero.
+    A row of axes, each "q", "v" (as many numbers as the body has coordinates or velocities) or a
+    number (that many per body, a body array). Written by blocks; what is not written is zero.
     """
 
     def __init__(self, mechanism: Mechanism, letter: str, axes: tuple[Any, ...], data: Any = None):
@@ -551,7 +597,9 @@ class _Array:
         return buffer
 
     def _place(self, bodies: tuple[Any, ...]) -> tuple[Index | None, list[int]]:
-        """Where the block of these bodies is: an index (None when they are constant) and offsets to it."""
+        """Where the block of these bodies is: an index (None when they are constant) and offsets
+        to it.
+        """
         strides = [int(np.prod(self.shape[n + 1 :], dtype=int)) for n in range(len(self.shape))]
         named = iter(bodies)
         terms, extents, constant = [], [], 0

@@ -1,7 +1,8 @@
 """Traced scalars: hash-consed nodes, simplified while they are made.
 
-A node is one value of a program in single-assignment form. Making the same operation on the same operands twice
-gives the same node. The simplifications are exact up to rounding; docs/design.md says which zeros fold.
+A node is one value of a program in single-assignment form. Making the same operation on the same
+operands twice gives the same node. The simplifications are exact up to rounding; docs/design.md
+says which zeros fold.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ Node = Any  # the operands below are Scalars or numbers
 
 
 class Region:
-    """A block of statements in order; a loop's branches are regions inside the region that holds the loop."""
+    """A block of statements in order; a loop's branches are regions inside the region that holds
+    the loop.
+    """
 
     __slots__ = ("outer", "statements", "table")
 

@@ -1,7 +1,8 @@
 """Programs: statements in order over scalar values, with loops over bodies where they are rolled.
 
-A straight-line program has only values (`Scalar`). A rolled one also has loads, stores and loops: what crosses an
-iteration lives in buffers, what a body looks like in tables, and an index is a loop's variable or a table entry at an index.
+A straight-line program has only values (`Scalar`). A rolled one also has loads, stores and loops:
+what crosses an iteration lives in buffers, what a body looks like in tables, and an index is a
+loop's variable or a table entry at an index.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Input:
 class Buffer:
     """Memory of a program, addressed in scalars.
 
-    kind: "input" (an argument), "scratch" (per evaluation), "table" (constants `data`, the same for all evaluations).
+    kind: "input" (an argument), "scratch" (per evaluation), "table" (constants `data`, the same
+    for all evaluations).
     """
 
     name: str
@@ -52,7 +54,8 @@ class Buffer:
 class Index:
     """An integer known when the program runs.
 
-    A loop's variable (neither table nor terms), an entry table[at], or a sum Σ factor · index over the terms.
+    A loop's variable (neither table nor terms), an entry table[at], or a sum Σ factor · index over
+    the terms.
     """
 
     table: np.ndarray | None = None
@@ -76,8 +79,9 @@ class Store:
 class Loop:
     """Run a branch for every value of the variable.
 
-    Counted: from start to stop (exclusive) by step. Or with `follow`: from start, then follow[start] and so on, while it
-    is ≥ stop. The branch is chosen by which[variable] where there are several.
+    Counted: from start to stop (exclusive) by step. Or with `follow`: from start, then
+    follow[start] and so on, while it is ≥ stop. The branch is chosen by which[variable] where
+    there are several.
     """
 
     variable: Index
@@ -145,7 +149,9 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many operations of each kind one evaluation of each statement takes (loops count their body once)."""
+        """How many operations of each kind one evaluation of each statement takes (loops count
+        their body once).
+        """
         kinds = {"add": "additions", "sub": "additions", "mul": "multiplications", "div": "divisions",
                  "neg": "negations"}  # fmt: skip
         count: Counter[str] = Counter()
@@ -206,7 +212,9 @@ def read(position: int, offset: int) -> Scalar:
 
 
 def load(buffer: Buffer, index: Index | None, stride: int, offset: int) -> Scalar:
-    """buffer[index · stride + offset] at this point of the program (never hash-consed: memory changes)."""
+    """buffer[index · stride + offset] at this point of the program (never hash-consed: memory
+    changes).
+    """
     region = active()
     assert region is not None
     node = Scalar("load", (), (buffer, index, stride, offset), True, region)
@@ -231,7 +239,9 @@ def loop(
     branches: int = 1,
     name: str = "k",
 ) -> Iterator[tuple[int, Index]]:
-    """Record a loop: yields (branch, variable) once per branch; what is traced meanwhile is that branch."""
+    """Record a loop: yields (branch, variable) once per branch; what is traced meanwhile is that
+    branch.
+    """
     outer = active()
     assert outer is not None
     variable = Index(name=name)
@@ -249,7 +259,9 @@ def trace(
     inputs: Sequence[Input],
     name: str = "",
 ) -> Program:
-    """The program of a function of arrays: called once with arrays of traced scalars (dtype object)."""
+    """The program of a function of arrays: called once with arrays of traced scalars (dtype
+    object).
+    """
     region = Region()
     with trace_into(region):
         arguments = []
