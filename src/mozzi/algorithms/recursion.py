@@ -37,8 +37,7 @@ __all__ = [
 WORLD = 0  # bodies are numbered 1, 2, … here; 0 is the world
 
 
-# -- the data of a mechanism, with body frames on the joints
-# -----------------------------------------------------
+# -- the data of a mechanism, with body frames on the joints --
 
 
 @dataclass(frozen=True)
@@ -130,8 +129,7 @@ def _replace(body: BodyData, **changes: Any) -> BodyData:
     return BodyData(**(body.__dict__ | changes))
 
 
-# -- poses in two stages
-# -----------------------------------------------------------------------------------------
+# -- poses in two stages --
 
 
 class RelativePose:
@@ -161,8 +159,7 @@ class RelativePose:
         return self.placement @ self.motion
 
 
-# -- bodies
-# ------------------------------------------------------------------------------------------------------
+# -- bodies --
 
 
 class Body:
@@ -202,7 +199,7 @@ class SymbolicBody:
         self.mechanism, self.index, self.kind = mechanism, index, kind
 
     def _column(self, values: Callable[[BodyData], float], name: str) -> Any:
-        """A number of the body: a constant where all bodies of the kind agree, else a table entry."""
+        """A number of the body: constant where all bodies of the kind agree, else from a table."""
         bodies = self.mechanism.bodies
         own = [b for b in bodies if self.kind is None or b.kind == self.kind]
         numbers = {values(b) for b in own}
@@ -347,8 +344,7 @@ def mechanism(model: Any, *, rolled: bool = False, regroup: bool = False) -> Mec
     return Mechanism(model, cache[key], rolled)
 
 
-# -- containers
-# --------------------------------------------------------------------------------------------------
+# -- containers --
 
 
 @dataclass(frozen=True)
@@ -552,8 +548,7 @@ def per_body(mechanism: Mechanism, **types: Any) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-# -- arrays of the caller
-# ----------------------------------------------------------------------------------------
+# -- arrays of the caller --
 
 
 class _Array:
