@@ -116,7 +116,8 @@ class _Run:
                 self.step(loop, at)
                 at = int(loop.follow[at])
         else:
-            for k in range(at, loop.stop, loop.step):
+            stop = loop.stop if isinstance(loop.stop, int) else int(self.values[id(loop.stop)])
+            for k in range(at, stop, loop.step):
                 self.step(loop, k)
 
     def step(self, loop: Loop, at: int) -> None:

@@ -39,7 +39,9 @@ def _mark(region: Region, live: set[int], read: set[int]) -> None:
             if id(s.buffer) in read:
                 live.add(id(s.value))
         else:
-            for branch in s.branches:
+            if isinstance(s.stop, Scalar):
+                live.add(id(s.stop))
+            for branch in reversed(s.branches):
                 _mark(branch, live, read)
 
 

@@ -79,14 +79,15 @@ class Store:
 class Loop:
     """Run a branch for every value of the variable.
 
-    Counted: from start to stop (exclusive) by step. Or with `follow`: from start, then
+    Counted: from start to stop (exclusive) by step; a stop that is a value of the program is
+    the same for all samples of a call (how many steps to take). Or with `follow`: from start, then
     follow[start] and so on, while it is ≥ stop. The branch is chosen by which[variable] where
     there are several.
     """
 
     variable: Index
     start: int | Index
-    stop: int
+    stop: int | Scalar
     step: int
     follow: np.ndarray | None
     which: np.ndarray | None
@@ -198,7 +199,7 @@ def _describe(program: Program) -> Iterator[Any]:
         elif isinstance(s, Store):
             yield "store", ref(s.buffer), ref(s.index), s.stride, s.offset, ref(s.value)
         else:
-            yield "loop", ref(s.variable), ref(s.start), s.stop, s.step, ref(s.follow), ref(s.which), [
+            yield "loop", ref(s.variable), ref(s.start), ref(s.stop), s.step, ref(s.follow), ref(s.which), [
                 len(b.statements) for b in s.branches
             ]
     for x in program.outputs:
@@ -231,7 +232,7 @@ def store(buffer: Buffer, index: Index | None, stride: int, offset: int, value: 
 
 def loop(
     start: int | Index,
-    stop: int,
+    stop: int | Scalar,
     step: int = 1,
     *,
     follow: np.ndarray | None = None,

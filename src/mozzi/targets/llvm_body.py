@@ -250,6 +250,10 @@ class Body:
         self.count += 1
         tag = f"L{self.count}"
         first = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
+        stop = str(loop.stop)
+        if isinstance(loop.stop, Scalar):  # the same for all samples: the first one's
+            count = self.new("extractelement {} {}, i32 0", self.V, self.number(loop.stop))
+            stop = self.new("fptosi {} {} to i64", self.T, count)
         outside = self.label
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.test")
@@ -259,7 +263,7 @@ class Body:
             compare = "sge" if loop.follow is not None else "slt"
         else:
             compare = "sgt"
-        go = self.new("icmp {} i64 {}, {}", compare, k, loop.stop)
+        go = self.new("icmp {} i64 {}, {}", compare, k, stop)
         self.code.append(f"  br i1 {go}, label %{tag}.body, label %{tag}.end")
         self._start(f"{tag}.body")
         self.indices[id(loop.variable)] = k
