@@ -1,6 +1,16 @@
 """Screws and the groups of rigid motions, over scalars of any kind."""
 
+from mozzi.lie.cayley import cayley, cayley_inverse, dcayley, dcayley_inverse
+from mozzi.lie.dexp import (
+    dexp,
+    dexp_dual,
+    dexp_inverse,
+    dexp_inverse_dual,
+    dexp_inverse_rate,
+    dexp_rate,
+)
 from mozzi.lie.inertia import ArticulatedInertia, Inertia
+from mozzi.lie.quaternion import Quaternion
 from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
 from mozzi.lie.se3 import SE3
 from mozzi.lie.small import inverse_spd, solve_spd
@@ -13,6 +23,7 @@ __all__ = [
     "Inertia",
     "Mat3",
     "Momentum",
+    "Quaternion",
     "Rotation",
     "RotationZ",
     "Screws",
@@ -20,6 +31,16 @@ __all__ = [
     "Twist",
     "Vec3",
     "Wrench",
+    "cayley",
+    "cayley_inverse",
+    "dcayley",
+    "dcayley_inverse",
+    "dexp",
+    "dexp_dual",
+    "dexp_inverse",
+    "dexp_inverse_dual",
+    "dexp_inverse_rate",
+    "dexp_rate",
     "inverse_spd",
     "solve_spd",
 ]

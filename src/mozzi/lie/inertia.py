@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, final
 
@@ -28,9 +29,8 @@ def _blocks(matrix: Any) -> tuple[Sym3, Mat3, Sym3]:
     return block(0, 0).sym(), (block(0, 3) + block(3, 0).T) * 0.5, block(3, 3).sym()
 
 
-def _gather(points: Vec3, p: Vec3, moved: Vec3, J: Sym3) -> Sym3:
-    """The rotational inertia after the origin moves by −p; first moment before and after."""
-    h, g = points, moved
+def _gather(h: Vec3, p: Vec3, g: Vec3, J: Sym3) -> Sym3:
+    """The rotational inertia when all mass moves by p and the first moment from h to g."""
     x, y, z = (h.x + g.x) * p.x, (h.y + g.y) * p.y, (h.z + g.z) * p.z
     return Sym3(
         J.xx + (y + z), J.xy - (h.x * p.y + p.x * g.y), J.xz - (h.x * p.z + p.x * g.z),
@@ -40,7 +40,7 @@ def _gather(points: Vec3, p: Vec3, moved: Vec3, J: Sym3) -> Sym3:
 
 @final
 class Inertia(Spatial):
-    """Mass, first moment h and rotational inertia J at the frame's origin: [[J, [h]], [−[h], m 1]]."""
+    """Mass m, first moment h, rotational inertia J at the frame's origin: [[J, [h]], [[h]ᵀ, m]]."""
 
     __slots__ = ("J", "h", "m")
     SIZE = 10
@@ -60,11 +60,13 @@ class Inertia(Spatial):
 
     @classmethod
     def from_parameters(cls, parameters: Iterable[Any]) -> Inertia:
-        """From the ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, which enter linearly."""
+        """From m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, in which everything is linear."""
         m, x, y, z, *J = parameters
         return cls._of(m, Vec3(x, y, z), Sym3(*J))
 
-    unflatten = from_parameters
+    @classmethod
+    def unflatten(cls, scalars: Iterable[Any]) -> Inertia:
+        return cls.from_parameters(scalars)
 
     @classmethod
     def zero(cls) -> Inertia:
@@ -77,19 +79,72 @@ class Inertia(Spatial):
         J, H, M = _blocks(matrix)
         return cls._of((M.xx + M.yy + M.zz) / 3.0, H.vee(), J)
 
-    from_array = from_matrix
+    @classmethod
+    def from_array(cls, array: Any) -> Inertia:
+        """From a 6×6 array."""
+        return cls.from_matrix(array)
+
+    @classmethod
+    def from_pseudo(cls, matrix: Any) -> Inertia:
+        """From the 4×4 pseudo-inertia, the inverse of `pseudo`."""
+        e = unstack(matrix, (4, 4))
+        S = Mat3(*e[0:3], *e[4:7], *e[8:11]).sym()
+        J = Sym3(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, S.xx + S.yy)
+        h = (Vec3(e[3], e[7], e[11]) + Vec3(*e[12:15])) * 0.5
+        return cls._of(e[15], h, J)
+
+    def pseudo(self) -> np.ndarray:
+        """∫ (r, 1) (r, 1)ᵀ dm, the 4×4 pseudo-inertia (Binet's form): T P Tᵀ is its push by T."""
+        J, h = self.J, self.h
+        t = 0.5 * J.trace()
+        S = Sym3(t - J.xx, -J.xy, -J.xz, t - J.yy, -J.yz, t - J.zz).mat().rows()
+        rows = [(*s, x) for s, x in zip(S, h, strict=True)] + [(*h, self.m)]
+        return stack([e for row in rows for e in row], (4, 4))
+
+    def com(self) -> Vec3:
+        """The centre of mass h / m."""
+        return Vec3(self.h.x / self.m, self.h.y / self.m, self.h.z / self.m)
+
+    def at_com(self) -> Sym3:
+        """The rotational inertia at the centre of mass, in the axes of the frame."""
+        return _gather(self.h, -self.com(), Vec3.zero(), self.J)
+
+    def defects(self, tolerance: float = 1e-9) -> tuple[str, ...]:
+        """What no body of positive mass density can have, one sentence each; of plain numbers.
+
+        The principal moments must satisfy the triangle inequality (the pseudo-inertia is positive
+        semidefinite), up to the tolerance times the trace of J.
+        """
+        ten = [float(e) for e in self.parameters()]
+        if not all(map(math.isfinite, ten)):
+            return (f"the parameters {ten} are not all finite",)
+        if ten[0] <= 0.0:
+            return (f"the mass {ten[0]:g} is not positive",)
+        a, b, c = np.linalg.eigvalsh(Inertia.from_parameters(ten).at_com().array())
+        slack = tolerance * abs(self.J.trace())
+        if a < -slack:
+            return (f"the principal moment {a:.6g} is negative",)
+        if c > a + b + slack:
+            return (f"the principal moments violate {c:.6g} ≤ {a:.6g} + {b:.6g}",)
+        return ()
+
+    def consistent(self, tolerance: float = 1e-9) -> bool:
+        """Whether some body of positive mass density has this inertia."""
+        return not self.defects(tolerance)
 
     def parameters(self) -> tuple[Any, ...]:
         """The ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz."""
         return (self.m, *self.h, *self.J.flatten())
 
-    flatten = parameters
+    def flatten(self) -> tuple[Any, ...]:
+        return self.parameters()
 
     def matrix(self) -> np.ndarray:
         """The symmetric 6×6 matrix."""
         return _six_by_six(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
 
-    array = matrix
+    def array(self) -> np.ndarray:
+        return self.matrix()
 
     def articulated(self) -> ArticulatedInertia:
         """The same inertia as an articulated one."""
@@ -161,13 +216,17 @@ class ArticulatedInertia(Spatial):
         """From a 6×6 array, whose symmetric part is taken."""
         return cls(*_blocks(matrix))
 
-    from_array = from_matrix
+    @classmethod
+    def from_array(cls, array: Any) -> ArticulatedInertia:
+        """From a 6×6 array."""
+        return cls.from_matrix(array)
 
     def matrix(self) -> np.ndarray:
         """The symmetric 6×6 matrix."""
         return _six_by_six(self.J, self.H, self.M)
 
-    array = matrix
+    def array(self) -> np.ndarray:
+        return self.matrix()
 
     def flatten(self) -> tuple[Any, ...]:
         return self.J.flatten() + self.H.flatten() + self.M.flatten()
@@ -222,15 +281,13 @@ class ArticulatedInertia(Spatial):
         return Wrench(self.J @ w + self.H @ v, self.H.T @ w + self.M @ v)
 
     def project(self, S: Screws, U: Screws, Dinv: Sequence[Sequence[Any]]) -> ArticulatedInertia:
-        """I − U D⁻¹ Uᵀ, with U = I S and D = Sᵀ U: what a body shows through a free joint with screws S.
+        """I − U D⁻¹ Uᵀ, with U = I S and D = Sᵀ U: what is left behind a joint that moves freely.
 
-        It annihilates S; where S is made of basis vectors those rows and columns are exactly zero.
+        It annihilates S; where S is made of basis vectors, those rows and columns are zero.
         """
         zeros = S.units() or ()
         rows = list(zip(*(column.flatten() for column in U.columns), strict=True))
-        scaled = [
-            () if i in zeros else tuple(_sum(u, d) for d in Dinv) for i, u in enumerate(rows)
-        ]
+        scaled = [() if i in zeros else tuple(_sum(u, d) for d in Dinv) for i, u in enumerate(rows)]
 
         def entry(i: int, j: int, old: Any) -> Any:
             return 0.0 if i in zeros or j in zeros else old - _sum(scaled[i], rows[j])
@@ -263,9 +320,7 @@ class ArticulatedInertia(Spatial):
         )  # fmt: skip
 
     def _rotated(self, R: Any) -> ArticulatedInertia:
-        return ArticulatedInertia(
-            R.congruence(self.J), R.congruence(self.H), R.congruence(self.M)
-        )
+        return ArticulatedInertia(R.congruence(self.J), R.congruence(self.H), R.congruence(self.M))
 
     def _push(self, R: Any, p: Vec3) -> ArticulatedInertia:
         return self._rotated(R)._shift(p)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
 
-from mozzi.lie.vec import Spatial, Vec3, stack
+from mozzi.lie.vec import Spatial, Vec3, number, stack
 
 __all__ = ["Momentum", "Screws", "Twist", "Wrench"]
 
@@ -66,7 +67,7 @@ class Dual(Six):
     __slots__ = ()
 
     def dot(self, V: Twist) -> Any:
-        """The pairing with a twist: the power of a wrench, twice the kinetic energy of a momentum."""
+        """The pairing with a twist: power of a wrench, twice the kinetic energy of a momentum."""
         if type(V) is not Twist:
             raise _unlike("pair", self, V)
         return self.ang.dot(V.ang) + self.lin.dot(V.lin)
@@ -105,7 +106,7 @@ class Twist(Six):
     __slots__ = ()
 
     def cross(self, other: Any) -> Any:
-        """The rate of a constant quantity that moves with this twist: ad of twists, −adᵀ of wrenches and momenta."""
+        """The rate of what moves along with this twist: ad of twists, −adᵀ of wrenches, momenta."""
         w, v = self.ang, self.lin
         if type(other) is Twist:
             return Twist(w.cross(other.ang), w.cross(other.lin) + v.cross(other.ang))
@@ -114,6 +115,22 @@ class Twist(Six):
         if isinstance(other, Dual):
             return Wrench(w.cross(other.ang) + v.cross(other.lin), w.cross(other.lin))
         raise _unlike("cross", self, other)
+
+    @classmethod
+    def screw(cls, axis: Any, point: Any = (0.0, 0.0, 0.0), pitch: Any = 0.0) -> Twist:
+        """(e, p × e + h e), or (0, e) for infinite pitch.  Müller, Kinematics (67)."""
+        e, p = Vec3(*axis), Vec3(*point)
+        if number(pitch) == math.inf:
+            return cls(Vec3.zero(), e)
+        return cls(e, p.cross(e) + e * pitch)
+
+    def ad(self) -> np.ndarray:
+        """The 6×6 matrix of `cross` on twists."""
+        return matrix_of(self.cross, Twist)
+
+    def ad_dual(self) -> np.ndarray:
+        """ad* = adᵀ, the 6×6 matrix of −`cross` on wrenches.  Kim (29)."""
+        return np.swapaxes(self.ad(), -1, -2)
 
     def dot(self, W: Dual) -> Any:
         """The pairing with a wrench or a momentum."""
@@ -209,8 +226,8 @@ class Screws(Spatial):
         """Where every column is structurally a basis vector: the indices of the ones; else None."""
         where = []
         for column in self.columns:
-            e = column.flatten()
-            if not all(type(x) is float and (x == 0.0 or x == 1.0) for x in e) or sum(e) != 1.0:
+            e = [number(x) for x in column.flatten()]
+            if e.count(0.0) != 5 or e.count(1.0) != 1:
                 return None
             where.append(e.index(1.0))
         return tuple(where)
@@ -220,6 +237,12 @@ class Screws(Spatial):
 
     def _push(self, R: Any, p: Vec3) -> Screws:
         return Screws(column._push(R, p) for column in self.columns)
+
+
+def matrix_of(action: Callable[[Any], Spatial], kind: type[Six]) -> np.ndarray:
+    """The matrix (..., 6, 6) of a linear map on six-vectors of this kind."""
+    basis = (kind.unflatten(float(i == k) for i in range(6)) for k in range(6))
+    return Screws(action(e) for e in basis).array()
 
 
 @final
@@ -232,7 +255,7 @@ class Covectors:
         self.T = S
 
     def __matmul__(self, other: Any) -> Any:
-        """The pairings with a six-vector (a tuple), or with all columns of `Screws` (rows of tuples)."""
+        """The pairings with a six-vector (a tuple), or with the columns of `Screws` (rows)."""
         if type(other) is Screws:
             return tuple(tuple(a.dot(b) for b in other.columns) for a in self.T.columns)
         return tuple(column.dot(other) for column in self.T.columns)

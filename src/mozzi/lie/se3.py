@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, final
 
 import numpy as np
 
+from mozzi.lie.dexp import dexp_inverse
+from mozzi.lie.screw import Twist, matrix_of
+from mozzi.lie.series import C1, C2, C3
 from mozzi.lie.so3 import Rotation, RotationZ
-from mozzi.lie.vec import Spatial, Vec3, stack, unstack
+from mozzi.lie.vec import Spatial, Vec3, number, stack, unstack
+from mozzi.program.scalar import cos, sin
 
 __all__ = ["SE3"]
 
@@ -33,6 +38,36 @@ class SE3(Spatial):
         return cls(Rotation.identity(), Vec3(x, y, z))
 
     @classmethod
+    def exp(cls, X: Twist, scale: Any = 1.0) -> SE3:
+        """The screw motion exp(scale X̂).  Müller, Kinematics (69), (70)."""
+        w = tuple(number(e) for e in X.ang)
+        if None not in w:
+            return cls._constant(Vec3(*w), X.lin, scale)
+        w, v = X.ang * scale, X.lin * scale
+        x = w.dot(w)
+        b = C2[0](x)
+        u = w.cross(v)
+        return cls(Rotation.polynomial(w, C1(x), b), v + u * b + w.cross(u) * C3[0](x))
+
+    @classmethod
+    def _constant(cls, w: Vec3, v: Vec3, scale: Any) -> SE3:
+        """exp of a multiple of a screw whose axis is known: one sine, one cosine, no branch."""
+        n = math.hypot(w.x, w.y, w.z)
+        if n == 0.0:
+            return cls(Rotation.identity(), v * scale)
+        e, h = Vec3(w.x / n, w.y / n, w.z / n), 0.5 * n * scale
+        s, c = sin(h), cos(h)
+        a, b = 2.0 * (s * c), 2.0 * (s * s)
+        u = e.cross(v)
+        along = e * (e.dot(v) * scale)
+        return cls(Rotation.polynomial(e, a, b), along + u * (b / n) - e.cross(u) * (a / n))
+
+    def log(self) -> Twist:
+        """The shortest X with exp(X) = T, |X.ang| ≤ π; at π as `Rotation.log`."""
+        w = self.R.log()
+        return Twist(w, dexp_inverse(w, self.p))
+
+    @classmethod
     def from_matrix(cls, matrix: Any, p: Any = None) -> SE3:
         """From a 4×4 array, or from a 3×3 array and a position."""
         if p is not None:
@@ -40,7 +75,10 @@ class SE3(Spatial):
         e = unstack(matrix, (4, 4))
         return cls(Rotation(*e[0:3], *e[4:7], *e[8:11]), Vec3(e[3], e[7], e[11]))
 
-    from_array = from_matrix
+    @classmethod
+    def from_array(cls, array: Any) -> SE3:
+        """From a 4×4 array."""
+        return cls.from_matrix(array)
 
     def matrix(self) -> np.ndarray:
         """The homogeneous 4×4 matrix."""
@@ -48,7 +86,8 @@ class SE3(Spatial):
         bottom = (0.0, 0.0, 0.0, 1.0)
         return stack((*r[0:3], p.x, *r[3:6], p.y, *r[6:9], p.z, *bottom), (4, 4))
 
-    array = matrix
+    def array(self) -> np.ndarray:
+        return self.matrix()
 
     def flatten(self) -> tuple[Any, ...]:
         return self.R.general().flatten() + self.p.flatten()
@@ -76,3 +115,11 @@ class SE3(Spatial):
     def push(self, x: Any) -> Any:
         """x_A of x_B, for the pose T_AB."""
         return x._push(self.R, self.p)
+
+    def Ad(self) -> np.ndarray:
+        """The 6×6 matrix of `push` on twists."""
+        return matrix_of(self.push, Twist)
+
+    def Ad_dual(self) -> np.ndarray:
+        """Ad* = Adᵀ, the 6×6 matrix of `pull` on wrenches.  Kim (8)."""
+        return np.swapaxes(self.Ad(), -1, -2)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3
+from mozzi.lie.quaternion import Quaternion
+from mozzi.lie.series import C1, C2
+from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3, number, unstack
+from mozzi.program.scalar import atan2, cos, real, select, sin
 
 __all__ = ["Rotation", "RotationZ"]
 
@@ -13,9 +16,7 @@ def _turn_sym(c: Any, s: Any, S: Sym3) -> Sym3:
     """Rz S Rzᵀ in 8 multiplications, using c² + s² = 1."""
     u = s * (S.xx - S.yy) + c * (S.xy + S.xy)
     su = s * u
-    return Sym3(
-        S.xx - su, c * u - S.xy, c * S.xz - s * S.yz, S.yy + su, s * S.xz + c * S.yz, S.zz
-    )
+    return Sym3(S.xx - su, c * u - S.xy, c * S.xz - s * S.yz, S.yy + su, s * S.xz + c * S.yz, S.zz)
 
 
 def _turn_mat(c: Any, s: Any, A: Mat3) -> Mat3:
@@ -38,6 +39,25 @@ class RotationZ(Spatial):
 
     def __init__(self, c: Any, s: Any):
         self.c, self.s = c, s
+
+    @classmethod
+    def angle(cls, q: Any) -> RotationZ:
+        """The rotation about z by the angle q."""
+        return cls(cos(q), sin(q))
+
+    @classmethod
+    def from_array(cls, array: Any) -> RotationZ:
+        """From a 3×3 array that is a rotation about z."""
+        e = unstack(array, (3, 3))
+        return cls(e[0], e[3])
+
+    def log(self) -> Vec3:
+        """The rotation vector (0, 0, q), −π < q ≤ π."""
+        return Vec3(0.0, 0.0, atan2(self.s, self.c))
+
+    def quaternion(self) -> Quaternion:
+        """The unit quaternion with w ≥ 0."""
+        return self.general().quaternion()
 
     def flatten(self) -> tuple[Any, ...]:
         return (self.c, self.s)
@@ -86,14 +106,16 @@ class RotationZ(Spatial):
 
     def congruence(self, A: Any) -> Any:
         """R A Rᵀ, of a `Sym3` or a `Mat3`."""
-        return (_turn_sym if type(A) is Sym3 else _turn_mat)(self.c, self.s, A)
+        turn: Any = _turn_sym if type(A) is Sym3 else _turn_mat
+        return turn(self.c, self.s, A)
 
 
 def _axis(entries: tuple[Any, ...]) -> int:
-    """The index of an entry that is structurally ±1 in a rotation whose other entries turn; else −1."""
-    if sum(type(e) is float and e == 0.0 for e in entries) == 4:
-        for i, e in enumerate(entries):
-            if type(e) is float and (e == 1.0 or e == -1.0):
+    """Where a rotation about a coordinate axis (up to signed permutations) has its ±1; else −1."""
+    known = [number(e) for e in entries]
+    if known.count(0.0) == 4:
+        for i, e in enumerate(known):
+            if e == 1.0 or e == -1.0:
                 return i
     return -1
 
@@ -116,6 +138,73 @@ class Rotation(Spatial):
     def identity(cls) -> Rotation:
         """The identity, of structural zeros and ones."""
         return cls(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+    @classmethod
+    def exp(cls, w: Vec3) -> Rotation:
+        """The rotation about w by the angle |w|: exp [w].  Müller, Kinematics (65)."""
+        x = w.dot(w)
+        return cls.polynomial(w, C1(x), C2[0](x))
+
+    @classmethod
+    def about(cls, axis: Vec3, angle: Any) -> Rotation:
+        """The rotation about a unit axis.  Müller, Kinematics (66)."""
+        h = 0.5 * angle
+        s, c = sin(h), cos(h)
+        return cls.polynomial(axis, 2.0 * (s * c), 2.0 * (s * s))
+
+    @classmethod
+    def polynomial(cls, w: Vec3, a: Any, b: Any) -> Rotation:
+        """1 + a [w] + b [w]²."""
+        x, y, z = w.x, w.y, w.z
+        bx, by, bz = b * x, b * y, b * z
+        xx, yy, zz, xy, xz, yz = bx * x, by * y, bz * z, bx * y, bx * z, by * z
+        ax, ay, az = a * x, a * y, a * z
+        return cls(
+            1.0 - (yy + zz), xy - az, xz + ay,
+            xy + az, 1.0 - (xx + zz), yz - ax,
+            xz - ay, yz + ax, 1.0 - (xx + yy),
+        )  # fmt: skip
+
+    @classmethod
+    def from_quaternion(cls, q: Quaternion) -> Rotation:
+        """The rotation v ↦ q v q⁻¹ of a unit quaternion."""
+        x, y, z, w = q.x, q.y, q.z, q.w
+        x2, y2, z2 = x + x, y + y, z + z
+        xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
+        wx, wy, wz = w * x2, w * y2, w * z2
+        return cls(
+            1.0 - (yy + zz), xy - wz, xz + wy,
+            xy + wz, 1.0 - (xx + zz), yz - wx,
+            xz - wy, yz + wx, 1.0 - (xx + yy),
+        )  # fmt: skip
+
+    def ray(self) -> Quaternion:
+        """A multiple of the unit quaternion ±q, positive in the largest entry of q (the first)."""
+        xx, yy, zz = self.xx, self.yy, self.zz
+        yz, zx, xy = self.yz + self.zy, self.zx + self.xz, self.xy + self.yx
+        wx, wy, wz = self.zy - self.yz, self.xz - self.zx, self.yx - self.xy
+        x, y = 1.0 + xx - yy - zz, 1.0 - xx + yy - zz
+        z, w = 1.0 - xx - yy + zz, 1.0 + xx + yy + zz
+        # columns of the symmetric matrix 4 q qᵀ, with their diagonal entries: the largest wins
+        columns = (
+            (w, (wx, wy, wz, w)), (x, (x, xy, zx, wx)), (y, (xy, y, yz, wy)), (z, (zx, yz, z, wz)),
+        )  # fmt: skip
+        largest, best = columns[0]
+        for pivot, column in columns[1:]:
+            better = real(pivot) > real(largest)
+            largest = select(better, pivot, largest)
+            best = tuple(select(better, a, b) for a, b in zip(column, best, strict=True))
+        return Quaternion(*best)
+
+    def quaternion(self) -> Quaternion:
+        """The unit quaternion with w ≥ 0 (of the two with w = 0, one)."""
+        q = self.ray().normalized()
+        sign = select(real(q.w) < 0.0, -1.0, 1.0)
+        return Quaternion(sign * q.x, sign * q.y, sign * q.z, sign * q.w)
+
+    def log(self) -> Vec3:
+        """The shortest w with exp(w) = R; at |w| = π its largest entry (the first) is positive."""
+        return self.ray().log()
 
     def flatten(self) -> tuple[Any, ...]:
         return (
@@ -179,15 +268,15 @@ class Rotation(Spatial):
         x, y, z = self.mat().rows()
         Ax, Ay = A @ x, A @ y
         xx, yy = Ax.dot(x), Ay.dot(y)
-        constant = any(type(e) is float and e == 0.0 for e in self.flatten())
-        zz = (A @ z).dot(z) if constant else (A.xx - xx) + (A.yy - yy) + A.zz
+        zeros = any(number(e) == 0.0 for e in self.flatten())
+        zz = (A @ z).dot(z) if zeros else (A.xx - xx) + (A.yy - yy) + A.zz
         return Sym3(xx, Ax.dot(y), Ax.dot(z), yy, Ay.dot(z), zz)
 
     def _turn(self, A: Any, i: int, j: int) -> Any:
         """R A Rᵀ for R = P Rz Q, where Rᵢⱼ = ±1 and P, Q are signed permutations."""
         R = self.flatten()
         i0, i1, j0, j1 = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
-        e = R[3 * i + j]  # the block (i0, i1; j0, j1) is [[c, -s], [s, c]] diag(1, e)
+        e = number(R[3 * i + j]) or 1.0  # the other rows and columns: [[c, -s], [s, c]] diag(1, e)
         a = (A.mat() if type(A) is Sym3 else A).flatten()
 
         def old(k: int, m: int) -> Any:

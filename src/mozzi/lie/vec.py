@@ -7,11 +7,20 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-__all__ = ["Mat3", "Spatial", "Sym3", "Vec3", "stack", "unstack"]
+from mozzi.program.scalar import Scalar
+
+__all__ = ["Mat3", "Spatial", "Sym3", "Vec3", "number", "stack", "unstack"]
+
+
+def number(x: Any) -> float | None:
+    """The number that a scalar is known to be while tracing, else None."""
+    if isinstance(x, (float, int)):
+        return x
+    return x.value if type(x) is Scalar and x.op == "const" else None
 
 
 def stack(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """The array of ``shape`` (behind the batch axes of its entries) that holds the entries in row-major order."""
+    """The array of this shape, behind the batch axes of its entries, filled row by row."""
     if all(type(e) is float for e in entries):
         return np.array(entries).reshape(shape)
     boxes = []
@@ -27,13 +36,13 @@ def stack(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def unstack(array: Any, shape: tuple[int, ...]) -> list[Any]:
-    """The entries of the last axes of an array, in row-major order: the inverse of `stack`."""
+    """The entries of the last axes of an array, row by row: the inverse of `stack`."""
     array = np.asarray(array)
     if array.shape[array.ndim - len(shape) :] != shape:
         raise ValueError(f"an array of shape {array.shape} does not end in {shape}")
     if array.ndim == len(shape):
         return array.reshape(-1).tolist()
-    flat = array.reshape(array.shape[: array.ndim - len(shape)] + (-1,))
+    flat = array.reshape((*array.shape[: array.ndim - len(shape)], -1))
     return [flat[..., i] for i in range(flat.shape[-1])]
 
 
@@ -96,11 +105,7 @@ class Vec3(Spatial):
 
     def vanishes(self) -> bool:
         """Whether all entries are structural zeros."""
-        x, y, z = self.x, self.y, self.z
-        return (
-            type(x) is float and type(y) is float and type(z) is float
-            and x == 0.0 and y == 0.0 and z == 0.0
-        )  # fmt: skip
+        return number(self.x) == number(self.y) == number(self.z) == 0.0
 
     def __add__(self, other: Vec3) -> Vec3:
         if type(other) is not Vec3:
@@ -275,9 +280,7 @@ class Mat3(Spatial):
 
     def vee(self) -> Vec3:
         """The vector w whose [w] is the skew part ½ (A − Aᵀ)."""
-        return Vec3(
-            0.5 * (self.zy - self.yz), 0.5 * (self.xz - self.zx), 0.5 * (self.yx - self.xy)
-        )
+        return Vec3(0.5 * (self.zy - self.yz), 0.5 * (self.xz - self.zx), 0.5 * (self.yx - self.xy))
 
     def __add__(self, other: Mat3) -> Mat3:
         if type(other) is not Mat3:
