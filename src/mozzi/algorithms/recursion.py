@@ -51,8 +51,13 @@ class BodyData:
     inertia: Inertia
     frame: SE3
     armature: tuple[float, ...]
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
+    stiffness: tuple[float, ...]
+    rest: tuple[float, ...]
     q: int
     v: int
+    parent_frame: SE3
     marks: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -86,10 +91,11 @@ def _bodies(model: Any) -> tuple[BodyData, ...]:
         placement = _tidy_pose(onto.inverse() @ joint.frame_parent)
         inertia = joint.frame_child.pull(body.inertia)
         frame = _tidy_pose(joint.frame_child.inverse())
+        own = body.dynamics
         bodies.append(
             BodyData(
-                body.name, body.parent + 1, joint, placement, inertia, frame,
-                tuple(body.dynamics.armature), q, v,
+                body.name, body.parent + 1, joint, placement, inertia, frame, own.armature,
+                own.damping, own.friction, own.stiffness, own.rest, q, v, _tidy_pose(onto.inverse()),
             )
         )  # fmt: skip
         q, v = q + joint.nq, v + joint.nv
@@ -151,8 +157,24 @@ class RelativePose:
         """x in the parent's frame, of x in the body's."""
         return self.placement.push(self.motion.push(x))
 
+    def rotate(self, x: Vec3) -> Vec3:
+        """A vector in the parent's axes, of a vector in the body's."""
+        return self.placement.R.rotate(self.motion.R.rotate(x))
+
+    def unrotate(self, x: Vec3) -> Vec3:
+        """A vector in the body's axes, of a vector in the parent's."""
+        return self.motion.R.unrotate(self.placement.R.unrotate(x))
+
+    @property
+    def p(self) -> Vec3:
+        """The position of the body's frame in the parent's."""
+        return self.placement @ self.motion.p
+
     def __rmatmul__(self, T: SE3) -> SE3:
         return (T @ self.placement) @ self.motion
+
+    def __matmul__(self, T: SE3) -> SE3:
+        return self.placement @ (self.motion @ T)
 
     def pose(self) -> SE3:
         """As one pose."""
@@ -227,12 +249,33 @@ class SymbolicBody:
         return SE3.unflatten(self._columns(lambda b: b.frame.flatten(), "frame"))
 
     @cached_property
+    def parent_frame(self) -> SE3:
+        """The user's frame of the parent, in the parent's joint frame."""
+        return SE3.unflatten(self._columns(lambda b: b.parent_frame.flatten(), "parent_frame"))
+
+    @cached_property
     def inertia(self) -> Inertia:
         return Inertia.unflatten(self._columns(lambda b: b.inertia.flatten(), "inertia"))
 
     @cached_property
     def armature(self) -> tuple[Any, ...]:
         return tuple(self._columns(lambda b: b.armature, "armature"))
+
+    @cached_property
+    def damping(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.damping, "damping"))
+
+    @cached_property
+    def friction(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.friction, "friction"))
+
+    @cached_property
+    def stiffness(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.stiffness, "stiffness"))
+
+    @cached_property
+    def rest(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.rest, "rest"))
 
     @cached_property
     def joint(self) -> Joint:
@@ -333,6 +376,15 @@ class Mechanism:
             return self.each(index + 1, 1, follow=parents)
         return self.at(index).path()
 
+    def toward(self, index: int) -> Iterator[Any]:
+        """The bodies from the base to body number `index` of the model."""
+        path = [body.index for body in self.at(index).path()][::-1]
+        if not self.rolled:
+            return iter([self._list[k - 1] for k in path])
+        following = np.zeros(self.nb + 1, dtype=int)
+        following[path[:-1]] = path[1:]
+        return self.each(path[0] if path else WORLD, 1, follow=following)
+
 
 def mechanism(model: Any, *, rolled: bool = False, regroup: bool = False) -> Mechanism:
     """The recursions' view of a model."""
@@ -418,7 +470,9 @@ class _Unrolled:
 
 def _rest(type_: Any) -> Any:
     """What a container holds for the world: the identity, or zero."""
-    return type_.identity() if type_ is SE3 else type_.zero() if type_ is not None else 0.0
+    if type_ is None:
+        return 0.0
+    return type_.identity() if hasattr(type_, "identity") else type_.zero()
 
 
 _PARTS = {
