@@ -67,6 +67,14 @@ class JointDynamics:
                 values[name] = tuple(joint.neutral()) if name == "rest" else (default,) * size
             else:
                 values[name] = _numbers(x, size, f"{what}: {name}", infinite=name in INFINITE)
+        for k in joint.quaternions:
+            part = slice(k, k + 4)
+            if not all(map(math.isinf, values["lower"][part] + values["upper"][part])):
+                raise ModelError(f"{what}: limits on a quaternion; leave its four limits infinite")
+            if not any(values["rest"][part]):
+                raise ModelError(f"{what}: rest has a zero quaternion; give a non-zero one")
+        if joint.quaternions:
+            values["rest"] = joint.normalize(values["rest"])
         for low, high in zip(values["lower"], values["upper"], strict=True):
             if low > high:
                 raise ModelError(f"{what}: limits reversed, lower {low} > upper {high}; swap them")

@@ -38,6 +38,15 @@ class _Part:
     spatial: SE3 | None = None
 
 
+_NO_DATA = JointDynamics.of(Fixed())
+
+
+def _frame(name: str, parent: str | None, placement: SE3) -> _Part:
+    """A frame is a body without mass behind a fixed joint."""
+    joint = Fixed()._with(frame_parent=placement)
+    return _Part(name, parent, joint, Inertia.zero(), _NO_DATA, "")
+
+
 @final
 class Builder:
     """Collects bodies, frames, loops and couplings, and makes a `Model` of them.
@@ -62,7 +71,7 @@ class Builder:
         self.gravity = as_vector(gravity, 3, f"model {name!r}: gravity")
         self._parts: dict[str, _Part] = {}
         self._joints: dict[str, str] = {}
-        self._frames: dict[str, tuple[str | None, SE3]] = {}
+        self._frames: dict[str, _Part] = {}
         self._loops: dict[str, tuple[str | None, str | None, Loop]] = {}
         self._distances: dict[str, tuple[str | None, str | None, Distance]] = {}
         self._couplings: dict[str, Coupling] = {}
@@ -80,7 +89,7 @@ class Builder:
             values = body.joint, body.inertia, body.dynamics, body.joint_name
             new._parts[body.name] = _Part(body.name, name(body.parent), *values)
             new._joints[body.joint_name] = body.name
-        new._frames = {frame: (name(b), T) for frame, b, T in model._frames}
+        new._frames = {frame: _frame(frame, name(b), T) for frame, b, T in model._frames}
         new._loops = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.loops}
         new._distances = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.distances}
         new._couplings = {x.name: x for x in model.couplings}
@@ -169,7 +178,7 @@ class Builder:
         placement.
         """
         what = self._new_name(name, "frame")
-        self._frames[name] = (body, as_pose(placement, f"{what}: placement"))
+        self._frames[name] = _frame(name, body, as_pose(placement, f"{what}: placement"))
         return self
 
     def loop(
@@ -298,7 +307,6 @@ class Builder:
             body if body.inertia is inertia else replace(body, inertia=inertia)
             for body, inertia in zip(bodies, inertias, strict=True)
         ]
-        self._place_frames(where)
         names = {body.name for body in bodies}
         joints = {body.joint_name: body.joint for body in bodies}
         return Model(
@@ -318,10 +326,11 @@ class Builder:
         )
 
     def _order(self) -> list[_Part]:
-        """Parents first, otherwise as added."""
+        """Bodies, then frames, as they were added; but what carries others before them."""
         order: list[_Part] = []
         done: set[str] = set()
-        for part in self._parts.values():
+        known = self._parts | self._frames
+        for part in known.values():
             path: list[_Part] = []
             here: set[str] = set()
             while part.name not in done:
@@ -330,17 +339,16 @@ class Builder:
                 parent = part.parent
                 if self._is_world(parent) or parent in done:
                     break
-                if parent not in self._parts:
-                    raise ModelError(
-                        f"body {part.name!r}: parent {parent!r} is unknown; "
-                        "add it, or name one that exists"
-                    )
                 if parent in here:
                     cycle = " → ".join(repr(p.name) for p in reversed(path))
+                    raise ModelError(f"{cycle} carry each other; close the cycle with a loop")
+                if parent not in known:
+                    sort = "body" if part.name in self._parts else "frame"
                     raise ModelError(
-                        f"bodies {cycle} are each other's ancestors; close the cycle with a loop"
+                        f"{sort} {part.name!r}: parent {parent!r} is unknown; "
+                        "add it, or name one that exists"
                     )
-                part = self._parts[parent]  # type: ignore
+                part = known[parent]  # type: ignore
             order += reversed(path)
             done |= here
         return order
@@ -381,24 +389,6 @@ class Builder:
             return
         more = f" ({len(lines) - 1} more bodies are unphysical)" if len(lines) > 1 else ""
         raise ModelError(f"{lines[0]}; correct the inertia, or build with physical='warn'{more}")
-
-    def _place_frames(self, where: dict[str, tuple[int, SE3]]) -> None:
-        """Put every frame on its body; frames may be fixed to frames."""
-        for frame in self._frames:
-            path: list[str] = []
-            name: str | None = frame
-            while name in self._frames and name not in where:
-                if name in path:
-                    raise ModelError(
-                        f"frame {name!r}: fixed to itself through {path}; fix one to a body"
-                    )
-                path.append(name)
-                name = self._frames[name][0]
-            if path:
-                at, T = self._at(name, where, f"frame {path[-1]!r}")
-                for name in reversed(path):
-                    T = T @ self._frames[name][1]
-                    where[name] = (at, T)
 
     def _at(
         self, name: str | None, where: dict[str, tuple[int, SE3]], what: str

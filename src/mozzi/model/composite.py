@@ -11,6 +11,8 @@ import numpy as np
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Screws
 from mozzi.model.joint import Joint, Prismatic, Revolute, Scalars, Screw, Universal
+from mozzi.model.joint_planar import Planar
+from mozzi.model.joint_spatial import Spherical
 
 __all__ = ["Composite"]
 
@@ -142,11 +144,12 @@ class Composite(Joint):
 
     @classmethod
     def examples(cls) -> tuple[Joint, ...]:
-        turned = Revolute((1, 1, 0)).between(((0.3, -0.2, 0.5)), (0.1, 0.0, -0.4))
+        turned = Revolute((1, 1, 0)).between((0.3, -0.2, 0.5), (0.1, 0.0, -0.4))
         return (
             cls(Revolute("x"), Revolute("y"), Revolute("z")),
             cls(Prismatic("y"), turned, Screw(pitch=0.2)),
             cls(Universal().between(None, (0.0, 0.0, 0.7)), Universal("x", "z")),
+            cls(Planar("y"), Spherical().between((0.1, 0.2, 0.3), None), Revolute((0, 1, 1))),
         )
 
 

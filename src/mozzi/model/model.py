@@ -17,6 +17,7 @@ from mozzi.model import edit
 from mozzi.model.body import Body
 from mozzi.model.frames import IDENTITY, as_vector, inertia_key, pose_key
 from mozzi.model.loop import Coupling, Distance, Loop
+from mozzi.model.physical import singular_joints
 
 if TYPE_CHECKING:
     from mozzi.model.joint import Joint
@@ -193,6 +194,10 @@ class Model:
     def mass(self) -> float:
         """The mass of all moving bodies."""
         return sum(body.inertia.m for body in self._bodies)
+
+    def singular_joints(self, q: Any = None) -> tuple[str, ...]:
+        """The joints with a motion that nothing resists: see `mozzi.model.physical`."""
+        return singular_joints(self, q)
 
     @property
     def q_names(self) -> tuple[str, ...]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mozzi.lie import Inertia
 from mozzi.model.frames import inertia_key
 
-__all__ = ["unphysical"]
+if TYPE_CHECKING:
+    from mozzi.model.model import Model
+
+__all__ = ["singular_joints", "unphysical"]
 
 TOLERANCE = 1e-6
 """Relative. Files carry rounded numbers, and a flat plate has principal moments with a + b = c
@@ -52,3 +56,31 @@ def unphysical(inertias: Sequence[Inertia]) -> dict[int, str]:
                 f"principal moments {a:.6g} + {b:.6g} < {d:.6g} violate the triangle inequality"
             )
     return faults
+
+
+def singular_joints(model: Model, q: Any = None) -> tuple[str, ...]:
+    """The joints with a motion that nothing resists, for which forward dynamics has no answer.
+
+    Such a joint moves bodies without inertia about its axes (massless, or a point on the axis) and
+    has no armature. Articulated inertias from the tips inward, at q (None: a generic one).
+    """
+    if q is None:
+        q = model.random_configuration(0)
+    inertia = [body.inertia.matrix() for body in model]
+    found: list[str] = []
+    for i in reversed(range(model.nb)):
+        body = model.body(i)
+        joint, x = body.joint, [float(e) for e in q[model.q_slices[body.joint_name]]]
+        S = joint.frame_child.push(joint.screws(x)).array()
+        U = inertia[i] @ S
+        D = S.T @ U + np.diag(body.dynamics.armature)
+        size = max(1e-300, np.abs(S).max() ** 2 * np.abs(inertia[i]).max(), np.abs(D).max())
+        values, vectors = np.linalg.eigh(D)
+        good = values > 1e-12 * size
+        if not good.all():
+            found.append(body.joint_name)
+        if body.parent >= 0:
+            inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
+            Ad = joint.motion(x).inverse().Ad()
+            inertia[body.parent] += Ad.T @ (inertia[i] - U @ inverse @ U.T) @ Ad
+    return tuple(reversed(found))
