@@ -30,7 +30,7 @@ def test_operations_are_counted_by_kind():
 
 def test_inputs_are_arrays_of_any_shape():
     inputs = [Input("s", ()), Input("m", (2, 3)), Input("none", (0,))]
-    program = trace(lambda s, m, none: s[()] * m.T, inputs)
+    program = trace(lambda s, m, none: s * m.T, inputs)
     assert program.outputs[0].shape == (3, 2)
     assert interpret(program, [[2.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], []]) == [
         [2.0, 8.0, 4.0, 10.0, 6.0, 12.0]

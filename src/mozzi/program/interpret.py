@@ -16,7 +16,7 @@ from mozzi.program import scalar
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 
-__all__ = ["MEANING", "interpret"]
+__all__ = ["MEANING", "Run", "interpret"]
 
 MEANING: dict[str, Callable[..., Any]] = {
     "const": lambda x: x,
@@ -50,7 +50,7 @@ def interpret(
     for x, values in zip(program.inputs, arguments, strict=True):
         if len(values) != x.size:
             raise ValueError(f"argument {x.name!r} has {len(values)} numbers; it takes {x.size}")
-    run = _Run(arguments, meaning)
+    run = Run(arguments, meaning)
     run.region(program.region)
     results = []
     for output in program.outputs:
@@ -61,7 +61,9 @@ def interpret(
     return results
 
 
-class _Run:
+class Run:
+    """One run of a program; targets that run programs on other arrays override its pieces."""
+
     def __init__(self, arguments: Sequence[Any], meaning: Mapping[str, Callable[..., Any]]):
         self.arguments = arguments
         self.meaning = meaning
@@ -72,18 +74,25 @@ class _Run:
     def memory_of(self, buffer: Buffer) -> Any:
         if id(buffer) not in self.memory:
             if buffer.kind == "table":
-                self.memory[id(buffer)] = [self.meaning["const"](float(x)) for x in np.ravel(buffer.data)]
+                numbers = np.ravel(np.asarray(buffer.data)).tolist()
+                self.memory[id(buffer)] = [self.meaning["const"](x) for x in numbers]
             elif buffer.kind == "input":
                 self.memory[id(buffer)] = self.arguments[buffer.position]
             else:
                 self.memory[id(buffer)] = [self.meaning["const"](0.0)] * buffer.size
         return self.memory[id(buffer)]
 
-    def index(self, index: Index | None) -> int:
+    def put(self, buffer: Buffer, where: Any, value: Any) -> None:
+        self.memory_of(buffer)[where] = value
+
+    def entry(self, table: np.ndarray, at: Any) -> Any:
+        return int(table[at])
+
+    def index(self, index: Index | None) -> Any:
         if index is None:
             return 0
         if index.table is not None:
-            return int(index.table[self.index(index.at)])
+            return self.entry(index.table, self.index(index.at))
         if index.terms:
             return sum(factor * self.index(term) for term, factor in index.terms)
         return self.indices[id(index)]
@@ -94,7 +103,7 @@ class _Run:
                 self.values[id(s)] = self.value(s)
             elif isinstance(s, Store):
                 where = self.index(s.index) * s.stride + s.offset
-                self.memory_of(s.buffer)[where] = self.values[id(s.value)]
+                self.put(s.buffer, where, self.values[id(s.value)])
             else:
                 self.loop(s)
 

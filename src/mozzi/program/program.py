@@ -261,7 +261,7 @@ def trace(
     name: str = "",
 ) -> Program:
     """The program of a function of arrays: called once with arrays of traced scalars (dtype
-    object).
+    object), or one traced scalar where the shape is ().
     """
     region = Region()
     with trace_into(region):
@@ -271,7 +271,7 @@ def trace(
             for offset, place in enumerate(np.ndindex(x.shape)):
                 array[place] = read(position, offset)
                 array[place].name = x.name + "".join(f"_{n}" for n in place)
-            arguments.append(array)
+            arguments.append(array[()])
         result = function(*arguments)
         single = not isinstance(result, (tuple, list))
         results = [result] if single else list(result)
