@@ -46,6 +46,15 @@ _HOME: dict[str, str] = {
     "Screws": "mozzi.lie",
     "Twist": "mozzi.lie",
     "Wrench": "mozzi.lie",
+    # kinematics
+    "difference": "mozzi.algorithms.configuration",
+    "forward_kinematics": "mozzi.algorithms.kinematics",
+    "integrate": "mozzi.algorithms.configuration",
+    "jacobian": "mozzi.algorithms.jacobian",
+    "pose": "mozzi.algorithms.kinematics",
+    "product_of_exponentials": "mozzi.algorithms.kinematics",
+    "rates": "mozzi.algorithms.configuration",
+    "twists": "mozzi.algorithms.kinematics",
     # dynamics
     "forward_dynamics": "mozzi.algorithms.hybrid_dynamics",
     "hybrid_dynamics": "mozzi.algorithms.hybrid_dynamics",
@@ -64,9 +73,17 @@ _HOME: dict[str, str] = {
 }
 
 if TYPE_CHECKING:
+    from mozzi.algorithms.configuration import difference as difference
+    from mozzi.algorithms.configuration import integrate as integrate
+    from mozzi.algorithms.configuration import rates as rates
     from mozzi.algorithms.hybrid_dynamics import forward_dynamics as forward_dynamics
     from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics as hybrid_dynamics
     from mozzi.algorithms.inverse_dynamics import inverse_dynamics as inverse_dynamics
+    from mozzi.algorithms.jacobian import jacobian as jacobian
+    from mozzi.algorithms.kinematics import forward_kinematics as forward_kinematics
+    from mozzi.algorithms.kinematics import pose as pose
+    from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
+    from mozzi.algorithms.kinematics import twists as twists
     from mozzi.algorithms.mass_matrix import mass_matrix as mass_matrix
     from mozzi.compile import compile as compile
     from mozzi.errors import ConfigurationError as ConfigurationError

@@ -30,8 +30,8 @@ from mozzi.program.node import Scalar, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 
 __all__ = [
-    "Columns", "Mechanism", "RelativePose", "body_array", "joint_matrix", "joint_vector",
-    "mechanism", "per_body",
+    "Columns", "Mechanism", "RelativePose", "body_array", "joint_array", "joint_matrix",
+    "joint_vector", "mechanism", "per_body",
 ]  # fmt: skip
 
 WORLD = 0  # bodies are numbered 1, 2, … here; 0 is the world
@@ -95,40 +95,46 @@ def _bodies(model: Any) -> tuple[BodyData, ...]:
         bodies.append(
             BodyData(
                 body.name, body.parent + 1, joint, placement, inertia, frame, own.armature,
-                own.damping, own.friction, own.stiffness, own.rest, q, v, _tidy_pose(onto.inverse()),
+                own.damping, own.friction, own.stiffness, own.rest, q, v,
+                _tidy_pose(onto.inverse()),
             )
         )  # fmt: skip
         q, v = q + joint.nq, v + joint.nv
     return tuple(bodies)
 
 
-def regrouped(bodies: Sequence[BodyData]) -> tuple[BodyData, ...]:
+def regrouped(
+    bodies: Sequence[BodyData], moments: bool = False
+) -> tuple[tuple[BodyData, ...], Inertia]:
     """The same joint forces and accelerations from fewer inertial parameters (base parameters).
 
     A part that is symmetric about a revolute joint moves as if fixed to the parent: mass m, first
-    moment (0, 0, h_z) and rotational inertia diag(J_yy, J_yy, 0) go there, from tip to base. So
-    does the whole rotational inertia behind a prismatic joint. Body wrenches and momenta change;
-    joint forces do not.
+    moment (0, 0, h_z) and rotational inertia diag(c, c, 0) go there, from tip to base, with c such
+    that J_yy = 0 remains (or, with ``moments``, the second moment ∫ z² dm = 0). So does the whole
+    rotational inertia behind a prismatic joint. Body wrenches change; joint forces, accelerations
+    and the momentum of the whole do not. Also returns what has gone to the world.
     """
-    inertia = [body.inertia for body in bodies]
-    for k in reversed(range(len(bodies))):
-        body = bodies[k]
+    inertia = [Inertia.zero(), *(body.inertia for body in bodies)]
+    for k in reversed(range(1, len(inertia))):
+        body = bodies[k - 1]
         I = inertia[k]
         if type(body.joint) is Revolute:
-            h, J = Vec3(0.0, 0.0, I.h.z), Sym3.diagonal(I.J.yy, I.J.yy, 0.0)
-            part = Inertia.from_parameters((I.m, *h.flatten(), *J.flatten()))
-            rest = Inertia.from_parameters(
-                (0.0, I.h.x, I.h.y, 0.0, I.J.xx - I.J.yy, I.J.xy, I.J.xz, 0.0, I.J.yz, I.J.zz)
-            )
+            J = I.J
+            c = 0.5 * (J.xx + J.yy - J.zz) if moments else J.yy
+            kept = (J.xx - c, J.xy, J.xz, J.yy - c, J.yz, J.zz)
+            if moments:  # exactly: J_zz = J_xx + J_yy
+                kept = (*kept[:5], kept[0] + kept[3])
+            rest = Inertia.from_parameters((0.0, I.h.x, I.h.y, 0.0, *kept))
+            part = Inertia.from_parameters((I.m, 0.0, 0.0, I.h.z, c, 0.0, 0.0, c, 0.0, 0.0))
         elif type(body.joint) is Prismatic:
             part = Inertia.from_parameters((0.0,) * 4 + I.J.flatten())
             rest = Inertia.from_parameters((I.m, *I.h.flatten()) + (0.0,) * 6)
         else:
             continue
         inertia[k] = rest
-        if body.parent != WORLD:
-            inertia[body.parent - 1] += body.placement.push(part)
-    return tuple(_replace(body, inertia=I) for body, I in zip(bodies, inertia, strict=True))
+        inertia[body.parent] += body.placement.push(part)
+    pairs = zip(bodies, inertia[1:], strict=True)
+    return tuple(_replace(body, inertia=I) for body, I in pairs), inertia[0]
 
 
 def _replace(body: BodyData, **changes: Any) -> BodyData:
@@ -305,8 +311,8 @@ class SymbolicBody:
 class Mechanism:
     """A model as the recursions see it."""
 
-    def __init__(self, model: Any, bodies: tuple[BodyData, ...], rolled: bool):
-        self.model, self.bodies, self.rolled = model, bodies, rolled
+    def __init__(self, model: Any, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
+        self.model, self.bodies, self.rolled, self.fixed = model, bodies, rolled, fixed
         self.nv, self.nq, self.nb = model.nv, model.nq, model.nb
         self.kinds = list(dict.fromkeys(b.kind for b in bodies))
         self.world = Body(self, WORLD, None, None)
@@ -332,7 +338,7 @@ class Mechanism:
             _replace(b, marks=(*b.marks, (name, x)))
             for b, x in zip(self.bodies, values, strict=True)
         )
-        return Mechanism(self.model, bodies, self.rolled)
+        return Mechanism(self.model, bodies, self.rolled, self.fixed)
 
     def outward(self) -> Iterator[Any]:
         """Every body after its parent."""
@@ -386,14 +392,21 @@ class Mechanism:
         return self.each(path[0] if path else WORLD, 1, follow=following)
 
 
-def mechanism(model: Any, *, rolled: bool = False, regroup: bool = False) -> Mechanism:
-    """The recursions' view of a model."""
+def mechanism(model: Any, *, rolled: bool = False, regroup: bool | str = False) -> Mechanism:
+    """The recursions' view of a model.
+
+    regroup: with base parameters, True or "moments" (see `regrouped`); `.fixed` is what has gone
+    to the world then.
+    """
     cache = model.cache
     key = ("bodies", regroup)
     if key not in cache:
         bodies = _bodies(model)
-        cache[key] = regrouped(bodies) if regroup else bodies
-    return Mechanism(model, cache[key], rolled)
+        cache[key] = (
+            regrouped(bodies, regroup == "moments") if regroup else (bodies, Inertia.zero())
+        )
+    bodies, fixed = cache[key]
+    return Mechanism(model, bodies, rolled, fixed)
 
 
 # -- containers --
@@ -731,6 +744,13 @@ def joint_configuration(mechanism: Mechanism, letter: str = "q", data: Any = Non
 def joint_matrix(mechanism: Mechanism, letter: str = "M") -> _Array:
     """One block per pair of bodies, `M[i, j]`; blocks that are not set are zero."""
     return _Array(mechanism, letter, ("v", "v"))
+
+
+def joint_array(mechanism: Mechanism, *axes: int | str, letter: str = "X") -> _Array:
+    """An array with these axes: "v" and "q" are split by bodies, numbers are not. `X[i, j]` is the
+    block of body i along the first split axis and of body j along the second.
+    """
+    return _Array(mechanism, letter, axes)
 
 
 def body_array(mechanism: Mechanism, *shape: int, letter: str = "X", data: Any = None) -> _Array:
