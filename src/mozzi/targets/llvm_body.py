@@ -6,13 +6,13 @@ buffers are planes too, tables are constants that all samples share.
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
 
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.targets.vector_math import splat
 
 __all__ = ["Body"]
 
@@ -30,6 +30,8 @@ class Body:
         self.suffix = f"v{W}{'f64' if T == 'double' else 'f32'}"
         self.names: dict[int, str] = {}
         self.booleans: set[int] = set()
+        self.pairs: dict[int, tuple[str, str]] = {}  # angle → its sine and cosine, where visible
+        self.uses: set[str] = set()  # functions of vector_math
         self.indices: dict[int, str] = {}
         self.tables: dict[tuple[str, bytes], str] = {}
         self.head: list[str] = []
@@ -78,11 +80,8 @@ class Body:
                 for j, value in enumerate(x.values):
                     self._put("%out", slot + j, self.number(value))
             slot += x.size
-        V, suffix = self.V, self.suffix
         self.text = "\n".join(
             [
-                f"declare {V} @llvm.sqrt.{suffix}({V})",
-                "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
                 *self.head,
                 "define internal void @body(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) noinline {",
                 "start:",
@@ -101,11 +100,7 @@ class Body:
         return name
 
     def constant(self, value: float) -> str:
-        if self.T == "float":
-            with np.errstate(over="ignore"):
-                value = float(np.float32(value))
-        bits = struct.unpack("<Q", struct.pack("<d", value))[0]
-        return f"splat ({self.T} 0x{bits:016X})"
+        return splat(self.T, value)
 
     def _put(self, base: str, slot: int, value: str) -> None:
         at = self.new("getelementptr {}, ptr {}, i64 {}", self.V, base, slot)
@@ -134,6 +129,7 @@ class Body:
     # statements
 
     def region(self, region: Region) -> None:
+        outside = dict(self.pairs)
         for s in region.statements:
             if isinstance(s, Scalar):
                 if s.op != "const":
@@ -143,6 +139,7 @@ class Body:
                 self.code.append(f"  store {self.V} {self.number(s.value)}, ptr {at}, align {self.align}")
             else:
                 self.loop(s)
+        self.pairs = outside
 
     def value(self, s: Scalar) -> str:
         op, V = s.op, self.V
@@ -160,10 +157,11 @@ class Body:
         if op == "sqrt":
             return self.new("call {} @llvm.sqrt.{}({} {})", V, self.suffix, V, self.number(s.args[0]))
         if op in ("sin", "cos"):
-            return self.new("call {} @{}({} {})", V, "vector_" + op, V, self.number(s.args[0]))
+            return self._sincos(s.args[0])[op == "cos"]
         if op == "atan2":
+            self.uses.add(op)
             a, b = map(self.number, s.args)
-            return self.new("call {} @vector_atan2({} {}, {} {})", V, V, a, V, b)
+            return self.new("call {} @atan2({} {}, {} {})", V, V, a, V, b)
         if op in ("lt", "le"):
             self.booleans.add(id(s))
             a, b = map(self.number, s.args)
@@ -182,6 +180,18 @@ class Body:
                 a, b = map(self.number, s.args[1:])
             return self.new("select <{} x i1> {}, {} {}, {} {}", self.W, c, V, a, V, b)
         raise NotImplementedError(f"operation {op!r} on the CPU target")
+
+    def _sincos(self, x: Scalar) -> tuple[str, str]:
+        """Both of an angle: the range reduction is shared."""
+        pair = self.pairs.get(id(x))
+        if pair is None:
+            self.uses.add("sincos")
+            both = self.new("call {{ {0}, {0} }} @sincos({0} {1})", self.V, self.number(x))
+            sin, cos = (
+                self.new("extractvalue {{ {0}, {0} }} {1}, {2}", self.V, both, k) for k in (0, 1)
+            )
+            pair = self.pairs[id(x)] = sin, cos
+        return pair
 
     def _load(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
         at = self._address(buffer, index, stride, offset)

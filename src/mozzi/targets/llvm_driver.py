@@ -78,7 +78,6 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
     V = f"<{W} x {T}>"
     block = f"<{B} x {T}>"
     code = [
-        "declare i64 @llvm.smin.i64(i64, i64)",
         "define internal void @pack(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %dst) noinline {",
         "  %flat = icmp eq i64 %outer, 0",
         "  %one = icmp eq i64 %valid, 1",
@@ -398,18 +397,17 @@ def driver(
         dims = ", ".join(f"i64 {n}" for n in x.shape)
         if x.shape:
             head.append(f"@shape{number} = private constant [{len(x.shape)} x i64] [{dims}]")
+    on_stack = total <= stack_limit
     code += [
         f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) {{",
         "start:",
+        *([f"  %memory = alloca [{max(total, size)} x i8], align {size}"] if on_stack else []),
         "  %n = load i64, ptr %dims",
         "  %some = icmp sgt i64 %n, 0",
         "  br i1 %some, label %prepare, label %done",
         "prepare:",
     ]
-    on_stack = total <= stack_limit
-    if on_stack:
-        code.append(f"  %memory = alloca [{max(total, size)} x i8], align {size}")
-    else:
+    if not on_stack:
         head += ["declare ptr @mozzi_alloc(i64)", "declare void @mozzi_free(ptr)"]
         code += [
             f"  %raw = call ptr @mozzi_alloc(i64 {total + size})",
@@ -478,8 +476,7 @@ def driver(
 
     for k, x in enumerate(inputs):
         then = f"in{k + 1}" if k + 1 < len(inputs) else "run"
-        if k == 0 or True:
-            move(k, x, "pack", "gather", "%memory", f"in{k}", then)
+        move(k, x, "pack", "gather", "%memory", f"in{k}", then)
     if not inputs:
         code += ["in0:", "  br label %run"]
     code += [
