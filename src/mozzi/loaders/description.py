@@ -1,0 +1,136 @@
+"""What the readers of all formats produce: links and joints, with the lines they come from.
+
+A description is not checked as a whole; `assemble` does that and builds the model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from mozzi.lie import SE3, Inertia, Rotation, Vec3
+from mozzi.loaders.source import Notes, Place
+from mozzi.model import Joint
+
+__all__ = [
+    "IDENTITY",
+    "CouplingData",
+    "Description",
+    "Edge",
+    "Link",
+    "LoopData",
+    "Mimic",
+    "pose_of_quaternion",
+    "pose_of_rpy",
+]
+
+IDENTITY = SE3.identity()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link and its inertia in its own frame (None where the file gives none)."""
+
+    name: str
+    place: Place
+    inertia: Inertia | None = None
+    moments: tuple[float, ...] = ()
+    """Principal moments at the centre of mass; empty without inertia."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """q = multiplier · q(joint) + offset."""
+
+    joint: str
+    multiplier: float
+    offset: float
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A joint between two links; ``joint`` carries its frames in both.
+
+    None is a fixed joint, and ``pose`` the pose of the child in the parent.
+    """
+
+    name: str
+    place: Place
+    parent: str
+    child: str
+    joint: Joint | None
+    pose: SE3 = IDENTITY
+    dynamics: dict[str, Any] = field(default_factory=dict)
+    mimic: Mimic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopData:
+    """A joint that closes a loop, between two frames given as link and pose in it."""
+
+    name: str
+    place: Place
+    link_a: str
+    link_b: str
+    joint: Joint
+    pose_a: SE3
+    pose_b: SE3
+
+
+@dataclass(frozen=True, slots=True)
+class CouplingData:
+    """Σ c q = offset, over terms (joint, component of its q): c."""
+
+    name: str
+    place: Place
+    terms: dict[tuple[str, int], float]
+    offset: float
+
+
+@dataclass(slots=True)
+class Description:
+    """A mechanism as a file describes it.
+
+    ``world`` is the link that does not move, where the file says so; otherwise ``root_pose`` is
+    where a fixed root stands. Joints of one parent come in the order of the file, or ``by_name``.
+    """
+
+    name: str
+    place: Place
+    format: str
+    links: dict[str, Link] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    loops: list[LoopData] = field(default_factory=list)
+    frames: list[tuple[str, str, SE3]] = field(default_factory=list)
+    """Further named frames: name, link, pose in the link."""
+    couplings: list[CouplingData] = field(default_factory=list)
+    world: str | None = None
+    root_pose: SE3 = IDENTITY
+    by_name: bool = False
+    gravity: tuple[float, float, float] | None = None
+    notes: Notes = field(default_factory=Notes)
+
+
+def pose_of_rpy(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> SE3:
+    """The pose with rotation Rz(yaw) Ry(pitch) Rx(roll)."""
+    (sr, sp, sy), (cr, cp, cy) = map(math.sin, rpy), map(math.cos, rpy)
+    rotation = Rotation(
+        cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
+        sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
+        -sp, cp * sr, cp * cr,
+    )  # fmt: skip
+    return SE3(rotation, Vec3(*xyz))
+
+
+def pose_of_quaternion(xyz: tuple[float, ...], xyzw: tuple[float, ...]) -> SE3:
+    """The pose with the rotation of a quaternion (x, y, z, w) of any non-zero length."""
+    norm = math.hypot(*xyzw)
+    x, y, z, w = (c / norm for c in xyzw)
+    rotation = Rotation(
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w),
+        2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w),
+        2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+    return SE3(rotation, Vec3(*xyz))

@@ -1,0 +1,132 @@
+"""One door for all formats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from mozzi.errors import ExtraMissingError, ModelError
+from mozzi.loaders.assemble import assemble
+from mozzi.loaders.description import Description
+from mozzi.loaders.geometry import Shape
+from mozzi.loaders.loops_file import Loops, add_loops
+from mozzi.loaders.sdf import read_sdf, sdf_shapes
+from mozzi.loaders.source import Notes, Place, Roots, read_bytes, roots_of
+from mozzi.loaders.urdf import read_urdf, urdf_shapes
+from mozzi.loaders.xml import MAX_DEPTH, Element, parse_xml
+from mozzi.model import Model
+
+__all__ = ["load", "load_geometry", "read"]
+
+StrPath = str | os.PathLike[str]
+
+
+def load(
+    path: StrPath,
+    base: str = "fixed",
+    *,
+    roots: StrPath | Sequence[StrPath] = (),
+    physical: bool | str = True,
+    loops: Loops | None = None,
+    xacro: bool = False,
+) -> Model:
+    """The model in a URDF, MJCF or SDF file.
+
+    The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``.
+
+    Args:
+        path: the file.
+        base: ``"fixed"``, or ``"free"`` for a 6-dof joint under the root link.
+        roots: folders below which the file may refer to others, besides its own folder and
+        package. physical: whether inertias that no rigid body has are refused; False (or
+        ``"warn"``) loads
+            them with an `UnphysicalWarning` that lists every link.
+        loops: closes loops of a URDF: a YAML file, or triples (frame, frame, ``"6d"`` or
+        ``"3d"``). xacro: whether to expand the file with xacro, which runs expressions in it:
+        trust the file.
+
+    Raises:
+        ModelError: the file is broken, unphysical or hostile; the message names file, line and
+        remedy. ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra
+        ``mozzi[xacro]``.
+    """
+    return assemble(read(path, roots=roots, loops=loops, xacro=xacro), base, physical)
+
+
+def load_geometry(
+    path: StrPath, *, roots: StrPath | Sequence[StrPath] = (), xacro: bool = False
+) -> tuple[Shape, ...]:
+    """The shapes in a URDF or SDF file, each fixed to a link (which is a frame of the model)."""
+    root, near, _ = _open(path, roots, xacro)
+    if root.tag == "robot":
+        return tuple(urdf_shapes(root, near))
+    if root.tag == "sdf":
+        return tuple(sdf_shapes(root, near))
+    if root.tag == "mujoco":
+        from mozzi.loaders.mjcf import mjcf_shapes
+
+        return tuple(mjcf_shapes(root, os.fspath(path), near))
+    raise _unknown(root)
+
+
+def read(
+    path: StrPath,
+    *,
+    roots: StrPath | Sequence[StrPath] = (),
+    loops: Loops | None = None,
+    xacro: bool = False,
+) -> Description:
+    """What a file describes, before it is checked as a whole."""
+    root, near, notes = _open(path, roots, xacro)
+    if root.tag == "robot":
+        found = read_urdf(root, notes)
+    elif root.tag == "sdf":
+        found = read_sdf(root, notes)
+    elif root.tag == "mujoco":
+        from mozzi.loaders.mjcf import read_mjcf
+
+        found = read_mjcf(root, os.fspath(path), near, notes)
+    else:
+        raise _unknown(root)
+    if not found.name.strip():
+        found.name = Path(path).stem
+    if loops is not None:
+        add_loops(found, loops)
+    return found
+
+
+def _unknown(root: Element) -> ModelError:
+    fact = f"<{root.tag}> is not a robot description"
+    return root.error(fact, "give a file with <robot>, <mujoco> or <sdf>", thing="file")
+
+
+def _open(
+    path: StrPath, roots: StrPath | Sequence[StrPath], xacro: bool
+) -> tuple[Element, Roots, Notes]:
+    file, notes = os.fspath(path), Notes()
+    if not isinstance(file, str):
+        raise ModelError(f"path {path!r}: is not text; give a path such as 'robot.urdf'")
+    data = read_bytes(file)
+    near = roots_of(Path(file), roots)
+    if xacro:
+        parse_xml(data, file, Notes())  # whatever is refused elsewhere is refused here
+        data = _expand(file)
+    deep = MAX_DEPTH
+    if b"<mujoco" in data[:65536]:
+        from mozzi.loaders.mjcf_source import MAX_DEPTH as deep
+    return parse_xml(data, file, notes, max_depth=deep), near, notes
+
+
+def _expand(file: str) -> bytes:
+    try:
+        from xacrodoc import XacroDoc
+    except ImportError:
+        raise ExtraMissingError(
+            f"{file}: xacro files need xacrodoc; install it with: pip install 'mozzi[xacro]'"
+        ) from None
+    try:
+        return XacroDoc.from_file(file, resolve_packages=False).to_urdf_string().encode()
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise Place(file).error("file", f"xacro: {text}", "correct the xacro file") from None

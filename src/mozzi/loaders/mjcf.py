@@ -1,0 +1,341 @@
+"""MJCF, compiled by the ``mujoco`` package, which owns that format.
+
+q is laid out as MuJoCo's qpos, except that quaternions are (x, y, z, w) here. Several joints on
+one body are one `Composite`, named after all of them; its coordinates are theirs, in order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+from mozzi.errors import ExtraMissingError, ModelError
+from mozzi.lie import SE3, Inertia, Sym3
+from mozzi.loaders.description import (
+    IDENTITY,
+    CouplingData,
+    Description,
+    Edge,
+    Link,
+    LoopData,
+    pose_of_quaternion,
+)
+from mozzi.loaders.geometry import Mesh, Shape
+from mozzi.loaders.mjcf_source import SafeText, make_safe
+from mozzi.loaders.source import Notes, Place, Roots
+from mozzi.loaders.xml import Element
+from mozzi.model import Composite, Fixed, Free, Joint, Prismatic, Revolute, Spherical
+
+__all__ = ["mjcf_shapes", "read_mjcf"]
+
+WORLD = "world"
+FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3
+CONNECT, WELD, JOINT = 0, 1, 2
+SITE = 6
+SHAPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
+
+_LOCK = threading.Lock()
+
+
+def read_mjcf(root: Element, file: str, roots: Roots, notes: Notes) -> Description:
+    """The description in a ``<mujoco>`` element."""
+    safe = make_safe(root, file, roots, notes)
+    return _Reader(_compile(safe, root.place, notes), safe, root.place, notes).read()
+
+
+def _compile(safe: SafeText, top: Place, notes: Notes) -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise ExtraMissingError(
+            f"{top.file}: MJCF files need mujoco; install it with: pip install 'mozzi[mjcf]'"
+        ) from None
+    told: list[str] = []
+    with _LOCK:  # without a handler MuJoCo writes warnings to a log file in the working directory
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(told.append)
+        try:
+            model = mujoco.MjModel.from_xml_string(safe.text, safe.assets)
+        except Exception as error:
+            raise _compile_error(str(error), safe, top) from None
+        finally:
+            mujoco.set_mju_user_warning(before)
+    for text in told:
+        notes.add(top, "file", f"MuJoCo warns: {' '.join(text.split())}")
+    return model
+
+
+def _compile_error(text: str, safe: SafeText, top: Place) -> ModelError:
+    """MuJoCo's message, with the line of the file that the compiled text came from."""
+    line = re.search(r"line (\d+)", text)
+    place = safe.place(int(line.group(1))) if line else top
+    fact = re.sub(r"^(XML )?Error: ", "", text.split("\nElement")[0].strip())
+    element = re.search(r"Element '(\w+)'", text)
+    named = re.search(r"name '([^']+)'", text)
+    thing = f"<{element.group(1)}>" if element else "model"
+    remedy = "correct the file"
+    if "mjMINVAL" in fact:
+        remedy = "give every moving body a geom or an <inertial> with mass"
+    return place.error(f"{thing} {named.group(1)!r}" if named else thing, fact, remedy)
+
+
+class _Reader:
+    """From a compiled model to a description."""
+
+    def __init__(self, model: Any, safe: SafeText, place: Place, notes: Notes) -> None:
+        self.m, self.safe, self.place, self.notes = model, safe, place, notes
+        self.bodies = self._names("body", model.nbody)
+        self.bodies[0] = WORLD
+        self.joints = self._names("joint", model.njnt)
+        self.edge_of: dict[int, tuple[str, int]] = {}
+        self.lines = _lines(safe)
+        tags = (re.match(r"<body\b", text) for text in safe.lines)
+        places = [place for tag, place in zip(tags, safe.places, strict=True) if tag]
+        if len(places) == model.nbody - 1:  # MuJoCo numbers bodies in the order of the file
+            for name, place in zip(self.bodies[1:], places, strict=True):
+                self.lines.setdefault(("body", name), place)
+
+    def _names(self, kind: str, count: int) -> list[str]:
+        names = [getattr(self.m, kind)(i).name for i in range(count)]
+        taken = set(names)
+        for i, name in enumerate(names):
+            if not name:
+                fresh = f"{kind}_{i}"
+                while fresh in taken:
+                    fresh += "_"
+                names[i] = fresh
+                taken.add(fresh)
+        return names
+
+    def _at(self, kind: str, name: str) -> Place:
+        return self.lines.get((kind, name), self.place)
+
+    def read(self) -> Description:
+        m, notes = self.m, self.notes
+        found = Description(self.safe.name, self.place, "MJCF", notes=notes, world=WORLD)
+        found.gravity = tuple(float(g) for g in m.opt.gravity)
+        if self._gravity_is_off():
+            found.gravity = (0.0, 0.0, 0.0)
+        for i, name in enumerate(self.bodies):
+            place = self._at("body", name)
+            if i and name == WORLD:
+                raise place.error("body 'world'", "the name is the world's", "rename it")
+            found.links[name] = self._link(i, name, place) if i else Link(name, self.place)
+            if i:
+                edge = self._edge(i, name, place)
+                found.edges[edge.name] = edge
+            if m.body_gravcomp[i]:
+                notes.add(place, f"body {name!r}", "gravcomp is not read: gravity acts in full")
+            if m.body_mocapid[i] >= 0:
+                notes.add(place, f"body {name!r}", "is a mocap body; it is fixed here")
+        for k in range(m.nsite):
+            name = m.site(k).name
+            if name and name not in found.links:
+                T = _pose(m.site_pos[k], m.site_quat[k])
+                found.frames.append((name, self.bodies[m.site_bodyid[k]], T))
+        for k in range(m.neq):
+            self._equality(k, found)
+        return found
+
+    def _gravity_is_off(self) -> bool:
+        import mujoco
+
+        return bool(int(self.m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))
+
+    def _link(self, i: int, name: str, place: Place) -> Link:
+        m = self.m
+        moments = [float(x) for x in m.body_inertia[i]]
+        central = Inertia(float(m.body_mass[i]), (0.0, 0.0, 0.0), Sym3.diagonal(*moments))
+        inertia = _pose(m.body_ipos[i], m.body_iquat[i]).push(central)
+        a, b, c = sorted(moments)
+        return Link(name, place, inertia, (a, b, c))
+
+    # -- joints --------------------------------------------------------------------------------
+
+    def _edge(self, i: int, name: str, place: Place) -> Edge:
+        m = self.m
+        parent = self.bodies[m.body_parentid[i]]
+        T = _pose(m.body_pos[i], m.body_quat[i])
+        first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
+        if count == 0:
+            return Edge(f"{name}_fixed", place, parent, name, None, T)
+        own = range(first, first + count)
+        title = "+".join(self.joints[j] for j in own)
+        if m.jnt_type[first] == FREE:  # its q is the pose in the world
+            self.edge_of[first] = (title, 0)
+            return Edge(title, place, parent, name, Free(), IDENTITY, self._dynamics(own))
+        offset = 0
+        factors = []
+        for j in own:
+            self.edge_of[j] = (title, offset)
+            factors.append(self._factor(j))
+            offset += factors[-1].nq
+        joint = (factors[0] if count == 1 else Composite(*factors)).between(T)
+        place = self.lines.get(("joint", self.joints[first]), place)
+        return Edge(title, place, parent, name, joint, IDENTITY, self._dynamics(own))
+
+    def _factor(self, j: int) -> Joint:
+        """One joint of MuJoCo: it turns about an anchor, and its zero is where q = ref."""
+        m = self.m
+        anchor = SE3.translation(*(float(x) for x in m.jnt_pos[j]))
+        axis = tuple(float(x) for x in m.jnt_axis[j])
+        kind = int(m.jnt_type[j])
+        if kind == BALL:
+            return Spherical().between(anchor, anchor)
+        joint = Revolute(axis=axis) if kind == HINGE else Prismatic(axis=axis)
+        ref = float(m.qpos0[m.jnt_qposadr[j]])
+        back = joint.motion((-ref,)) if ref else IDENTITY
+        return joint.between(anchor @ back, anchor)
+
+    def _dynamics(self, joints: range) -> dict[str, Any]:
+        m = self.m
+        found: dict[str, list[float]] = {
+            word: []
+            for word in ("lower", "upper", "effort", "damping", "friction", "armature", "stiffness")
+        }
+        rest: list[float] = []
+        inf = float("inf")
+        for j in joints:
+            kind = int(m.jnt_type[j])
+            nq, nv = {FREE: (7, 6), BALL: (4, 3)}.get(kind, (1, 1))
+            limited = bool(m.jnt_limited[j]) and nq == 1
+            if bool(m.jnt_limited[j]) and nq > 1:
+                self._note(j, "the range of a ball joint is not read")
+            found["lower"] += [float(m.jnt_range[j, 0])] if limited else [-inf] * nq
+            found["upper"] += [float(m.jnt_range[j, 1])] if limited else [inf] * nq
+            effort = inf
+            if m.jnt_actfrclimited[j]:
+                effort = max(abs(float(x)) for x in m.jnt_actfrcrange[j])
+            found["effort"] += [effort] * nv
+            k = range(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + nv)
+            order = [*k[3:], *k[:3]] if kind == FREE else list(k)
+            found["damping"] += [float(m.dof_damping[x]) for x in order]
+            found["friction"] += [float(m.dof_frictionloss[x]) for x in order]
+            found["armature"] += [float(m.dof_armature[x]) for x in order]
+            found["stiffness"] += [float(m.jnt_stiffness[j])] * nv
+            start = int(m.jnt_qposadr[j])
+            spring = [float(x) for x in m.qpos_spring[start : start + nq]]
+            rest += [*spring[:-4], *spring[-3:], spring[-4]] if nq > 1 else spring
+            for word in ("jnt_stiffnesspoly", "dof_dampingpoly"):
+                table = getattr(m, word, None)
+                rows = [j] if word.startswith("jnt") else list(k)
+                if table is not None and table[rows].any():
+                    self._note(j, f"{word.split('_')[1]} is not read: only linear terms are")
+        return {word: tuple(values) for word, values in found.items()} | {"rest": tuple(rest)}
+
+    def _note(self, j: int, fact: str) -> None:
+        self.notes.add(self._at("joint", self.joints[j]), f"joint {self.joints[j]!r}", fact)
+
+    # -- equalities ----------------------------------------------------------------------------
+
+    def _equality(self, k: int, found: Description) -> None:
+        m = self.m
+        name = m.eq(k).name or f"equality_{k}"
+        place, data = self._at("equality", name), m.eq_data[k]
+        if not m.eq_active0[k]:
+            self.notes.add(place, f"equality {name!r}", "is not active and is not read")
+            return
+        kind = int(m.eq_type[k])
+        if kind == JOINT:
+            found.couplings.append(self._coupling(k, name, place))
+            return
+        if kind not in (CONNECT, WELD):
+            raise place.error(f"equality {name!r}", "its kind is not read", "use connect or weld")
+        if int(m.eq_objtype[k]) == SITE:
+            ends = []
+            for s in (int(m.eq_obj1id[k]), int(m.eq_obj2id[k])):
+                T = _pose(m.site_pos[s], m.site_quat[s])
+                ends.append((self.bodies[m.site_bodyid[s]], T))
+        else:
+            a, b = self.bodies[m.eq_obj1id[k]], self.bodies[m.eq_obj2id[k]]
+            if kind == CONNECT:
+                ends = [(a, _shift(data[:3])), (b, _shift(data[3:6]))]
+            else:
+                ends = [(a, _pose(data[3:6], data[6:10])), (b, _shift(data[:3]))]
+        joint = Spherical() if kind == CONNECT else Fixed()
+        (a, T_a), (b, T_b) = ends
+        found.loops.append(LoopData(name, place, a, b, joint, T_a, T_b))
+
+    def _coupling(self, k: int, name: str, place: Place) -> CouplingData:
+        """y − y0 = Σ cₙ (x − x0)ⁿ, of which only the linear terms can be kept."""
+        m = self.m
+        c = [float(x) for x in m.eq_data[k, :5]]
+        if any(c[2:]):
+            fact = f"the coupling is a polynomial of degree {max(n for n in range(5) if c[n])}"
+            raise place.error(f"equality {name!r}", fact, "make it linear: polycoef='a b 0 0 0'")
+        y, x = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+        offset = c[0] + float(m.qpos0[m.jnt_qposadr[y]])
+        terms = {self.edge_of[y]: 1.0}
+        if x >= 0:
+            offset -= c[1] * float(m.qpos0[m.jnt_qposadr[x]])
+            terms[self.edge_of[x]] = terms.get(self.edge_of[x], 0.0) - c[1]
+        return CouplingData(name, place, terms, offset)
+
+
+def _lines(safe: SafeText) -> dict[tuple[str, str], Place]:
+    """Where the named elements of the safe text come from, by kind and name."""
+    found: dict[tuple[str, str], Place] = {}
+    section = ""
+    for text, place in zip(safe.lines, safe.places, strict=True):
+        tag = re.match(r"</?(\w+)", text)
+        if tag and tag.group(1) in ("default", "worldbody", "equality"):
+            section = tag.group(1)
+        name = re.search(r" name=\"([^\"]*)\"", text)
+        if tag and name and section != "default":
+            kind = "joint" if tag.group(1) == "freejoint" else tag.group(1)
+            found.setdefault(("equality" if section == "equality" else kind, name.group(1)), place)
+    return found
+
+
+def _pose(position: Any, wxyz: Any) -> SE3:
+    w, x, y, z = (float(c) for c in wxyz)
+    return pose_of_quaternion(tuple(float(c) for c in position), (x, y, z, w))
+
+
+def _shift(position: Any) -> SE3:
+    return SE3.translation(*(float(c) for c in position))
+
+
+# -- shapes ------------------------------------------------------------------------------------
+
+
+def mjcf_shapes(root: Element, file: str, roots: Roots) -> list[Shape]:
+    """The geoms of all bodies; those of group 3 and above are for collisions, by custom."""
+    notes = Notes()
+    safe = make_safe(root, file, roots, notes, keep_geoms=True)
+    m = _compile(safe, root.place, notes)
+    names = _Reader(m, safe, root.place, notes).bodies
+    shapes: list[Shape] = []
+    for k in range(m.ngeom):
+        kind = SHAPES.get(int(m.geom_type[k]))
+        if kind is None:
+            continue
+        T = _pose(m.geom_pos[k], m.geom_quat[k])
+        x, y, z = (float(s) for s in m.geom_size[k])
+        mesh, size = None, ()
+        if kind == "mesh":
+            i = int(m.geom_dataid[k])
+            T = T @ _pose(m.mesh_pos[i], m.mesh_quat[i]).inverse()
+            path = safe.files.get(m.mesh(i).name)
+            if path is None:
+                continue
+            scale = tuple(float(s) for s in m.mesh_scale[i])
+            near = Roots(Path(os.fspath(path)).parent, roots.folders)
+            mesh = Mesh(str(path), scale, root.place, near)  # type: ignore[arg-type]
+        elif kind == "box":
+            size = (2.0 * x, 2.0 * y, 2.0 * z)
+        elif kind == "plane":
+            size = (2.0 * x, 2.0 * y)
+        elif kind == "ellipsoid":
+            size = (x, y, z)
+        else:
+            size = (x,) if kind == "sphere" else (x, 2.0 * y)
+        role = "collision" if m.geom_group[k] >= 3 else "visual"
+        color = tuple(float(c) for c in m.geom_rgba[k])
+        body = names[m.geom_bodyid[k]]
+        name = m.geom(k).name
+        shapes.append(Shape(body, role, kind, T, size, color, mesh, name))  # type: ignore
+    return shapes

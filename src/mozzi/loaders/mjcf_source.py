@@ -1,0 +1,372 @@
+"""MJCF, made safe before the ``mujoco`` package sees it.
+
+MuJoCo's compiler reads whatever files a model names, and repeats whatever it is told to repeat. So
+the text is read strictly here, includes are inserted, sizes are counted, everything that does not
+shape the mechanism is dropped (pictures, sensors, actuators, plugins), and only meshes that
+inertias depend on are read, below the declared roots. What is left is handed over as one text with
+its meshes in memory: it names no file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from mozzi.errors import ModelError
+from mozzi.loaders.source import Notes, Place, Roots, read_bytes
+from mozzi.loaders.xml import MAX_ELEMENTS, Element, number, parse_xml
+
+__all__ = ["MAX_DEPTH", "SafeText", "make_safe"]
+
+MAX_DEPTH = 480  # MuJoCo's own parser stops at 500
+MAX_INCLUDES = 100
+MAX_INCLUDED = 8 * 2**20  # bytes
+MAX_EXPANDED = 20_000
+MAX_MESH = 64 * 2**20
+MESHES = {".stl", ".obj", ".msh"}
+
+_SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
+
+COMPILER = {
+    "autolimits", "boundmass", "boundinertia", "settotalmass", "balanceinertia", "angle",
+    "coordinate", "eulerseq", "inertiafromgeom", "inertiagrouprange", "exactmeshinertia",
+    "alignfree",
+}  # fmt: skip
+TREE = {"body", "frame", "replicate", "joint", "freejoint", "geom", "inertial", "site", "composite"}
+DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site"}
+EQUALITIES = {"connect", "weld", "joint"}
+PLAIN = {"camera", "light"}
+IGNORED = {
+    "actuator": "actuators are not read",
+    "tendon": "tendons are not read: their springs, limits and armature are missing",
+    "deformable": "flexible bodies are not read",
+    "extension": "plugins are not read",
+    "contact": None,
+    "sensor": None,
+    "keyframe": None,
+    "visual": None,
+    "statistic": None,
+    "size": None,
+    "custom": None,
+    "include": None,
+}
+NUMERIC = {
+    "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "axis", "range", "size", "fromto",
+    "mass", "density", "diaginertia", "fullinertia", "damping", "stiffness", "armature",
+    "frictionloss", "ref", "springref", "springdamper", "gravity", "scale", "refpos", "refquat",
+    "polycoef", "relpose", "anchor", "offset", "count", "boundmass", "boundinertia",
+    "settotalmass", "actuatorfrcrange", "gravcomp", "vertex", "face", "torquescale",
+}  # fmt: skip
+DIRECTIONS = {"quat", "axis", "refquat", "zaxis", "xyaxes"}
+
+
+@dataclass(slots=True)
+class SafeText:
+    """MJCF that names no file: its text, the meshes it needs, and where its lines come from."""
+
+    name: str
+    lines: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    assets: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+    """The file of each mesh, by the name of the mesh."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def place(self, line: int) -> Place:
+        """Where a line of the text comes from."""
+        return self.places[min(max(line, 1), len(self.places)) - 1]
+
+
+def make_safe(
+    root: Element, file: str, roots: Roots, notes: Notes, *, keep_geoms: bool = False
+) -> SafeText:
+    """The safe text of a ``<mujoco>`` element."""
+    _insert_includes(root, file, roots, notes)
+    _check_size(root)
+    _check_numbers(root)
+    sections: dict[str, list[Element]] = {}
+    for element in root:
+        sections.setdefault(element.tag, []).append(element)
+        if element.tag in IGNORED:
+            if (fact := IGNORED[element.tag]) and element.children:
+                notes.add(element.place, f"<{element.tag}>", fact)
+        elif element.tag not in ("compiler", "option", "default", "asset", "worldbody", "equality"):
+            fact = f"{element.tag!r} is no section of MJCF"
+            raise element.error(fact, "remove it", thing="<mujoco>")
+    bodies = [_tree(element, notes) for element in sections.get("worldbody", [])]
+    if not keep_geoms:
+        _drop_needless_geoms(bodies, sections)
+    defaults = [_defaults(element) for element in sections.get("default", [])]
+    safe = SafeText(root.attributes.get("model", ""))
+    kept: list[Element] = [
+        *(_compiler(element) for element in sections.get("compiler", [])),
+        *(_option(element) for element in sections.get("option", [])),
+        *defaults,
+        *_assets(sections, bodies + defaults, roots, safe),
+        *bodies,
+        *(_equalities(element, notes) for element in sections.get("equality", [])),
+    ]
+    _write(Element("mujoco", {}, root.place, kept), safe)
+    return safe
+
+
+# -- includes and sizes ------------------------------------------------------------------------
+
+
+def _insert_includes(root: Element, file: str, roots: Roots, notes: Notes) -> None:
+    """Replace every ``<include>`` by the children of the file it names; each file once, as MuJoCo
+    has it.
+    """
+    included = {Path(os.path.realpath(file))}
+    total = 0
+    stack: list[tuple[Element, tuple[Path, ...]]] = [(root, tuple(included))]
+    while stack:
+        parent, trail = stack.pop()
+        children: list[Element] = []
+        pending = [(child, trail) for child in reversed(parent.children)]
+        while pending:
+            child, origin = pending.pop()
+            if child.tag != "include":
+                children.append(child)
+                stack.append((child, origin))
+                continue
+            path = _included(child, roots, origin[-1])
+            if path in origin:
+                circle = " → ".join(p.name for p in (*origin, path))
+                raise child.error(f"files include each other: {circle}", "break the circle")
+            if path in included:
+                raise child.error(f"{path.name!r} is included twice", "include it once")
+            included.add(path)
+            if len(included) > MAX_INCLUDES:
+                raise child.error(f"more than {MAX_INCLUDES} files", "join them")
+            data = read_bytes(path, "include", place=child.place)
+            total += len(data)
+            if total > MAX_INCLUDED:
+                fact = f"included files have more than {MAX_INCLUDED:,} bytes"
+                raise child.error(fact, "keep meshes and pictures in files of their own")
+            top = parse_xml(data, str(path), notes, max_depth=MAX_DEPTH)
+            if top.tag not in ("mujoco", "mujocoinclude"):
+                raise top.error("is no MJCF", "include files with a <mujoco> element")
+            pending += [(grandchild, (*origin, path)) for grandchild in reversed(top.children)]
+        parent.children = children
+
+
+def _included(element: Element, roots: Roots, including: Path) -> Path:
+    name = element.string("file")
+    try:
+        return roots.resolve(name, element.place, "include")
+    except ModelError:
+        beside = Roots(including.parent, roots.folders)
+        if including.parent == roots.folder:
+            raise
+        return beside.resolve(name, element.place, "include")
+
+
+def _check_size(root: Element) -> None:
+    """Count the elements after repetition, and the depth after inclusion."""
+    total = 0
+    stack = [(root, 1, 1)]
+    while stack:
+        element, factor, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise element.error(
+                f"is nested more than {MAX_DEPTH} elements deep", "flatten the file"
+            )
+        if element.tag in ("replicate", "composite") and "count" in element.attributes:
+            for word in element.string("count").split():
+                count = number(word, element, "count=")
+                if not 0 <= count <= MAX_EXPANDED or count != int(count):
+                    fact = f"count {word} is not an integer from 0 to {MAX_EXPANDED:,}"
+                    raise element.error(fact, "repeat less")
+                factor *= max(int(count), 1)
+        total += factor
+        if total > MAX_EXPANDED and factor > 1:
+            fact = f"repetition makes more than {MAX_EXPANDED:,} elements"
+            raise element.error(fact, "repeat less")
+        if total > MAX_ELEMENTS:
+            raise element.error(f"more than {MAX_ELEMENTS:,} elements", "split the model")
+        stack += [(child, factor, depth + 1) for child in element.children]
+
+
+def _check_numbers(root: Element) -> None:
+    stack = list(root.children)
+    while stack:
+        element = stack.pop()
+        if element.tag in IGNORED or element.tag == "flag":
+            continue
+        for attribute in NUMERIC & element.attributes.keys():
+            words = element.attributes[attribute].split()
+            values = [number(word, element, f"{attribute}=") for word in words]
+            if attribute in DIRECTIONS and values and not any(values):
+                fact = f"{attribute}={element.attributes[attribute]!r} has no direction"
+                raise element.error(fact, "give something other than zero")
+        stack.extend(element.children)
+
+
+# -- what is kept ------------------------------------------------------------------------------
+
+
+def _copy(element: Element, children: Iterable[Element] = (), drop: Iterable[str] = ()) -> Element:
+    attributes = {k: v for k, v in element.attributes.items() if k not in drop}
+    return Element(element.tag, attributes, element.place, list(children))
+
+
+def _compiler(element: Element) -> Element:
+    return _copy(element, drop=set(element.attributes) - COMPILER)
+
+
+def _option(element: Element) -> Element:
+    flags = [_copy(flag, drop=set(flag.attributes) - {"gravity"}) for flag in element.all("flag")]
+    return _copy(element, flags, drop=set(element.attributes) - {"gravity"})
+
+
+def _tree(root: Element, notes: Notes) -> Element:
+    """The bodies, with what shapes the mechanism."""
+    new = _copy(root)
+    stack = [(root, new)]
+    while stack:
+        old, copy = stack.pop()
+        for child in old:
+            if child.tag in PLAIN:
+                continue
+            if child.tag == "plugin":
+                notes.add(child.place, old.thing, "its plugin is not read")
+                continue
+            if child.tag not in TREE:
+                remedy = "flatten the model: MjSpec.from_file(path).to_xml()"
+                if child.tag == "flexcomp":
+                    remedy = "remove it: bodies are rigid here"
+                raise child.error("is not read", remedy, thing=f"<{child.tag}> in {old.thing}")
+            twin = _copy(child, drop=("material", "user", "plugin"))
+            copy.children.append(twin)
+            if child.tag == "composite":
+                inner = (_copy(part, drop=("material",)) for part in child if part.tag != "plugin")
+                twin.children.extend(
+                    part for part in inner if part.tag in ("joint", "geom", "site")
+                )
+                continue
+            stack.append((child, twin))
+    return new
+
+
+def _defaults(root: Element) -> Element:
+    new = _copy(root)
+    stack = [(root, new)]
+    while stack:
+        old, copy = stack.pop()
+        for child in old:
+            if child.tag in DEFAULTS:
+                twin = _copy(child, drop=("material", "user"))
+                copy.children.append(twin)
+                stack.append((child, twin))
+    return new
+
+
+def _equalities(element: Element, notes: Notes) -> Element:
+    kept = []
+    for child in element:
+        if child.tag not in EQUALITIES:
+            fact = f"an equality of kind {child.tag!r} cannot be kept"
+            raise child.error(fact, "remove it, or use connect, weld or joint")
+        kept.append(_copy(child))
+    return _copy(element, kept)
+
+
+def _drop_needless_geoms(bodies: list[Element], sections: dict[str, list[Element]]) -> None:
+    """Geoms matter for the inertia of bodies that give none; others would only cost meshes and
+    time.
+    """
+    always = any(
+        e.attributes.get("inertiafromgeom") == "true" for e in sections.get("compiler", [])
+    )
+    stack = [(element, False) for element in bodies]
+    while stack:
+        element, needed = stack.pop()
+        if element.tag == "body":
+            needed = always or not any(child.tag == "inertial" for child in element)
+        if not needed:
+            element.children = [child for child in element if child.tag != "geom"]
+        stack += [(child, needed) for child in element.children]
+
+
+# -- meshes ------------------------------------------------------------------------------------
+
+
+def _assets(
+    sections: dict[str, list[Element]], used_in: list[Element], roots: Roots, safe: SafeText
+) -> list[Element]:
+    """The meshes that are used, as files in memory."""
+    wanted: set[str] = set()
+    stack = list(used_in)
+    while stack:
+        element = stack.pop()
+        if element.tag == "geom" and "mesh" in element.attributes:
+            wanted.add(element.attributes["mesh"])
+        stack.extend(element.children)
+    options: dict[str, str] = {}
+    for element in sections.get("compiler", []):
+        options |= element.attributes
+    kept: list[Element] = []
+    for mesh in (mesh for asset in sections.get("asset", []) for mesh in asset.all("mesh")):
+        file = mesh.attributes.get("file", "")
+        name = mesh.attributes.get("name") or Path(file.replace("\\", "/")).stem
+        if name not in wanted:
+            continue
+        copy = _copy(mesh, drop=("file", "material", "content_type"))
+        copy.attributes["name"] = name
+        if file:
+            copy.attributes["file"] = _read_mesh(mesh, name, file, options, roots, safe)
+        kept.append(copy)
+    return [Element("asset", {}, kept[0].place, kept)] if kept else []
+
+
+def _read_mesh(
+    mesh: Element, title: str, file: str, options: dict[str, str], roots: Roots, safe: SafeText
+) -> str:
+    file = file.replace("\\", "/")
+    suffix = Path(file).suffix.lower()
+    if suffix not in MESHES:
+        raise mesh.error(
+            f"mesh file {file!r} is not read", f"use one of {', '.join(sorted(MESHES))}"
+        )
+    if options.get("strippath") == "true":
+        file = Path(file).name
+    folder = options.get("meshdir") or options.get("assetdir") or ""
+    path = roots.resolve(os.path.join(folder, file), mesh.place)
+    safe.files[title] = path
+    name = f"mesh_{len(safe.assets)}{suffix}"
+    safe.assets[name] = read_bytes(path, "mesh", MAX_MESH, mesh.place)
+    return name
+
+
+# -- text --------------------------------------------------------------------------------------
+
+
+def _write(root: Element, safe: SafeText) -> None:
+    """One element per line, so that MuJoCo's line numbers lead back to files."""
+    stack: list[Element | str] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            safe.lines.append(item)
+            safe.places.append(safe.places[-1])
+            continue
+        words = [item.tag, *(f"{k}={quoteattr(v)}" for k, v in item.attributes.items())]
+        for word in (item.tag, *item.attributes):
+            if not _SIMPLE.fullmatch(word):
+                raise item.error(f"{word!r} is no word of MJCF", "correct it")
+        head = " ".join(words)
+        safe.places.append(item.place)
+        if not item.children:
+            safe.lines.append(f"<{head}/>")
+            continue
+        safe.lines.append(f"<{head}>")
+        stack.append(f"</{item.tag}>")
+        stack.extend(reversed(item.children))

@@ -1,0 +1,120 @@
+"""What a file holds and what is odd about it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mozzi.errors import ModelError, UnphysicalWarning
+from mozzi.loaders.assemble import assemble
+from mozzi.loaders.load import load_geometry, read
+from mozzi.loaders.loops_file import Loops
+from mozzi.loaders.source import Note
+from mozzi.model import Model
+
+__all__ = ["Report", "inspect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A file, the model in it, and what is odd about it."""
+
+    file: str
+    format: str
+    model: Model
+    links: int
+    joints: int
+    oddities: tuple[Note, ...]
+
+    def tree(self) -> list[tuple[int, str, str, str, int, float]]:
+        """One row per body, parents first: depth, body, joint, kind of joint, nv, mass."""
+        depths: list[int] = []
+        rows = []
+        for body in self.model:
+            depth = 0 if body.parent < 0 else depths[body.parent] + 1
+            depths.append(depth)
+            kind = type(body.joint).__name__
+            mass = float(body.inertia.m)
+            rows.append((depth, body.name, body.joint_name, kind, body.joint.nv, mass))
+        return rows
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain data, for JSON."""
+        model = self.model
+        return {
+            "file": self.file,
+            "format": self.format,
+            "name": model.name,
+            "links": self.links,
+            "joints": self.joints,
+            "nb": model.nb,
+            "nq": model.nq,
+            "nv": model.nv,
+            "mass": float(model.mass),
+            "gravity": list(model.gravity),
+            "bodies": [
+                {"depth": d, "body": b, "joint": j, "kind": k, "nv": nv, "mass": m}
+                for d, b, j, k, nv, m in self.tree()
+            ],
+            "frames": list(model.frames),
+            "loops": [
+                {
+                    "name": loop.name,
+                    "joint": type(loop.joint).__name__,
+                    "bodies": [_body(model, loop.body_a), _body(model, loop.body_b)],
+                }
+                for loop in model.loops
+            ],
+            "couplings": [
+                {"name": c.name, "terms": [list(term) for term in c.terms], "offset": c.offset}
+                for c in model.couplings
+            ],
+            "oddities": [
+                {"line": n.place.line, "file": n.place.file, "thing": n.thing, "fact": n.fact}
+                for n in self.oddities
+            ],
+        }
+
+
+def _body(model: Model, index: int) -> str:
+    return "world" if index < 0 else model.bodies[index]
+
+
+def inspect(
+    path: str | os.PathLike[str],
+    base: str = "fixed",
+    *,
+    roots: Sequence[str | os.PathLike[str]] = (),
+    loops: Loops | None = None,
+    xacro: bool = False,
+) -> Report:
+    """Load a file and tell what is odd about it; unphysical inertias are oddities here, not
+    errors.
+
+    Meshes that cannot be found are oddities as well; none is opened.
+    """
+    found = read(path, roots=roots, loops=loops, xacro=xacro)
+    links, joints = len(found.links), len(found.edges)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnphysicalWarning)
+        model = assemble(found, base, physical=False)
+    notes = found.notes
+    try:
+        shapes = load_geometry(path, roots=roots, xacro=xacro)
+    except ModelError as error:
+        shapes = ()
+        notes.add(found.place, "shapes", f"cannot be read: {error}")
+    missing: set[str] = set()
+    for shape in shapes:
+        if shape.mesh is None or shape.mesh.uri in missing:
+            continue
+        try:
+            shape.mesh.path()
+        except ModelError as error:
+            missing.add(shape.mesh.uri)
+            thing, _, fact = str(error).partition(": ")
+            notes.add(shape.mesh.place, thing, fact.partition(";")[0])
+    return Report(os.fspath(path), found.format, model, links, joints, tuple(notes.items))

@@ -1,0 +1,203 @@
+"""Where files come from, and how they are read without trusting them.
+
+A description file is data from a stranger. It is read as bytes, up to a limit, from a regular file
+only; and whatever it refers to (meshes, included files) is read below declared roots or not at
+all. Nothing here opens a network connection.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mozzi.errors import ModelError
+
+__all__ = ["MAX_BYTES", "Note", "Notes", "Place", "Roots", "read_bytes", "roots_of"]
+
+MAX_BYTES = 32 * 2**20
+"""The largest description file that is read; the largest robot of common collections has 0.3 MB.
+"""
+
+_DESCRIPTION_FOLDERS = {
+    "urdf",
+    "urdfs",
+    "robots",
+    "robot",
+    "xacro",
+    "sdf",
+    "mjcf",
+    "xml",
+    "model",
+    "models",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file: every error about a file names one."""
+
+    file: str
+    line: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line}"
+
+    def error(self, thing: str, fact: str, remedy: str) -> ModelError:
+        """The error that names the thing, the fact, the remedy and this place."""
+        return ModelError(f"{thing}: {fact}; {remedy} ({self})")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something odd about a file that is not wrong enough to refuse it."""
+
+    place: Place
+    thing: str
+    fact: str
+
+    def __str__(self) -> str:
+        return f"{self.thing}: {self.fact} ({self.place})"
+
+
+@dataclass(slots=True)
+class Notes:
+    """The oddities of one file, in the order in which they were met."""
+
+    items: list[Note] = field(default_factory=list)
+
+    def add(self, place: Place, thing: str, fact: str) -> None:
+        self.items.append(Note(place, thing, fact))
+
+
+def read_bytes(
+    path: Path | str, what: str = "file", limit: int = MAX_BYTES, place: Place | None = None
+) -> bytes:
+    """The bytes of a regular file that has at most ``limit`` of them.
+
+    Devices, pipes and folders are refused before they are opened, so that no file name can make
+    this hang.
+    """
+    name = os.fspath(path)
+    place = place or Place(name)
+    thing = f"{what} {name!r}"
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):
+            raise place.error(thing, "is not a regular file", "give the path of a file")
+        handle = os.open(
+            name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+        with os.fdopen(handle, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise place.error(thing, "is not a regular file", "give the path of a file")
+            data = stream.read(limit + 1)
+    except FileNotFoundError:
+        raise place.error(thing, "does not exist", "check the path") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise place.error(
+            thing, f"cannot be read ({error})", "check the path and its permissions"
+        ) from None
+    if len(data) > limit:
+        remedy = "split the file, or remove what is not a mechanism from it"
+        raise place.error(thing, f"has more than {limit:,} bytes", remedy)
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The folders below which a file may refer to others.
+
+    ``folder`` is the folder of the file itself, against which relative names are resolved.
+    """
+
+    folder: Path
+    folders: tuple[Path, ...]
+
+    def resolve(self, uri: str, place: Place, thing: str = "mesh") -> Path:
+        """The existing file that a URI or a relative name means, below one of the roots.
+
+        ``package://name/rest`` and ``model://name/rest`` look for ``name/rest`` below every root,
+        and for ``rest`` below roots that are called ``name`` (or whose ``package.xml`` says so).
+        """
+        what = f"{thing} {uri!r}"
+        outside: Path | None = None
+        for candidate in self._candidates(uri, place, what):
+            try:
+                real = Path(os.path.realpath(candidate))
+                mode = os.stat(real).st_mode if self.covers(real) else None
+            except (OSError, ValueError):
+                continue
+            if mode is None:
+                outside = candidate
+            elif stat.S_ISREG(mode):
+                return real
+        if outside is not None:
+            fact = "lies outside the folders that may be read"
+            raise place.error(
+                what, fact, f"move it below {self._listing()}, or add its folder to roots="
+            )
+        remedy = f"put it below {self._listing()}, or name its folder with roots="
+        raise place.error(what, "does not exist below the folders that may be read", remedy)
+
+    def covers(self, path: Path) -> bool:
+        """Whether a resolved path lies below one of the roots."""
+        return any(path.is_relative_to(folder) for folder in self.folders)
+
+    def _listing(self) -> str:
+        return " or ".join(repr(str(folder)) for folder in self.folders)
+
+    def _candidates(self, uri: str, place: Place, what: str) -> list[Path]:
+        scheme, separator, rest = uri.partition("://")
+        if not separator:
+            return [self.folder / uri] if not os.path.isabs(uri) else [Path(uri)]
+        scheme = scheme.lower()
+        if scheme == "file":
+            return [Path(rest)] if os.path.isabs(rest) else [self.folder / rest]
+        if scheme not in ("package", "model"):
+            raise place.error(
+                what, f"{scheme}:// is not read", "download the file and give its path"
+            )
+        package, _, below = rest.partition("/")
+        found = [folder / package / below for folder in self.folders]
+        found += [folder / below for folder in self.folders if package in _names(folder)]
+        return found
+
+
+def _names(folder: Path) -> set[str]:
+    """What a package may be called: its folder, and the name in its manifest."""
+    names = {folder.name}
+    try:
+        manifest = read_bytes(folder / "package.xml", limit=2**16).decode("utf-8", "replace")
+    except ModelError:
+        return names
+    match = re.search(r"<name>\s*([^<\s]+)\s*</name>", manifest)
+    return names | {match.group(1)} if match else names
+
+
+def roots_of(path: Path, roots: Sequence[str | os.PathLike[str]] = ()) -> Roots:
+    """The roots of a description file: its own folder, its own package, and what the caller
+    declares.
+
+    Its package is the nearest folder above it that holds a ``package.xml``; without one, the
+    folder above ``urdf/``, ``robots/`` and the like.
+    """
+    if isinstance(roots, (str, os.PathLike)):
+        roots = (roots,)
+    folder = Path(os.path.realpath(path)).parent
+    folders = [folder]
+    package = next((up for up in folder.parents if (up / "package.xml").is_file()), None)
+    if package is None and folder.name.lower() in _DESCRIPTION_FOLDERS and len(folder.parts) > 2:
+        package = folder.parent
+    if package is not None:
+        folders.append(package)
+    for root in roots:
+        real = Path(os.path.realpath(root))
+        if not real.is_dir():
+            raise ModelError(
+                f"root {os.fspath(root)!r}: is not a folder; give existing folders in roots="
+            )
+        folders.append(real)
+    return Roots(folder, tuple(dict.fromkeys(folders)))
