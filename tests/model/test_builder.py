@@ -355,6 +355,7 @@ REFUSED = [
     (lambda b: b.loop("l", "a", "x", Fixed()).build(), "loop 'l': body 'x' is unknown"),
     (lambda b: b.loop("l", "a", None, "weld"), "'weld' is no joint"),
     (lambda b: b.loop("l", "a", None, Fixed()).loop("l", "a", None, Fixed()), "has this name"),
+    (lambda b: b.loop("l", "a", "a", Fixed()), "both ends are on 'a'"),
     (lambda b: b.distance("d", "a", None, length=0), "length 0.0; give a positive one"),
     (lambda b: b.coupling("c", {"x": 1}).build(), "joint 'x' is unknown or fixed"),
     (lambda b: b.coupling("c", {"a": 0}), "no joint has a coefficient"),

@@ -312,6 +312,21 @@ def test_planar_differences_take_the_short_way():
     assert abs(PlanarScrew(pitch=0.1).difference([0, 0, 0], [0, 0, 7.0])[-1]) == 7.0
 
 
+def test_screws_with_a_pitch_are_not_periodic():
+    """A whole turn advances by 2π·pitch: the configuration space of a screw joint is a line."""
+    turn = 2.0 * np.pi
+    for joint, z in ((Revolute(), 0.0), (Screw(pitch=0.1), 0.1 * turn)):
+        close(joint.pose((turn,)).p.array(), (0.0, 0.0, z), 1e-15)
+        assert joint.difference((0.0,), (turn,)) == (turn,)
+
+
+def test_translations_and_turns_of_a_plane_do_not_commute():
+    """SE(2), H_p × ℝ² and the Schönflies group are semidirect products."""
+    for joint in (Planar(), PlanarScrew(pitch=0.3), Schoenflies()):
+        shift, turn = joint.screws(joint.neutral())[0], joint.screws(joint.neutral())[-1]
+        assert any(turn.cross(shift).flatten())
+
+
 def test_composite_is_the_product_of_its_factors():
     """T = T₁ T₂ T₃, with the screws of a chain of massless bodies."""
     a = Revolute((1, 1, 0)).between((0.1, 0.2, 0.3), (0.0, 0.5, 0.0))

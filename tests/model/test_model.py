@@ -173,6 +173,8 @@ def test_with_body_takes_what_the_builder_takes():
     assert more.bodies == (*model.bodies, "new") and more.body("new").parent == 2
     np.testing.assert_allclose(more.body("new").joint.frame_parent.p.array(), (1.0, 0.0, 0.0))
     assert more.without_body("new") == model
+    assert model.with_body("new", 2, Revolute()).body("new").parent == 2
+    assert model.with_loop("l", 1, -1, Fixed()) == model.with_loop("l", "arm", None, Fixed())
 
 
 def test_without_body_takes_all_that_hangs_on_it():

@@ -196,6 +196,8 @@ class Builder:
         what = self._new_closure(name, "loop")
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: {joint!r} is no joint; give one such as Revolute('z')")
+        if body_a == body_b:
+            raise ModelError(f"{what}: both ends are on {body_a!r}; connect two bodies")
         a, b = (
             as_pose(placement_a, f"{what}: placement_a"),
             as_pose(placement_b, f"{what}: placement_b"),
@@ -286,8 +288,8 @@ class Builder:
         inertias: list[Inertia] = []
         base = self._base_inertia
         for part in order:
-            host, P = where.get(part.parent, (WORLD, IDENTITY))
-            joint = spatial.get(part.name, part.joint)
+            host, P = where.get(part.parent or "", (WORLD, IDENTITY))
+            joint: Joint = spatial.get(part.name, part.joint)
             if isinstance(joint, Fixed):
                 T = as_pose(P @ joint.motion(()))
                 where[part.name] = (host, T)

@@ -152,11 +152,14 @@ class Joint:
         Both frames of the joint are multiplied from the left, so that  T(q) becomes  S_parent T(q)
         S_child⁻¹.
         """
-        what = type(self).__name__
-        return self._with(
-            frame_parent=as_pose(S_parent, f"{what}: S_parent") @ self.frame_parent,
-            frame_child=as_pose(S_child, f"{what}: S_child") @ self.frame_child,
-        )
+        what, changes = type(self).__name__, {}
+        if S_parent is not None:
+            T = as_pose(S_parent, f"{what}: S_parent")
+            changes["frame_parent"] = T @ self.frame_parent
+        if S_child is not None:
+            T = as_pose(S_child, f"{what}: S_child")
+            changes["frame_child"] = T @ self.frame_child
+        return self._with(**changes)
 
     def with_frames(self, frame_parent: Any = None, frame_child: Any = None) -> Self:
         """The joint with these two frames instead of its own."""

@@ -69,6 +69,9 @@ class Model:
     couplings: tuple[Coupling, ...]
     distances: tuple[Distance, ...]
     base_inertia: Inertia
+    _key: tuple | None
+    _digest: str | None
+    _hash: int | None
     cache: dict[Any, Any]
     """What was derived from the model: views, kernels. Not part of its content."""
 
@@ -305,9 +308,17 @@ class Model:
         """A copy with another acceleration of gravity, in the inertial frame."""
         return self._replace(gravity=as_vector(gravity, 3, f"model {self.name!r}: gravity"))
 
-    def with_body(self, name: str, parent: str | None, *args: Any, **options: Any) -> Model:
+    def _name(self, body: str | int | None) -> str | None:
+        """The name by which the builder knows a body, a frame or the world."""
+        if body is None or isinstance(body, str):
+            return body
+        return None if body == WORLD else self.bodies[self.index(body)]
+
+    def with_body(self, name: str, parent: str | int | None, *args: Any, **options: Any) -> Model:
         """A copy with one more body; the arguments are those of `Builder.add`."""
-        return edit.builder(self).add(name, parent, *args, **options).build(physical=False)
+        return (
+            edit.builder(self).add(name, self._name(parent), *args, **options).build(physical=False)
+        )
 
     def without_body(self, name: str) -> Model:
         """A copy without a body and what hangs on it: bodies, frames, loops and couplings that
@@ -315,15 +326,15 @@ class Model:
         """
         return edit.without_body(self, name)
 
-    def with_frame(self, name: str, body: str | None, placement: Any = None) -> Model:
+    def with_frame(self, name: str, body: str | int | None, placement: Any = None) -> Model:
         """A copy with one more frame, fixed to a body (or another frame) at a placement."""
-        return edit.builder(self).frame(name, body, placement).build(physical=False)
+        return edit.builder(self).frame(name, self._name(body), placement).build(physical=False)
 
     def with_loop(
         self,
         name: str,
-        body_a: str | None,
-        body_b: str | None,
+        body_a: str | int | None,
+        body_b: str | int | None,
         joint: Joint,
         placement_a: Any = None,
         placement_b: Any = None,
@@ -331,7 +342,8 @@ class Model:
         """A copy with one more loop: ``joint`` connects a frame on body a to a frame on body b
         (see `Loop`).
         """
-        changed = edit.builder(self).loop(name, body_a, body_b, joint, placement_a, placement_b)
+        ends = self._name(body_a), self._name(body_b)
+        changed = edit.builder(self).loop(name, *ends, joint, placement_a, placement_b)
         return changed.build(physical=False)
 
     def with_coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Model:
@@ -370,28 +382,28 @@ class Model:
     @property
     def key(self) -> tuple:
         """The content of the model as a nested tuple of strings and numbers."""
-        if self._key is None:
-            self._set(
-                _key=(
-                    self.name,
-                    tuple(body.key for body in self._bodies),
-                    tuple((name, body, pose_key(T)) for name, body, T in self._frames),
-                    tuple(part.key for part in (*self.loops, *self.couplings, *self.distances)),
-                    self.gravity,
-                    inertia_key(self.base_inertia),
-                )
+        key = self._key
+        if key is None:
+            key = (
+                self.name,
+                tuple(body.key for body in self._bodies),
+                tuple((name, body, pose_key(T)) for name, body, T in self._frames),
+                tuple(part.key for part in (*self.loops, *self.couplings, *self.distances)),
+                self.gravity,
+                inertia_key(self.base_inertia),
             )
-        return self._key
+            self._set(_key=key)
+        return key
 
     @property
     def digest(self) -> str:
-        """64 hexadecimal digits that depend on the content only: the same on every machine and in
-        every run.
-        """
-        if self._digest is None:
+        """64 hexadecimal digits that depend on the content only: the same in every run."""
+        digest = self._digest
+        if digest is None:
             text = repr(("mozzi.Model.1", self.key))
-            self._set(_digest=hashlib.sha256(text.encode()).hexdigest())
-        return self._digest
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            self._set(_digest=digest)
+        return digest
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -399,9 +411,11 @@ class Model:
         return isinstance(other, Model) and hash(self) == hash(other) and self.key == other.key
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._set(_hash=hash(self.key))
-        return self._hash
+        value = self._hash
+        if value is None:
+            value = hash(self.key)
+            self._set(_hash=value)
+        return value
 
     def __reduce__(self) -> tuple:
         return (Model, self._state())
