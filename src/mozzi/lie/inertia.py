@@ -180,6 +180,31 @@ class Inertia(Spatial):
         w, v, h = V.ang, V.lin, self.h
         return Momentum(self.J @ w + h.cross(v), v * self.m + w.cross(h))
 
+    def wrench(self, V: Twist, A: Twist) -> Wrench:
+        """The wrench that gives the acceleration A at the twist V:  I A + V × (I V).  Kim (31).
+
+        45 multiplications, through the acceleration of the origin a = v̇ + ω × v and the matrix
+        K = [α] + [ω]², which maps points to their accelerations relative to the origin.
+        """
+        J, h, w, alpha = self.J, self.h, V.ang, A.ang
+        a = A.lin + w.cross(V.lin)
+        S = w.squared()
+        xx, yy, zz = S.yy + S.zz, S.xx + S.zz, S.xx + S.yy  # −K on the diagonal
+        xy, yx = S.xy - alpha.z, S.xy + alpha.z
+        zx, xz = S.xz - alpha.y, S.xz + alpha.y
+        yz, zy = S.yz - alpha.x, S.yz + alpha.x
+        turn = Vec3(
+            J.xx * alpha.x + (J.zz - J.yy) * S.yz + J.yz * (S.yy - S.zz) - J.xy * zx + J.xz * yx,
+            J.yy * alpha.y + (J.xx - J.zz) * S.xz + J.xz * (S.zz - S.xx) - J.yz * xy + J.xy * zy,
+            J.zz * alpha.z + (J.yy - J.xx) * S.xy + J.xy * (S.xx - S.yy) - J.xz * yz + J.yz * xz,
+        )
+        force = Vec3(
+            self.m * a.x - xx * h.x + xy * h.y + xz * h.z,
+            self.m * a.y + yx * h.x - yy * h.y + yz * h.z,
+            self.m * a.z + zx * h.x + zy * h.y - zz * h.z,
+        )
+        return Wrench(turn + h.cross(a), force)
+
     def _push(self, R: Any, p: Vec3) -> Inertia:
         h, J = R.rotate(self.h), R.congruence(self.J)
         if p.vanishes():

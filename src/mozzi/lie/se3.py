@@ -41,7 +41,8 @@ class SE3(Spatial):
     def exp(cls, X: Twist, scale: Any = 1.0) -> SE3:
         """The screw motion exp(scale X̂).  Müller, Kinematics (69), (70)."""
         w = tuple(number(e) for e in X.ang)
-        if None not in w:
+        mpmath = hasattr(scale, "context")  # to 50 digits, an axis of doubles is no unit vector
+        if None not in w and not mpmath:
             return cls._constant(Vec3(*w), X.lin, scale)
         w, v = X.ang * scale, X.lin * scale
         x = w.dot(w)

@@ -33,8 +33,13 @@ def _factor(D: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any]]:
 
 
 def inverse_spd(D: Sequence[Sequence[Any]]) -> Matrix:
-    """D⁻¹ of a symmetric positive definite D, by LDLᵀ; the result is exactly symmetric."""
+    """D⁻¹ of a symmetric positive definite D, exactly symmetric; by LDLᵀ, 2×2 by its adjugate."""
     n = len(D)
+    if n == 2:
+        (a, b), (_, d) = D
+        r = divide(1.0, a * d - b * b, nonzero=True)
+        off = -(b * r)
+        return (d * r, off), (off, a * r)
     L, r = _factor(D)
     # rows of K = L⁻¹, then D⁻¹ = Kᵀ diag(r) K
     K: list[list[Any]] = []

@@ -14,7 +14,8 @@ __all__ = ["Rotation", "RotationZ"]
 
 def _turn_sym(c: Any, s: Any, S: Sym3) -> Sym3:
     """Rz S Rzᵀ in 8 multiplications, using c² + s² = 1."""
-    u = s * (S.xx - S.yy) + c * (S.xy + S.xy)
+    twice = (c + c) * S.xy if number(S.xy) is None else c * (S.xy + S.xy)
+    u = s * (S.xx - S.yy) + twice
     su = s * u
     return Sym3(S.xx - su, c * u - S.xy, c * S.xz - s * S.yz, S.yy + su, s * S.xz + c * S.yz, S.zz)
 
