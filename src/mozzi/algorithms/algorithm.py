@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,12 +32,22 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "twists": (("b", 6), Twist),
     "twist_rates": (("b", 6), Twist),
     "momenta": (("b", 6), Momentum),
+    "weights": (("b", 6), None),
+    **dict.fromkeys(("twist", "twist_rate"), ((6,), Twist)),
+    "wrench": ((6,), Wrench),
+    "columns": ((6, "v"), None),
+    "point": ((3,), None),
+    "targets": (("f", 4, 4), None),
+    "damping": ((), None),
 }
 
 
-def shape_of(name: str, model: Any) -> tuple[int, ...]:
-    """The shape of an argument of this name, behind the batch axes."""
-    sizes = {"q": model.nq, "v": model.nv, "b": model.nb}
+def shape_of(name: str, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
+    """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
+    option `frames` names).
+    """
+    frames = (options or {}).get("frames", ())
+    sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "f": len(frames)}
     return tuple(sizes.get(axis, axis) for axis in ARRAYS[name][0])
 
 
@@ -85,7 +95,7 @@ def rolls(model: Any) -> bool:
 class Algorithm:
     """A function of a model and of arrays that is written as a recursion over bodies."""
 
-    def __init__(self, function: Callable[..., Any], regroup: bool):
+    def __init__(self, function: Callable[..., Any], regroup: bool | str):
         self.function, self.regroup = function, regroup
         self.name = function.__name__
         self.__name__, self.__doc__ = function.__name__, function.__doc__
@@ -96,6 +106,7 @@ class Algorithm:
         self.arrays = tuple(name for name in names if name in ARRAYS)
         defaults = {n: p.default for n, p in self.signature.parameters.items()}
         self.required = tuple(n for n in self.arrays if defaults[n] is inspect.Parameter.empty)
+        self.defaults = {n: defaults[n] for n in names if n not in self.arrays}
         self._leading = names[: len(self.required)] == list(self.required)
 
     def __call__(self, model: Any, *args: Any, **options: Any) -> Any:
@@ -134,11 +145,12 @@ class Algorithm:
                 wrapped[name] = _Nothing(kind) if kind is not None else None
                 continue
             data = np.asarray(given[name], dtype=object)
-            if data.shape != shape_of(name, view.model):
+            shape = shape_of(name, view.model, others)
+            if data.shape != shape:
                 raise ValueError(
-                    f"{self.name}: {name} has shape {data.shape};"
-                    f" this model takes {shape_of(name, view.model)}"
+                    f"{self.name}: {name} has shape {data.shape}; this model takes {shape}"
                 )
+            axes = tuple(size if axis == "f" else axis for axis, size in zip(axes, shape))
             array = _Array(view, name, axes, data)
             wrapped[name] = array if kind is None else _Typed(array, kind)
         return _plain(self.function(view, **wrapped, **others))
@@ -156,11 +168,12 @@ def _plain(result: Any) -> Any:
     return result.array() if hasattr(result, "array") else result
 
 
-def algorithm(function: Callable[..., Any] | None = None, *, regroup: bool = False) -> Any:
+def algorithm(function: Callable[..., Any] | None = None, *, regroup: bool | str = False) -> Any:
     """Make a recursion over bodies callable on models and arrays.
 
     regroup: the results do not depend on which body carries inertial parameters that only their
-    sum shows (joint forces, accelerations, mass matrices), so base parameters may be used.
+    sum shows (joint forces, accelerations, mass matrices), so base parameters may be used
+    (True, or "moments": see `recursion.regrouped`).
     """
     if function is None:
         return lambda f: Algorithm(f, regroup)

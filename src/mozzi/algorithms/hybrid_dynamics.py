@@ -6,81 +6,104 @@ from collections.abc import Sequence
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.articulated import ARTICULATED, apply, articulated, columns, held_by
+from mozzi.algorithms.inverse_dynamics import resisting
+from mozzi.algorithms.newton_euler import Field
 from mozzi.algorithms.recursion import joint_vector, per_body
-from mozzi.lie import ArticulatedInertia, Twist, Wrench, inverse_spd
+from mozzi.lie import Twist, Vec3, Wrench
 
-__all__ = ["forward_dynamics", "hybrid_dynamics"]
+__all__ = ["hybrid_dynamics"]
 
 
-@algorithm(regroup=True)
+@algorithm(regroup="moments")
 def hybrid_dynamics(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[str] = (), wrenches: Any = None
-) -> Any:
-    """(τ, a), both complete: a is given at prescribed joints and τ at the others.
+    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
+    wrenches: Any = None, resistance: bool = False,
+) -> Any:  # fmt: skip
+    """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
 
-    Articulated bodies, O(n).  Kim Table 4.
+    ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
+    bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
+    Kim Table 4.
     """
-    model = model.marked("prescribed", [name in prescribed for name in model.model.joint_names])
-    return _hybrid(model, q, v, tau, a, wrenches)
-
-
-@algorithm(regroup=True)
-def forward_dynamics(model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Any:
-    """Accelerations that the joint forces τ produce:  M(q) a = τ − C(q, v) v − g(q) + Σ Jᵢᵀ Wᵢ.
-
-    Articulated bodies, O(n): hybrid dynamics with nothing prescribed.  Kim Table 3.
-    """
-    model = model.marked("prescribed", [False] * model.nb)
-    return _hybrid(model, q, v, tau, None, wrenches)[1]
-
-
-def _hybrid(model: Any, q: Any, v: Any, tau: Any, a: Any, wrenches: Any) -> tuple[Any, Any]:
-    T, U, D, u, n = per_body(model, T="local", U="local", D="local", u="local", n="local")
-    V, A, B, I = per_body(model, V=Twist, A=Twist, B=Wrench, I=ArticulatedInertia)
+    model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
-    A[model.world] = model.upward
-    for i in model.outward():
-        S = i.joint.screws(q[i])
-        Sv = S @ v[i]
-        T[i] = i.pose(q[i])
-        V[i] = T[i].pull(V[i.parent]) + Sv
-        n[i] = V[i].cross(Sv) + i.joint.screws_rate(q[i], v[i]) @ v[i]  # η
-        B[i] = V[i].cross(i.inertia @ V[i]) - i.frame.push(wrenches[i])
-        I[i] = i.inertia.articulated()
-    for i in model.inward():
-        S = i.joint.screws(q[i])
-        if i.prescribed:
-            beta = B[i] + I[i] @ (n[i] + S @ a[i])
-            Pi = I[i]
-        else:
-            U[i] = I[i] @ S
-            SU = S.T @ U[i]
-            D[i] = inverse_spd(
-                [[x + i.armature[r] if r == c else x for c, x in enumerate(row)]
-                 for r, row in enumerate(SU)]
-            )  # fmt: skip
-            u[i] = tuple(t - x for t, x in zip(tau[i], S.T @ B[i], strict=True))
-            Pi = I[i].project(S, U[i], D[i])
-            beta = B[i] + Pi @ n[i] + U[i] @ _apply(D[i], u[i])
-        I[i.parent] += T[i].push(Pi)
-        B[i.parent] += T[i].push(beta)
-    for i in model.outward():
-        S = i.joint.screws(q[i])
-        X = T[i].pull(A[i.parent]) + n[i]
-        if i.prescribed:
-            a_i = a[i]
-            A[i] = X + S @ a_i
-            F = I[i] @ A[i] + B[i]
-            tau_out[i] = [x + m * y for x, m, y in zip(S.T @ F, i.armature, a_i, strict=True)]
-        else:
-            rest = tuple(x - y for x, y in zip(u[i], U[i].T @ X, strict=True))
-            a_i = _apply(D[i], rest)
-            A[i] = X + S @ a_i
-            tau_out[i] = tau[i]
-        a_out[i] = a_i
+    hybrid(model, q, v, tau, a, wrenches, resistance, a_out, tau_out)
     return tau_out, a_out
 
 
-def _apply(D: Any, x: Sequence[Any]) -> tuple[Any, ...]:
-    """D x of a small matrix."""
-    return tuple(sum((d * e for d, e in zip(row, x, strict=True)), 0.0) for row in D)
+def hybrid(
+    model: Any, q: Any, v: Any, tau: Any, a: Any, wrenches: Any, resistance: bool, a_out: Any,
+    tau_out: Any = None,
+) -> None:  # fmt: skip
+    """The recursion: S, τ and a of a joint are split into what is held and what is free.
+
+    Accelerations are A = (ω̇, Rᵀr̈) of the frames' origins, as in inverse dynamics.
+    """
+    T, n, u, w, A, B = per_body(model, T="local", n="local", u="local", w=Vec3, A=Twist, B=Wrench)
+    P, U, D = per_body(model, **ARTICULATED)
+    A[model.world] = model.upward
+    still = Vec3.zero()
+
+    for i in model.outward():
+        p, S = i.parent, i.joint.screws(q[i])
+        Sv = S @ v[i]
+        T[i] = i.pose(q[i])
+        w_p = T[i].unrotate(w[p])
+        w[i] = w_p + Sv.ang  # (37)
+        swing = T[i].unrotate(Field(still, w[p], w[p]) @ T[i].p)
+        slide = w_p.cross(Sv.lin) + w[i].cross(Sv.lin)
+        own = i.joint.screws_rate(q[i], v[i]) @ v[i] + columns(S, i.held, True) @ _held(i, a)
+        n[i] = Twist(w_p.cross(Sv.ang), swing + slide) + own  # η, and S a where a is given
+        bias = Field(still, w[i], w[i]).wrench(i.inertia, still)
+        B[i] = bias - i.frame.push(wrenches[i])
+
+    for i, Pi in articulated(model, q, T, P, U, D):  # (49), (51)
+        S = columns(i.joint.screws(q[i]), i.held, False)
+        force = _minus(tau[i], resisting(i, q[i], v[i])) if resistance else tau[i]
+        u[i] = _minus(_free(i, force), S.T @ B[i])
+        beta = B[i] + Pi @ n[i]
+        if len(S):
+            beta = beta + U[i] @ apply(D[i], u[i])
+        B[i.parent] += T[i].push(beta)  # (50), (52)
+
+    for i in model.outward():
+        S = i.joint.screws(q[i])
+        X = T[i].pull(A[i.parent]) + n[i]
+        solved = apply(D[i], _minus(u[i], U[i].T @ X))  # (45)
+        A[i] = X + columns(S, i.held, False) @ solved  # (41)
+        both = _merge(i, solved, _held(i, a))
+        a_out[i] = both
+        if tau_out is not None:
+            S = columns(S, i.held, True)
+            F = _plus((P[i] @ S).T @ A[i], S.T @ B[i])  # (43)
+            F = _plus(F, [m * x for m, x in zip(_held(i, i.armature), _held(i, a), strict=True)])
+            if resistance:
+                F = _plus(F, _held(i, resisting(i, q[i], v[i])))
+            tau_out[i] = _merge(i, _free(i, tau[i]), F)
+
+
+def _held(i: Any, x: Any) -> list[Any]:
+    """The entries of a block at held coordinates; x is a block, or an array indexed by bodies."""
+    if not any(i.held):
+        return []
+    block = x if isinstance(x, (tuple, list)) else x[i]
+    return [e for e, held in zip(block, i.held, strict=True) if held]
+
+
+def _free(i: Any, block: Sequence[Any]) -> list[Any]:
+    return [e for e, held in zip(block, i.held, strict=True) if not held]
+
+
+def _merge(i: Any, free: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+    """The whole block, of its free and its held entries."""
+    parts = {False: iter(free), True: iter(held)}
+    return [next(parts[h]) for h in i.held]
+
+
+def _plus(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(a + b for a, b in zip(x, y, strict=True))
+
+
+def _minus(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(a - b for a, b in zip(x, y, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.newton_euler import Field, check_rep, turn
+from mozzi.algorithms.newton_euler import Field, check_rep, second_moments, turn
 from mozzi.algorithms.recursion import body_array, joint_vector, per_body
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import select
@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(regroup=True)
+@algorithm(regroup="moments")
 def inverse_dynamics(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, rep: str = "body",
     resistance: bool = False,
@@ -35,7 +35,7 @@ def inverse_dynamics(
     return tau
 
 
-@algorithm(regroup=True)
+@algorithm(regroup="moments")
 def passive_inverse_dynamics(model: Any, q: Any, v: Any, v_ref: Any, a_ref: Any) -> Any:
     """M(q) a_ref + C(q, v) v_ref + g(q), with the C of `coriolis_matrix`, for which Ṁ − 2C is skew.
 
@@ -49,7 +49,7 @@ def passive_inverse_dynamics(model: Any, q: Any, v: Any, v_ref: Any, a_ref: Any)
     return tau
 
 
-@algorithm(regroup=True)
+@algorithm(regroup="moments")
 def bias_forces(model: Any, q: Any, v: Any, wrenches: Any = None, resistance: bool = False) -> Any:
     """Joint forces at zero acceleration:  C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
@@ -229,4 +229,44 @@ def shift(d: Vec3) -> SE3:
     return SE3.translation(d.x, d.y, d.z)
 
 
-_RECURSIONS = {"body": _body, "spatial": _spatial, "hybrid": _hybrid}
+def _mixed(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Any:
+    """Angular parts body-fixed as in (66), linear parts inertial as in (75)."""
+    C, T, w, A, W = per_body(model, C=SE3, T="local", w=Vec3, A=Twist, W=Wrench)
+    A[model.world] = model.upward
+    for i in model.outward():
+        p, S = i.parent, i.joint.screws(q[i])
+        Sv = S @ v[i]
+        own = S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ v[i]
+        T[i] = i.pose(q[i])
+        C[i] = C[p] @ T[i]
+        w_p = T[i].unrotate(w[p])
+        w[i] = w_p + Sv.ang
+        swing = C[p].R.rotate(Field(A[p].ang, w[p], w[p]) @ T[i].p)
+        slide = C[i].R.rotate(w_p.cross(Sv.lin) + w[i].cross(Sv.lin) + own.lin)
+        A[i] = Twist(
+            T[i].unrotate(A[p].ang) + w_p.cross(Sv.ang) + own.ang, A[p].lin + swing + slide
+        )
+        I, Q = i.inertia, Field(A[i].ang, w[i], w[i])
+        applied = i.frame.push(wrenches[i])
+        t = Q.torque(second_moments(I)) + I.h.cross(C[i].R.unrotate(A[i].lin))  # (56)
+        f = A[i].lin * I.m + C[i].R.rotate(Q @ I.h)  # (57)
+        W[i] = Wrench(t, f) - Wrench(applied.ang, C[i].R.rotate(applied.lin))
+
+    def across(i: Any, x: Wrench) -> Wrench:
+        lever = T[i].p.cross(C[i.parent].R.unrotate(x.lin))
+        return Wrench(T[i].rotate(x.ang) + lever, x.lin)
+
+    return _Inward(lambda i: _Mixed(i.joint.screws(q[i]), C[i].R), W, across)
+
+
+class _Mixed:
+    """Body-fixed screws that pair with mixed wrenches."""
+
+    def __init__(self, S: Any, R: Any):
+        self.T, self.S, self.R = self, S, R
+
+    def __matmul__(self, W: Wrench) -> Any:
+        return self.S.T @ Wrench(W.ang, self.R.unrotate(W.lin))
+
+
+_RECURSIONS = {"body": _body, "spatial": _spatial, "hybrid": _hybrid, "mixed": _mixed}

@@ -346,6 +346,10 @@ class Mechanism:
             return self.each(1, self.nb + 1)
         return iter(self._list)
 
+    def until(self, body: Any) -> Iterator[Any]:
+        """Every body after its parent, at least up to this one (while rolled: all)."""
+        return self.outward() if self.rolled else iter(self._list[: body.index])
+
     def inward(self) -> Iterator[Any]:
         """Every body before its parent."""
         if self.rolled:
