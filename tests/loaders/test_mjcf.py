@@ -329,10 +329,10 @@ HOSTILE = {
 def test_hostile_files_are_refused_in_time(name, tmp_path):
     write(tmp_path, "<mujoco/>", "o.xml")
     path = write(tmp_path, HOSTILE[name], "m.xml")
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelError, match=r"\.xml line \d+"):
         load(path)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     assert not (tmp_path / "MUJOCO_LOG.TXT").exists()
 
 

@@ -87,17 +87,18 @@ def _fresh(name: str, found: Description) -> str:
 
 
 def _free_the_base(found: Description, tree: Tree) -> None:
-    """Check that nothing but the base hangs on the world, and let it go."""
+    """Let go of the one link that is fixed to the world; what moves on the world is an error."""
     if found.world is None:
         return
     hung = [edge for edge in tree.order if edge.parent == found.world]
     if len(hung) == 1 and isinstance(hung[0].joint, Free):
         return
-    if found.format == "MJCF" and len(hung) == 1 and hung[0].joint is None:
-        i = tree.order.index(hung[0])
+    if len(hung) == 1 and hung[0].joint is None:
+        edge = hung[0]
         name = _fresh("root_joint", found)
-        edge = Edge(name, hung[0].place, hung[0].parent, hung[0].child, Free())
-        tree.order[i] = edge
+        found.notes.add(edge.place, f"link {edge.child!r}", "is fixed to the world, and freed here")
+        freed = Edge(name, edge.place, edge.parent, edge.child, Free())
+        tree.order[tree.order.index(edge)] = freed
         return
     names = ", ".join(repr(edge.name) for edge in hung[:5])
     raise found.place.error(

@@ -113,7 +113,7 @@ def make_safe(
         *bodies,
         *(_equalities(element, notes) for element in sections.get("equality", [])),
     ]
-    _write(Element("mujoco", {}, root.place, kept), safe)
+    _write(Element("mujoco", {}, root.file, root.line, kept), safe)
     return safe
 
 
@@ -215,7 +215,7 @@ def _check_numbers(root: Element) -> None:
 
 def _copy(element: Element, children: Iterable[Element] = (), drop: Iterable[str] = ()) -> Element:
     attributes = {k: v for k, v in element.attributes.items() if k not in drop}
-    return Element(element.tag, attributes, element.place, list(children))
+    return Element(element.tag, attributes, element.file, element.line, list(children))
 
 
 def _compiler(element: Element) -> Element:
@@ -324,7 +324,7 @@ def _assets(
         if file:
             copy.attributes["file"] = _read_mesh(mesh, name, file, options, roots, safe)
         kept.append(copy)
-    return [Element("asset", {}, kept[0].place, kept)] if kept else []
+    return [Element("asset", {}, kept[0].file, kept[0].line, kept)] if kept else []
 
 
 def _read_mesh(

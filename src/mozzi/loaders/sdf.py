@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mozzi.lie import SE3, Inertia, Sym3, Vec3
+from mozzi.loaders.closing import split
 from mozzi.loaders.description import (
     IDENTITY,
     Description,
     Edge,
     Link,
-    LoopData,
     Mimic,
     pose_of_quaternion,
     pose_of_rpy,
@@ -25,7 +25,7 @@ from mozzi.loaders.geometry import Mesh, Shape
 from mozzi.loaders.physical import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.xml import Element
-from mozzi.model import Composite, Fixed, Joint, Prismatic, Revolute, Screw, Spherical, Universal
+from mozzi.model import Composite, Joint, Prismatic, Revolute, Screw, Spherical, Universal
 
 __all__ = ["read_sdf", "sdf_shapes"]
 
@@ -260,18 +260,9 @@ def _link(element: Element, notes: Notes, version: tuple[int, int]) -> Link:
 
 
 def _joints(model: Element, frames: _Frames, version: tuple[int, int], found: Description) -> None:
-    """Joints in the order of the file: those that connect something new span the tree, others
-    close loops.
-    """
-    component = {name: name for name in (*found.links, WORLD)}
-
-    def top(name: str) -> str:
-        while component[name] != name:
-            component[name] = component[component[name]]
-            name = component[name]
-        return name
-
+    """The joints, of which some close loops."""
     seen: dict[str, Element] = {}
+    edges: list[Edge] = []
     for element in model.all("joint"):
         _once(element, seen)
         seen[element.string("name")] = element
@@ -281,23 +272,11 @@ def _joints(model: Element, frames: _Frames, version: tuple[int, int], found: De
             raise element.error("the world cannot be a child", "swap parent and child")
         if parent == child:
             raise element.error(f"link {parent!r} is its own parent", "connect two different links")
-        edge = _edge(element, parent, child, frames, version, found.notes)
-        name = edge.name
         if parent == WORLD and WORLD not in found.links:
             found.links[WORLD] = Link(WORLD, element.place)
             found.world = WORLD
-        if top(child) == child and top(parent) != child:
-            component[child] = parent
-            found.edges[name] = edge
-            continue
-        if top(child) != top(parent):
-            fact = f"child {child!r} has a parent already, and parent {parent!r} is not connected"
-            raise element.error(fact, "swap parent and child, or move the joint up in the file")
-        joint, a, b = Fixed(), edge.pose, IDENTITY
-        if edge.joint is not None:
-            joint = edge.joint.with_frames(None, None)
-            a, b = edge.joint.frame_parent, edge.joint.frame_child
-        found.loops.append(LoopData(name, element.place, parent, child, joint, a, b))
+        edges.append(_edge(element, parent, child, frames, version, found.notes))
+    found.edges, found.loops = split(edges, found.links, found.notes)
 
 
 def _edge(

@@ -21,7 +21,7 @@ from mozzi.loaders.source import Notes, Place, read_bytes
 __all__ = ["Element", "number", "parse_xml", "read_xml"]
 
 MAX_DEPTH = 100
-MAX_ELEMENTS = 400_000
+MAX_ELEMENTS = 200_000
 MAX_NUMBER = 400  # characters
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -46,7 +46,8 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
-    place: Place
+    file: str
+    line: int
     children: list[Element]
     text: str = ""
     owner: Element | None = None
@@ -54,6 +55,11 @@ class Element:
 
     def __iter__(self) -> Iterator[Element]:
         return iter(self.children)
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.file, self.line)
 
     @property
     def thing(self) -> str:
@@ -102,6 +108,10 @@ class Element:
         return self._parse(self.string(attribute), count, f"{attribute}=")
 
     def number(self, attribute: str) -> float:
+        """An attribute that is one number."""
+        value = self.attributes.get(attribute)
+        if value and _NUMBER.fullmatch(value):
+            return number(value, self, f"{attribute}=")
         return self.numbers(attribute, 1)[0]
 
     def content(self, count: int) -> tuple[float, ...]:
@@ -241,7 +251,8 @@ class _Parser:
         if len(self.stack) >= self.max_depth:
             fact = f"is nested more than {self.max_depth} elements deep"
             raise self.place().error(f"<{_shorten(tag)}>", fact, "flatten the file")
-        element = Element(tag, attributes, self.place(), [])
+        line = self.expat.CurrentLineNumber + self.skipped
+        element = Element(tag, attributes, self.file, line, [])
         if self.stack:
             parent = self.stack[-1]
             element.owner = parent if "name" in parent.attributes else parent.owner
