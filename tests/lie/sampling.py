@@ -6,7 +6,17 @@ import mpmath
 import numpy as np
 
 from mozzi.lie import (
-    SE3, ArticulatedInertia, Inertia, Mat3, Momentum, Rotation, RotationZ, Screws, Sym3, Twist, Vec3,
+    SE3,
+    ArticulatedInertia,
+    Inertia,
+    Mat3,
+    Momentum,
+    Rotation,
+    RotationZ,
+    Screws,
+    Sym3,
+    Twist,
+    Vec3,
     Wrench,
 )  # fmt: skip
 

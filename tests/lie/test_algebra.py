@@ -7,8 +7,21 @@ import pytest
 from lie.sampling import KINDS, Sampler, adjoint, hat, small_adjoint, times, transpose
 
 from mozzi.lie import (
-    SE3, ArticulatedInertia, Inertia, Mat3, Momentum, Quaternion, Rotation, RotationZ, Screws, Sym3,
-    Twist, Vec3, Wrench, inverse_spd, solve_spd,
+    SE3,
+    ArticulatedInertia,
+    Inertia,
+    Mat3,
+    Momentum,
+    Quaternion,
+    Rotation,
+    RotationZ,
+    Screws,
+    Sym3,
+    Twist,
+    Vec3,
+    Wrench,
+    inverse_spd,
+    solve_spd,
 )  # fmt: skip
 
 CLASSES = (

@@ -10,8 +10,22 @@ from hypothesis import strategies as st
 from lie.sampling import DIGITS, KINDS, Sampler, hat, transpose
 
 from mozzi.lie import (
-    SE3, Quaternion, Rotation, RotationZ, Twist, Vec3, cayley, cayley_inverse, dcayley,
-    dcayley_inverse, dexp, dexp_dual, dexp_inverse, dexp_inverse_dual, dexp_inverse_rate, dexp_rate,
+    SE3,
+    Quaternion,
+    Rotation,
+    RotationZ,
+    Twist,
+    Vec3,
+    cayley,
+    cayley_inverse,
+    dcayley,
+    dcayley_inverse,
+    dexp,
+    dexp_dual,
+    dexp_inverse,
+    dexp_inverse_dual,
+    dexp_inverse_rate,
+    dexp_rate,
 )  # fmt: skip
 
 H = 1e-30  # the complex step
@@ -111,7 +125,7 @@ def test_screw_motions(s):
     assert tolerance.close(T.p, p - R @ p + Vec3(*e) * (phi * pitch), 10.0)
     assert tolerance.close(T @ (p + Vec3(*e) * 3.0), p + Vec3(*e) * (3.0 + phi * pitch), 10.0)
     slide = SE3.exp(Twist.screw(e, p, math.inf), phi)
-    assert slide.R == Rotation.identity() and s.close(slide.p, Vec3(*e) * phi)
+    assert Rotation.identity() == slide.R and s.close(slide.p, Vec3(*e) * phi)
     assert tolerance.close(Rotation.about(Vec3(*e), phi), R)
 
 
@@ -147,7 +161,7 @@ def half_turns():
 
 @pytest.mark.parametrize("gap", [0.0, 1e-15, 1e-12, 1e-9, 1e-6])
 def test_log_near_half_turns(gap):
-    """The axis is recovered next to π, and at π up to the sign, which is that of its largest entry."""
+    """The axis is recovered next to π, and at π up to sign: its largest entry is positive."""
     for e in half_turns():
         with mpmath.workdps(DIGITS):
             w = as_mp(Vec3(*e)) * (mpmath.pi - mpmath.mpf(gap))
@@ -198,7 +212,7 @@ def test_dexp_inverse(kind, s):
 @GROUPS
 @pytest.mark.parametrize("pair", [(dexp, dexp_rate), (dexp_inverse, dexp_inverse_rate)])
 def test_rates(kind, pair, angle):
-    """dexp_rate and dexp_inverse_rate are directional derivatives: by complex step, and to 25 digits."""
+    """The rates are directional derivatives: by complex step, and to 25 digits."""
     function, rate = pair
     s = Sampler("float", 5)
     X, X_dot, Y = sized(s, angle, kind), s.of(kind), s.of(kind)
@@ -273,7 +287,7 @@ def test_quaternion_rate():
     """q̇ = q.rate(ω) for Ṙ = R [ω]."""
     s = Sampler("float")
     w, omega = s.vec(), s.vec()
-    path = lambda t: Quaternion.exp(w) @ Quaternion.exp(omega * t)  # noqa: E731
+    path = lambda t: Quaternion.exp(w) @ Quaternion.exp(omega * t)
     rate = np.imag(path(1j * H).array()) / H
     assert s.close(rate, Quaternion.exp(w).rate(omega))
 

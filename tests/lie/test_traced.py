@@ -4,8 +4,23 @@ import numpy as np
 import pytest
 
 from mozzi.lie import (
-    SE3, ArticulatedInertia, Inertia, Mat3, Quaternion, Rotation, RotationZ, Screws, Sym3, Twist,
-    Vec3, Wrench, cayley, dexp, dexp_inverse, dexp_rate, inverse_spd,
+    SE3,
+    ArticulatedInertia,
+    Inertia,
+    Mat3,
+    Quaternion,
+    Rotation,
+    RotationZ,
+    Screws,
+    Sym3,
+    Twist,
+    Vec3,
+    Wrench,
+    cayley,
+    dexp,
+    dexp_inverse,
+    dexp_rate,
+    inverse_spd,
 )  # fmt: skip
 from mozzi.program.differentiate import differentiate_program
 from mozzi.program.interpret import interpret
@@ -77,7 +92,7 @@ def test_signed_permutations_are_free():
 
 def test_known_zeros_vanish():
     """A hinge at the origin moves twists and inertias by the short rotation only."""
-    hinge = lambda q: SE3.exp(HINGE[0], q[0])  # noqa: E731
+    hinge = lambda q: SE3.exp(HINGE[0], q[0])
     assert cost(lambda q: hinge(q), 1)[4] == 2  # one sine, one cosine
     assert HINGE.units() == (2,) and Screws([Twist.screw((0, 0, 1), (1, 0, 0))]).units() is None
     moved = cost(lambda Z, V: SE3(Z, Vec3(0.0, 0.5, 0.0)).pull(V), RotationZ, Twist)
