@@ -61,12 +61,12 @@ def info(
 def describe(found: Report) -> dict[str, Any]:
     """Everything, as data, in SI units; null where there is no limit."""
     model, data = found.model, found.as_dict()
-    for row, body in zip(data["bodies"], model, strict=True):
-        dynamics = body.dynamics
+    for row, name in zip(data["bodies"], model.bodies, strict=True):
+        body = model.body(name)
         row["parent"] = name_of(model, body.parent)
         row["limits"] = {
-            name: [x if math.isfinite(x) else None for x in getattr(dynamics, name)]
-            for name in ("lower", "upper", "velocity", "effort")
+            limit: [x if math.isfinite(x) else None for x in getattr(body.dynamics, limit)]
+            for limit in ("lower", "upper", "velocity", "effort")
         }
     return data
 
