@@ -47,19 +47,55 @@ _HOME: dict[str, str] = {
     "Twist": "mozzi.lie",
     "Wrench": "mozzi.lie",
     # kinematics
+    "accelerations": "mozzi.algorithms.higher_order",
+    "conversion_matrix": "mozzi.algorithms.conversion",
+    "convert_jacobian": "mozzi.algorithms.conversion",
+    "convert_twist": "mozzi.algorithms.conversion",
+    "convert_twist_rate": "mozzi.algorithms.conversion",
+    "convert_wrench": "mozzi.algorithms.conversion",
     "difference": "mozzi.algorithms.configuration",
     "forward_kinematics": "mozzi.algorithms.kinematics",
     "integrate": "mozzi.algorithms.configuration",
     "jacobian": "mozzi.algorithms.jacobian",
+    "jacobian_partials": "mozzi.algorithms.jacobian_rates",
+    "jacobian_rate": "mozzi.algorithms.jacobian_rates",
+    "jerks": "mozzi.algorithms.higher_order",
+    "joint_accelerations": "mozzi.algorithms.joint_rates",
+    "joint_rates": "mozzi.algorithms.joint_rates",
+    "joint_screws": "mozzi.algorithms.jacobian",
+    "load": "mozzi.loaders",
+    "point_jacobian": "mozzi.algorithms.jacobian",
     "pose": "mozzi.algorithms.kinematics",
     "product_of_exponentials": "mozzi.algorithms.kinematics",
     "rates": "mozzi.algorithms.configuration",
+    "system_jacobian": "mozzi.algorithms.jacobian",
+    "system_jacobian_factors": "mozzi.algorithms.factors",
     "twists": "mozzi.algorithms.kinematics",
+    # files
     # dynamics
-    "forward_dynamics": "mozzi.algorithms.hybrid_dynamics",
+    "bias_forces": "mozzi.algorithms.inverse_dynamics",
+    "center_of_mass": "mozzi.algorithms.energy",
+    "centroidal_momentum": "mozzi.algorithms.energy",
+    "centroidal_momentum_matrix": "mozzi.algorithms.energy",
+    "christoffel": "mozzi.algorithms.coriolis",
+    "coriolis_matrix": "mozzi.algorithms.coriolis",
+    "forward_dynamics": "mozzi.algorithms.forward_dynamics",
+    "gravity_forces": "mozzi.algorithms.inverse_dynamics",
     "hybrid_dynamics": "mozzi.algorithms.hybrid_dynamics",
     "inverse_dynamics": "mozzi.algorithms.inverse_dynamics",
+    "inverse_dynamics_regressor": "mozzi.algorithms.regressor",
+    "joint_resistance": "mozzi.algorithms.inverse_dynamics",
+    "joint_wrenches": "mozzi.algorithms.inverse_dynamics",
+    "kinetic_energy": "mozzi.algorithms.energy",
     "mass_matrix": "mozzi.algorithms.mass_matrix",
+    "mass_matrix_inverse": "mozzi.algorithms.mass_matrix",
+    "mass_matrix_rate": "mozzi.algorithms.mass_matrix",
+    "momentum": "mozzi.algorithms.energy",
+    "newton_euler": "mozzi.algorithms.newton_euler",
+    "operational_admittance": "mozzi.algorithms.admittance",
+    "operators": "mozzi.algorithms.operators",
+    "passive_inverse_dynamics": "mozzi.algorithms.inverse_dynamics",
+    "potential_energy": "mozzi.algorithms.energy",
     # programs
     "compile": "mozzi.compile",
     # errors
@@ -73,18 +109,54 @@ _HOME: dict[str, str] = {
 }
 
 if TYPE_CHECKING:
+    from mozzi.algorithms.admittance import operational_admittance as operational_admittance
     from mozzi.algorithms.configuration import difference as difference
     from mozzi.algorithms.configuration import integrate as integrate
     from mozzi.algorithms.configuration import rates as rates
-    from mozzi.algorithms.hybrid_dynamics import forward_dynamics as forward_dynamics
+    from mozzi.algorithms.conversion import conversion_matrix as conversion_matrix
+    from mozzi.algorithms.conversion import convert_jacobian as convert_jacobian
+    from mozzi.algorithms.conversion import convert_twist as convert_twist
+    from mozzi.algorithms.conversion import convert_twist_rate as convert_twist_rate
+    from mozzi.algorithms.conversion import convert_wrench as convert_wrench
+    from mozzi.algorithms.coriolis import christoffel as christoffel
+    from mozzi.algorithms.coriolis import coriolis_matrix as coriolis_matrix
+    from mozzi.algorithms.energy import center_of_mass as center_of_mass
+    from mozzi.algorithms.energy import centroidal_momentum as centroidal_momentum
+    from mozzi.algorithms.energy import centroidal_momentum_matrix as centroidal_momentum_matrix
+    from mozzi.algorithms.energy import kinetic_energy as kinetic_energy
+    from mozzi.algorithms.energy import momentum as momentum
+    from mozzi.algorithms.energy import potential_energy as potential_energy
+    from mozzi.algorithms.factors import system_jacobian_factors as system_jacobian_factors
+    from mozzi.algorithms.forward_dynamics import forward_dynamics as forward_dynamics
+    from mozzi.algorithms.higher_order import accelerations as accelerations
+    from mozzi.algorithms.higher_order import jerks as jerks
     from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics as hybrid_dynamics
+    from mozzi.algorithms.inverse_dynamics import bias_forces as bias_forces
+    from mozzi.algorithms.inverse_dynamics import gravity_forces as gravity_forces
     from mozzi.algorithms.inverse_dynamics import inverse_dynamics as inverse_dynamics
+    from mozzi.algorithms.inverse_dynamics import joint_resistance as joint_resistance
+    from mozzi.algorithms.inverse_dynamics import joint_wrenches as joint_wrenches
+    from mozzi.algorithms.inverse_dynamics import (
+        passive_inverse_dynamics as passive_inverse_dynamics,
+    )
     from mozzi.algorithms.jacobian import jacobian as jacobian
+    from mozzi.algorithms.jacobian import joint_screws as joint_screws
+    from mozzi.algorithms.jacobian import point_jacobian as point_jacobian
+    from mozzi.algorithms.jacobian import system_jacobian as system_jacobian
+    from mozzi.algorithms.jacobian_rates import jacobian_partials as jacobian_partials
+    from mozzi.algorithms.jacobian_rates import jacobian_rate as jacobian_rate
+    from mozzi.algorithms.joint_rates import joint_accelerations as joint_accelerations
+    from mozzi.algorithms.joint_rates import joint_rates as joint_rates
     from mozzi.algorithms.kinematics import forward_kinematics as forward_kinematics
     from mozzi.algorithms.kinematics import pose as pose
     from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
     from mozzi.algorithms.kinematics import twists as twists
     from mozzi.algorithms.mass_matrix import mass_matrix as mass_matrix
+    from mozzi.algorithms.mass_matrix import mass_matrix_inverse as mass_matrix_inverse
+    from mozzi.algorithms.mass_matrix import mass_matrix_rate as mass_matrix_rate
+    from mozzi.algorithms.newton_euler import newton_euler as newton_euler
+    from mozzi.algorithms.operators import operators as operators
+    from mozzi.algorithms.regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
     from mozzi.compile import compile as compile
     from mozzi.errors import ConfigurationError as ConfigurationError
     from mozzi.errors import ExtraMissingError as ExtraMissingError
@@ -100,6 +172,7 @@ if TYPE_CHECKING:
     from mozzi.lie import Screws as Screws
     from mozzi.lie import Twist as Twist
     from mozzi.lie import Wrench as Wrench
+    from mozzi.loaders import load as load
     from mozzi.model import Body as Body
     from mozzi.model import Builder as Builder
     from mozzi.model import Composite as Composite

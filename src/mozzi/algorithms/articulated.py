@@ -27,7 +27,8 @@ def articulated(model: Any, q: Any, T: Any, P: Any, U: Any, D: Any) -> Iterator[
         S = columns(i.joint.screws(q[i]), i.held, False)
         U[i] = P[i] @ S
         D[i] = inverse_spd(with_armature(S.T @ U[i], i))
-        Pi = P[i].project(S, U[i], D[i]) if len(S) else P[i]
+        bare = all(number(m) == 0.0 for m in i.armature)
+        Pi = P[i].project(S, U[i], D[i], free=bare) if len(S) else P[i]
         yield i, Pi
         P[i.parent] += T[i].push(Pi)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
@@ -157,12 +158,14 @@ class _Inward:
         return force
 
 
-def _body(model: Any, q: Any, v: Any, a: Any, wrenches: Any, v_ref: Any = None) -> Any:
-    """Body-fixed, with accelerations A = (ω̇, Rᵀr̈) of the frames' origins, (42), (43): their linear
-    velocities drop out.  With v_ref: A is the rate of the field of velocities that v_ref generates.
+def motion(
+    model: Any, q: Any, v: Any, a: Any, v_ref: Any, T: Any, w: Any, u: Any, A: Any
+) -> Iterator[Any]:
+    """Outward: every body with its angular velocity ω and acceleration A = (ω̇, Rᵀr̈), body-fixed.
+
+    A is that of the frame's origin, (42), (43), so that linear velocities drop out. With v_ref, the
+    velocities u that v_ref generates are carried along with the motion v, and A is their rate.
     """
-    T, W, w, A = per_body(model, T="local", W=Wrench, w=Vec3, A=Twist)
-    u = w if v_ref is None else per_body(model, u=Vec3)
     A[model.world] = model.upward
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])
@@ -179,8 +182,15 @@ def _body(model: Any, q: Any, v: Any, a: Any, wrenches: Any, v_ref: Any = None) 
             T[i].unrotate(A[p].ang) + u_p.cross(Sv.ang) + own.ang,
             T[i].unrotate(origin) + u_p.cross(Sv.lin) + w[i].cross(Su.lin) + own.lin,
         )  # (66c)
-        W[i] = Field(A[i].ang, w[i], u[i]).wrench(i.inertia, A[i].lin)  # (42), (43)
-        W[i] = W[i] - i.frame.push(wrenches[i]) if wrenches is not None else W[i]
+        yield i
+
+
+def _body(model: Any, q: Any, v: Any, a: Any, wrenches: Any, v_ref: Any = None) -> Any:
+    T, W, w, A = per_body(model, T="local", W=Wrench, w=Vec3, A=Twist)
+    u = w if v_ref is None else per_body(model, u=Vec3)
+    for i in motion(model, q, v, a, v_ref, T, w, u, A):
+        inertial = Field(A[i].ang, w[i], u[i]).wrench(i.inertia, A[i].lin)  # (42), (43)
+        W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])
     return _Inward(lambda i: i.joint.screws(q[i]), W, lambda i, x: T[i].push(x))
 
 

@@ -139,6 +139,9 @@ class Inertia(Spatial):
     def flatten(self) -> tuple[Any, ...]:
         return self.parameters()
 
+    def __repr__(self) -> str:
+        return f"Inertia.from_parameters({self.parameters()})"
+
     def matrix(self) -> np.ndarray:
         """The symmetric 6×6 matrix."""
         return _six_by_six(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
@@ -305,12 +308,15 @@ class ArticulatedInertia(Spatial):
         w, v = V.ang, V.lin
         return Wrench(self.J @ w + self.H @ v, self.H.T @ w + self.M @ v)
 
-    def project(self, S: Screws, U: Screws, Dinv: Sequence[Sequence[Any]]) -> ArticulatedInertia:
+    def project(
+        self, S: Screws, U: Screws, Dinv: Sequence[Sequence[Any]], free: bool = True
+    ) -> ArticulatedInertia:
         """I − U D⁻¹ Uᵀ, with U = I S and D = Sᵀ U: what is left behind a joint that moves freely.
 
-        It annihilates S; where S is made of basis vectors, those rows and columns are zero.
+        It annihilates S; where S is made of basis vectors, those rows and columns are zero. Not
+        ``free``: D holds more than Sᵀ U (armature), and nothing is annihilated.
         """
-        zeros = S.units() or ()
+        zeros = (S.units() or ()) if free else ()
         rows = list(zip(*(column.flatten() for column in U.columns), strict=True))
         scaled = [() if i in zeros else tuple(_sum(u, d) for d in Dinv) for i, u in enumerate(rows)]
 
