@@ -105,7 +105,7 @@ def _signature(
         def call(*arrays: Any) -> Any:
             return function(model, **dict(zip(taken, arrays, strict=True)), **others)
 
-        return {n: shape_of(n, model) for n in taken}, call, _freeze(others)
+        return {n: shape_of(n, model, others) for n in taken}, call, _freeze(others)
     if options:
         raise ValueError("options go with an algorithm; write them into the function instead")
     shapes = {}
@@ -131,8 +131,8 @@ def _freeze(value: Any) -> Any:
 def run(function: Algorithm, model: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Call an algorithm on arrays, through its kernel for this model."""
     arrays, others = function.bind(model, args, options)
-    plain = not others or others == function.bind(model, list(arrays.values()), {})[1]
-    key: Any = function if plain and tuple(arrays) == function.required else None
+    plain = others == function.defaults and tuple(arrays) == function.required
+    key: Any = function if plain else None
     if key is None:
         key = (function, tuple(arrays), _freeze(others))
     kernel = model.cache.get(key)
