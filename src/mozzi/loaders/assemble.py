@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mozzi.errors import ModelError, UnphysicalWarning
-from mozzi.lie import Inertia
+from mozzi.lie import SE3, Inertia
 from mozzi.loaders.description import Description, Edge, Link
 from mozzi.loaders.physical import body_defect, defect, massless
 from mozzi.loaders.source import Note, Place
@@ -215,7 +215,7 @@ def unphysical_links(found: Description, tree: Tree, base: str) -> tuple[list[No
         owner[edge.child] = above if edge.joint is None else edge.child
         if edge.joint is not None:
             moving.append((edge.child, above, edge))
-    for link, T in _placements(found, tree, owner):
+    for link, T in _placements(found, tree):
         own = link.inertia
         if own is not None and (body := owner[link.name]) is not None:
             inertia = own if T is None else T.push(own)
@@ -233,9 +233,9 @@ def unphysical_links(found: Description, tree: Tree, base: str) -> tuple[list[No
     return harmful, harmless
 
 
-def _placements(found: Description, tree: Tree, owner: dict) -> Iterator[tuple[Link, object]]:
+def _placements(found: Description, tree: Tree) -> Iterator[tuple[Link, SE3 | None]]:
     """Every link with its pose in the body it belongs to (None: its own frame)."""
-    poses = {tree.root: None}
+    poses: dict[str, SE3 | None] = {tree.root: None}
     yield found.links[tree.root], None
     for edge in tree.order:
         T = None

@@ -109,7 +109,7 @@ class Description:
     world: str | None = None
     root_pose: SE3 = IDENTITY
     by_name: bool = False
-    gravity: tuple[float, float, float] | None = None
+    gravity: tuple[float, ...] | None = None
     notes: Notes = field(default_factory=Notes)
 
 

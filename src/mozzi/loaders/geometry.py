@@ -20,7 +20,7 @@ class Mesh:
     """A reference to a mesh file."""
 
     uri: str
-    scale: tuple[float, float, float]
+    scale: tuple[float, ...]
     place: Place
     roots: Roots
 
@@ -47,6 +47,6 @@ class Shape:
     kind: str
     pose: SE3
     size: tuple[float, ...] = ()
-    color: tuple[float, float, float, float] | None = None
+    color: tuple[float, ...] | None = None
     mesh: Mesh | None = None
     name: str = ""

@@ -46,13 +46,18 @@ def read_mjcf(root: Element, file: str, roots: Roots, notes: Notes) -> Descripti
     return _Reader(_compile(safe, root.place, notes), safe, root.place, notes).read()
 
 
-def _compile(safe: SafeText, top: Place, notes: Notes) -> Any:
+def _mujoco(top: Place) -> Any:
     try:
         import mujoco
     except ImportError:
         raise ExtraMissingError(
             f"{top.file}: MJCF files need mujoco; install it with: pip install 'mozzi[mjcf]'"
         ) from None
+    return mujoco
+
+
+def _compile(safe: SafeText, top: Place, notes: Notes) -> Any:
+    mujoco = _mujoco(top)
     told: list[str] = []
     with _LOCK:  # without a handler MuJoCo writes warnings to a log file in the working directory
         before = mujoco.get_mju_user_warning()
@@ -141,9 +146,8 @@ class _Reader:
         return found
 
     def _gravity_is_off(self) -> bool:
-        import mujoco
-
-        return bool(int(self.m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))
+        bit = int(_mujoco(self.place).mjtDisableBit.mjDSBL_GRAVITY)
+        return bool(int(self.m.opt.disableflags) & bit)
 
     def _link(self, i: int, name: str, place: Place) -> Link:
         m = self.m
@@ -324,7 +328,7 @@ def mjcf_shapes(root: Element, file: str, roots: Roots) -> list[Shape]:
                 continue
             scale = tuple(float(s) for s in m.mesh_scale[i])
             near = Roots(Path(os.fspath(path)).parent, roots.folders)
-            mesh = Mesh(str(path), scale, root.place, near)  # type: ignore[arg-type]
+            mesh = Mesh(str(path), scale, root.place, near)
         elif kind == "box":
             size = (2.0 * x, 2.0 * y, 2.0 * z)
         elif kind == "plane":
@@ -337,5 +341,5 @@ def mjcf_shapes(root: Element, file: str, roots: Roots) -> list[Shape]:
         color = tuple(float(c) for c in m.geom_rgba[k])
         body = names[m.geom_bodyid[k]]
         name = m.geom(k).name
-        shapes.append(Shape(body, role, kind, T, size, color, mesh, name))  # type: ignore
+        shapes.append(Shape(body, role, kind, T, size, color, mesh, name))
     return shapes

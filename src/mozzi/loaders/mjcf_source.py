@@ -234,7 +234,7 @@ def _tree(root: Element, notes: Notes) -> Element:
     while stack:
         old, copy = stack.pop()
         for child in old:
-            if child.tag in PLAIN:
+            if child.tag in PLAIN or "hfield" in child.attributes:
                 continue
             if child.tag == "plugin":
                 notes.add(child.place, old.thing, "its plugin is not read")

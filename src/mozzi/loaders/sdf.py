@@ -70,7 +70,7 @@ def _version(root: Element) -> tuple[int, int]:
     return int(match.group(1)), int(match.group(2))
 
 
-def _model(root: Element) -> tuple[Element, tuple[float, float, float] | None]:
+def _model(root: Element) -> tuple[Element, tuple[float, ...] | None]:
     world = root.find("world")
     holder = world if world is not None else root
     gravity = None
@@ -83,7 +83,7 @@ def _model(root: Element) -> tuple[Element, tuple[float, float, float] | None]:
     if len(models) != 1:
         names = ", ".join(repr(m.attributes.get("name", "")) for m in models) or "none"
         raise holder.error(f"has {len(models)} models ({names})", "give a file with one <model>")
-    return models[0], gravity  # type: ignore[return-value]
+    return models[0], gravity
 
 
 def _root(found: Description) -> str:
@@ -421,10 +421,12 @@ def sdf_shapes(root: Element, roots: Roots) -> list[Shape]:
 
 def _shape(element: Element, link: str, role: str, roots: Roots) -> Shape | None:
     geometry = element.need("geometry")
-    shape = geometry.children[0] if geometry.children else None
+    if not geometry.children:
+        return None
+    shape = geometry.children[0]
     size: tuple[float, ...] = ()
     mesh = None
-    match None if shape is None else shape.tag:
+    match shape.tag:
         case "box":
             size = shape.need("size").content(3)
         case "sphere":

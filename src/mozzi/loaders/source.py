@@ -177,7 +177,9 @@ def _names(folder: Path) -> set[str]:
     return names | {match.group(1)} if match else names
 
 
-def roots_of(path: Path, roots: Sequence[str | os.PathLike[str]] = ()) -> Roots:
+def roots_of(
+    path: Path, roots: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()
+) -> Roots:
     """The roots of a description file: its own folder, its own package, and what the caller
     declares.
 

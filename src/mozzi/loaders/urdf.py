@@ -203,11 +203,9 @@ def _mimic(element: Element, kind: str, notes: Notes) -> Mimic | None:
     if kind not in ("revolute", "continuous", "prismatic"):
         fact = f"a {kind} joint cannot mimic another"
         raise mimic.error(fact, "remove the <mimic>", thing=element.thing)
-    values = [
-        mimic.number(word) if word in mimic.attributes else default
-        for word, default in (("multiplier", 1.0), ("offset", 0.0))
-    ]
-    return Mimic(mimic.string("joint"), *values, mimic.place)
+    factor = mimic.number("multiplier") if "multiplier" in mimic.attributes else 1.0
+    offset = mimic.number("offset") if "offset" in mimic.attributes else 0.0
+    return Mimic(mimic.string("joint"), factor, offset, mimic.place)
 
 
 def _dynamics(element: Element, kind: str, notes: Notes) -> dict[str, float]:
@@ -266,9 +264,9 @@ def urdf_shapes(root: Element, roots: Roots) -> list[Shape]:
     return shapes
 
 
-def _color(material: Element) -> tuple[float, float, float, float] | None:
+def _color(material: Element) -> tuple[float, ...] | None:
     color = material.find("color")
-    return None if color is None else color.numbers("rgba", 4)  # type: ignore[return-value]
+    return None if color is None else color.numbers("rgba", 4)
 
 
 def _shape(element: Element, link: str, role: str, materials: dict, roots: Roots) -> Shape:
@@ -287,7 +285,7 @@ def _shape(element: Element, link: str, role: str, materials: dict, roots: Roots
         size = (shape.number("radius"), shape.number("length"))
     elif shape.tag == "mesh":
         scale = shape.numbers("scale", 3) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
-        mesh = Mesh(shape.string("filename"), scale, shape.place, roots)  # type: ignore[arg-type]
+        mesh = Mesh(shape.string("filename"), scale, shape.place, roots)
     else:
         known = "box, cylinder, capsule, sphere or mesh"
         raise shape.error("is no shape", f"give a {known}", thing=f"<{shape.tag}> of link {link!r}")
