@@ -112,6 +112,19 @@ def accumulate() -> Rolled:
     return Rolled(trace(function, [Input("x", (N, 2))], "accumulate"), means)
 
 
+def powers() -> Program:
+    """A number of steps given at run time: x to the power of count."""
+
+    def function(x, count):
+        total = Buffer("total", 1, "scratch")
+        store(total, None, 0, 0, 1.0)
+        for _ in loop(0, count):
+            store(total, None, 0, 0, load(total, None, 0, 0) * x)
+        return load(total, None, 0, 0)
+
+    return trace(function, [Input("x", ()), Input("count", ())], "powers")
+
+
 ROLLED: dict[str, Callable[[], Rolled]] = {
     "chain": chain, "ancestors": ancestors, "accumulate": accumulate,
 }  # fmt: skip

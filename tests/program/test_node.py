@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from program.recipes import Recipe, Unclear, points, recipes, with_bounds
+from program.recipes import Recipe, Unclear, points, recipes, skipping, with_bounds
 
 from mozzi.program.interpret import interpret
 from mozzi.program.node import OPERATIONS, Scalar, constant
@@ -215,6 +215,7 @@ def test_numpy_numbers_and_arrays_mix_with_traced_scalars():
     assert values == [[15.0, 41.0], [10.0, 21.0], [4.0, 7.0]]
 
 
+@skipping
 @given(st.data())
 def test_simplified_is_the_same_up_to_rounding(data):
     """A random function, computed as written with 50 digits, and its program with doubles."""
@@ -229,6 +230,7 @@ def test_simplified_is_the_same_up_to_rounding(data):
         assert abs(value - truth) <= 4 * bound
 
 
+@skipping
 @given(recipes())
 def test_programs_are_made_of_operations(recipe: Recipe):
     """Every statement has an operation of the table, and its operands stand before it."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from program.recipes import Recipe, points, recipes
+from program.recipes import Recipe, points, recipes, skipping
 from program.rolled import ROLLED, N, argument, arguments
 
 from mozzi.program.interpret import interpret
@@ -142,6 +142,7 @@ def test_digests_tell_programs_apart(change: dict):
     assert variant().digest() != variant(**change).digest()
 
 
+@skipping
 @given(recipes(), recipes())
 def test_digests_of_equal_recipes(one: Recipe, other: Recipe):
     try:

@@ -5,12 +5,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from program.rolled import ROLLED, arguments
+from program.rolled import ROLLED, arguments, powers
 
 from mozzi.errors import ConfigurationError
 from mozzi.program.interpret import interpret
 from mozzi.program.node import OPERATIONS
-from mozzi.program.program import Buffer, Input, Program, load, loop, store, trace
+from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import atan2, cos, maximum, select, sin, sqrt
 from mozzi.targets.interpret import SPELL, InterpretedKernel, Names, build
 
@@ -116,17 +116,6 @@ def test_loops(name: str):
     for n in range(3):
         for value, truth in zip(results, rolled.means(*x[n]), strict=True):
             np.testing.assert_allclose(value[n], truth, rtol=1e-14)
-
-
-def powers() -> Program:
-    def function(x, count):
-        total = Buffer("total", 1, "scratch")
-        store(total, None, 0, 0, 1.0)
-        for _ in loop(0, count):
-            store(total, None, 0, 0, load(total, None, 0, 0) * x)
-        return load(total, None, 0, 0)
-
-    return trace(function, [Input("x", ()), Input("count", ())], "powers")
 
 
 def test_a_number_of_steps_given_at_run_time():

@@ -111,7 +111,7 @@ class Names:
         self.count: dict[str, int] = {}
 
     def new(self, wish: str) -> str:
-        clean = re.sub(r"\W+", "_", wish, flags=re.ASCII)[:60]
+        clean = re.sub(r"\W+", "_", wish, flags=re.ASCII).strip("_")[:60]
         if not clean[:1].isalpha():
             clean = f"x{clean}"
         name = clean
