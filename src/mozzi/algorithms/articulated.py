@@ -60,7 +60,9 @@ def columns(S: Screws, held: Sequence[bool], which: bool) -> Screws:
 def with_armature(D: Sequence[Sequence[Any]], i: Any) -> list[list[Any]]:
     """D plus the armature of the coordinates that are free."""
     armature = [m for m, h in zip(i.armature, i.held, strict=True) if not h]
-    return [[x + armature[r] if r == c else x for c, x in enumerate(row)] for r, row in enumerate(D)]
+    return [
+        [x + armature[r] if r == c else x for c, x in enumerate(row)] for r, row in enumerate(D)
+    ]
 
 
 def apply(D: Sequence[Sequence[Any]], x: Sequence[Any]) -> tuple[Any, ...]:

@@ -9,8 +9,7 @@ import numpy as np
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.mass_matrix import composites
 from mozzi.algorithms.recursion import joint_array, per_body
-from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Vec3
-from mozzi.lie.vec import stack
+from mozzi.lie import SE3, Inertia, Momentum, Twist, Vec3
 
 __all__ = [
     "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "kinetic_energy",
@@ -41,7 +40,7 @@ def potential_energy(model: Any, q: Any, springs: bool = False) -> Any:
 
     First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)².
     """
-    h, m = _first_moment(model, q)
+    h, _ = _first_moment(model, q)
     energy = -model.gravity.dot(h)
     if springs:
         E = per_body(model, E=None)
@@ -91,7 +90,7 @@ def centroidal_momentum_matrix(model: Any, q: Any) -> Any:
 
     Composite bodies: the momentum of what each joint moves, in inertial axes, O(n).
     """
-    T, I, C, H = per_body(model, T="local", I=Inertia, C=SE3, H="local")
+    T, I, C = per_body(model, T="local", I=Inertia, C=SE3)
     A = joint_array(model, 6, "v", letter="A")
     composites(model, q, T, I)
     whole = I[model.world] + model.fixed

@@ -1,4 +1,4 @@
-"""Forces at some joints and accelerations at the others, from the other halves: one O(n) recursion."""
+"""Forces at some joints and accelerations at the others, from the other halves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint forces from accelerations: the recursive Newton–Euler algorithm, in four representations."""
+"""Joint forces from accelerations: recursive Newton–Euler, in four representations."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.newton_euler import Field, check_rep, second_moments, turn
+from mozzi.algorithms.newton_euler import Field, second_moments
 from mozzi.algorithms.recursion import body_array, joint_vector, per_body
+from mozzi.algorithms.representations import check, shifting, turning
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import select
 
@@ -30,7 +31,7 @@ def inverse_dynamics(
     Kim Table 2; Müller, Dynamics (66), (67); (70), (71); (75), (76).
     """
     tau = joint_vector(model)
-    force = _RECURSIONS[check_rep(rep)](model, q, v, a, wrenches)
+    force = _RECURSIONS[check(rep)](model, q, v, a, wrenches)
     for i in model.inward():
         tau[i] = loaded(i, force(i), q, v, a, resistance)
     return tau
@@ -216,27 +217,22 @@ def _hybrid(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Any:
     for i in model.outward():
         p = i.parent
         C[i] = C[p] @ i.pose(q[i])  # (75a)
-        R, d = turn(C[i].R), C[i].p - C[p].p
+        R, d = turning(C[i].R), C[i].p - C[p].p
         X = R.push(i.joint.screws(q[i]))  # (75b)
         Xv = X @ v[i]
-        V[i] = shift(d).pull(V[p]) + Xv  # (75c)
+        V[i] = shifting(d).pull(V[p]) + Xv  # (75c)
         w = Twist(V[i].ang, Vec3.zero())
         own = R.push(i.joint.screws_rate(q[i], v[i]) @ v[i])
         swing = Twist(Vec3.zero(), V[p].ang.cross(V[i].lin - V[p].lin))
-        A[i] = shift(d).pull(A[p]) + swing + w.cross(Xv) + X @ a[i] + own  # (75d)
+        A[i] = shifting(d).pull(A[p]) + swing + w.cross(Xv) + X @ a[i] + own  # (75d)
         M = R.push(i.inertia)  # (76a)
         applied = R.push(i.frame.push(wrenches[i]))
         W[i] = (M @ A[i]).rate() + w.cross(M @ w) - applied  # (76b)
     return _Inward(
-        lambda i: turn(C[i].R).push(i.joint.screws(q[i])),
+        lambda i: turning(C[i].R).push(i.joint.screws(q[i])),
         W,
-        lambda i, x: shift(C[i].p - C[i.parent].p).push(x),
+        lambda i, x: shifting(C[i].p - C[i.parent].p).push(x),
     )
-
-
-def shift(d: Vec3) -> SE3:
-    """The pose that only translates."""
-    return SE3.translation(d.x, d.y, d.z)
 
 
 def _mixed(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Any:

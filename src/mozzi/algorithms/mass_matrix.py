@@ -155,4 +155,6 @@ def _rows(flat: Sequence[Any], n: int) -> list[Sequence[Any]]:
 
 def _with_armature(block: Any, i: Any) -> Any:
     n = i.joint.nv
-    return [block[r * n + c] + (i.armature[r] if r == c else 0.0) for r in range(n) for c in range(n)]
+    return [
+        block[r * n + c] + (i.armature[r] if r == c else 0.0) for r in range(n) for c in range(n)
+    ]

@@ -1,35 +1,17 @@
 """One rigid body: the Newton–Euler equations in every representation.
 
-Müller, Dynamics, section 3. A twist (angular, linear) of a body with the pose C = (R, r) is
-
-    body      (ωᵇ, Rᵀṙ)         measured at the body frame, resolved in it
-    spatial   (ωˢ, ṙ − ωˢ × r)  measured at the inertial origin, resolved in the inertial frame
-    hybrid    (ωˢ, ṙ)           measured at the body frame, resolved in the inertial frame
-    mixed     (ωᵇ, ṙ)           hybrid, but with the angular part resolved in the body frame
-
-and wrenches pair with twists of the same kind.
+Müller, Dynamics, section 3; the representations are those of `representations`.
 """
 
 from __future__ import annotations
 
 from typing import Any, final
 
-from mozzi.lie import SE3, Inertia, Rotation, Sym3, Twist, Vec3, Wrench
+from mozzi.algorithms.representations import check, turning
+from mozzi.lie import SE3, Inertia, Sym3, Twist, Vec3, Wrench
 from mozzi.lie.vec import Spatial
 
-__all__ = [
-    "REPRESENTATIONS", "Field", "arbitrary_newton_euler", "check_rep", "newton_euler",
-    "twist_from_body", "wrench_from_body",
-]  # fmt: skip
-
-REPRESENTATIONS = ("body", "spatial", "hybrid", "mixed")
-
-
-def check_rep(rep: str) -> str:
-    """The name of a representation, if it is one."""
-    if rep not in REPRESENTATIONS:
-        raise ValueError(f"no representation {rep!r}; there are {', '.join(REPRESENTATIONS)}")
-    return rep
+__all__ = ["Field", "arbitrary_newton_euler", "newton_euler", "second_moments"]
 
 
 # -- the field of accelerations of a rigid body --
@@ -98,7 +80,7 @@ def newton_euler(
     if not isinstance(twist, Twist):
         V, dV = Twist.from_array(twist), Twist.from_array(twist_rate)
         return newton_euler(inertia, V, dV, rep, pose).array()
-    if check_rep(rep) != "body" and pose is None:
+    if check(rep) != "body" and pose is None:
         raise ValueError(f"the {rep} representation needs the pose of the body: give pose=")
     return _EQUATIONS[rep](inertia, twist, twist_rate, pose or SE3.identity())
 
@@ -113,7 +95,7 @@ def _spatial(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
 
 
 def _hybrid(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
-    Mh = turn(C.R).push(M)  # (51)
+    Mh = turning(C.R).push(M)  # (51)
     w = Twist(V.ang, Vec3.zero())
     return (Mh @ dV).rate() + w.cross(Mh @ w)  # (53)
 
@@ -139,34 +121,6 @@ def arbitrary_newton_euler(
     Müller, Dynamics (60), (61) for k = j, and (63), (64).
     """
     M = C_ji.push(inertia)  # (61)
-    M = M if R_kj is None else turn(R_kj).push(M)  # (64)
+    M = M if R_kj is None else turning(R_kj).push(M)  # (64)
     drift = V_j.cross(V) + Twist(w_k, Vec3.zero()).cross(V)
     return (M @ (dV + drift)).rate() + V.cross(M @ V)  # (63)
-
-
-# -- changes of representation --
-
-
-def turn(R: Any) -> SE3:
-    """The pose that only turns."""
-    return SE3(R, Vec3.zero())
-
-
-def twist_from_body(V: Twist, C: SE3, rep: str) -> Twist:
-    """The twist of a body with the pose C in a representation, of its body-fixed twist."""
-    return _move(V, C, rep)
-
-
-def wrench_from_body(W: Wrench, C: SE3, rep: str) -> Wrench:
-    """A wrench in a representation, of the body-fixed wrench."""
-    return _move(W, C, rep)
-
-
-def _move(x: Any, C: SE3, rep: str) -> Any:
-    if check_rep(rep) == "body":
-        return x
-    if rep == "spatial":
-        return C.push(x)
-    if rep == "hybrid":
-        return turn(C.R).push(x)
-    return type(x)(x.ang, Rotation.rotate(C.R.general(), x.lin))

@@ -18,7 +18,11 @@ from mozzi.algorithms.admittance import UNITS, Compliance, compliances
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, articulated, held_by, with_armature
 from mozzi.algorithms.recursion import (
-    body_array, joint_array, joint_matrix, mechanism, per_body,
+    body_array,
+    joint_array,
+    joint_matrix,
+    mechanism,
+    per_body,
 )  # fmt: skip
 
 __all__ = ["LinearOperator", "Operators", "operators"]
@@ -28,7 +32,7 @@ def operators(model: Any, q: Any) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
-    have ``@`` (on vectors, matrices of columns and each other), ``.T``, ``.shape`` and ``.dense()``.
+    have ``@`` (on vectors, matrices of columns, each other), ``.T``, ``.shape`` and ``.dense()``.
     """
     return Operators(model, *_blocks(model, q))
 
@@ -153,7 +157,7 @@ class Shift(LinearOperator):
     transposed: bool = False
 
     def __post_init__(self) -> None:
-        self.shape = (6 * len(self.parents),) * 2
+        self.shape = (6 * len(self.parents), 6 * len(self.parents))
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         return self._pass(x, np.zeros(_batch(x, self.blocks)))
@@ -176,7 +180,7 @@ class Shift(LinearOperator):
         return y
 
     @property
-    def T(self) -> LinearOperator:
+    def T(self) -> Shift:
         return Shift(self.parents, self.blocks, not self.transposed)
 
 
@@ -226,9 +230,7 @@ class Operators:
         self.Upsilon = BlockDiagonal([x @ Y[..., k, :, :] @ x.T for k, x in enumerate(Xt)])
         parents = model.parents
         up = [X[p] if p >= 0 else np.eye(6) for p in parents]
-        self.E_phi = Shift(
-            parents, [u @ phi[..., k, :, :] @ Xt[k].T for k, u in enumerate(up)]
-        )
+        self.E_phi = Shift(parents, [u @ phi[..., k, :, :] @ Xt[k].T for k, u in enumerate(up)])
         self.tau_bar = BlockDiagonal(
             [np.eye(6) - g @ h for g, h in zip(self.G.blocks, self.H.blocks, strict=True)]
         )
@@ -269,7 +271,7 @@ class Operators:
 
 @algorithm
 def _blocks(model: Any, q: Any) -> Any:
-    """φ to the parent, P, S, G, D and Υ of every body, in the frames on the joints.  (.39), (.41)"""
+    """φ to the parent, P, S, G, D and Υ of every body, in frames on the joints.  (.39), (.41)"""
     model = held_by(model, ())
     T, Y = per_body(model, T="local", Y=Compliance)
     P, U, D = per_body(model, **ARTICULATED)

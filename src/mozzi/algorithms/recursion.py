@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.lie import SE3, Inertia, Rotation, Sym3, Twist, Vec3
+from mozzi.lie import SE3, Inertia, Rotation, Twist, Vec3
 from mozzi.lie.vec import Spatial
 from mozzi.model.joint import Joint, Prismatic, Revolute
 from mozzi.program.node import Scalar, active
