@@ -111,7 +111,7 @@ def _open(
     near = roots_of(Path(file), roots)
     if xacro:
         parse_xml(data, file, Notes())  # whatever is refused elsewhere is refused here
-        data = _expand(file)
+        data, file = _expand(file), f"{file} (expanded)"
     deep = MAX_DEPTH
     if b"<mujoco" in data[:65536]:
         from mozzi.loaders.mjcf_source import MAX_DEPTH as deep

@@ -95,6 +95,7 @@ class _Reader:
         self.bodies = self._names("body", model.nbody)
         self.bodies[0] = WORLD
         self.joints = self._names("joint", model.njnt)
+        self.titles = set(self.joints)
         self.edge_of: dict[int, tuple[str, int]] = {}
         self.lines = _lines(safe)
         tags = (re.match(r"<body\b", text) for text in safe.lines)
@@ -114,6 +115,13 @@ class _Reader:
                 names[i] = fresh
                 taken.add(fresh)
         return names
+
+    def _fresh(self, title: str) -> str:
+        """A name for a joint that the file does not name."""
+        while title in self.titles:
+            title += "_"
+        self.titles.add(title)
+        return title
 
     def _at(self, kind: str, name: str) -> Place:
         return self.lines.get((kind, name), self.place)
@@ -165,9 +173,11 @@ class _Reader:
         T = _pose(m.body_pos[i], m.body_quat[i])
         first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
         if count == 0:
-            return Edge(f"{name}_fixed", place, parent, name, None, T)
+            return Edge(self._fresh(f"{name}_fixed"), place, parent, name, None, T)
         own = range(first, first + count)
-        title = "+".join(self.joints[j] for j in own)
+        title = self.joints[first]
+        if count > 1:
+            title = self._fresh("+".join(self.joints[j] for j in own))
         if m.jnt_type[first] == FREE:  # its q is the pose in the world
             self.edge_of[first] = (title, 0)
             return Edge(title, place, parent, name, Free(), IDENTITY, self._dynamics(own))

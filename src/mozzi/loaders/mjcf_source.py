@@ -27,6 +27,7 @@ MAX_INCLUDES = 100
 MAX_INCLUDED = 8 * 2**20  # bytes
 MAX_EXPANDED = 20_000
 MAX_MESH = 64 * 2**20
+MAX_MESHES = 256 * 2**20
 MESHES = {".stl", ".obj", ".msh"}
 
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
@@ -341,8 +342,9 @@ def _read_mesh(
     folder = options.get("meshdir") or options.get("assetdir") or ""
     path = roots.resolve(os.path.join(folder, file), mesh.place)
     safe.files[title] = path
+    left = MAX_MESHES - sum(map(len, safe.assets.values()))
     name = f"mesh_{len(safe.assets)}{suffix}"
-    safe.assets[name] = read_bytes(path, "mesh", MAX_MESH, mesh.place)
+    safe.assets[name] = read_bytes(path, "mesh", min(MAX_MESH, left), mesh.place)
     return name
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mozzi.errors import ModelError
 
-__all__ = ["MAX_BYTES", "Note", "Notes", "Place", "Roots", "read_bytes", "roots_of"]
+__all__ = ["MAX_BYTES", "Note", "Notes", "Place", "Roots", "read_bytes", "roots_of", "shorten"]
 
 MAX_BYTES = 32 * 2**20
 """The largest description file that is read; the largest robot of common collections has 0.3 MB.
@@ -36,6 +36,11 @@ _DESCRIPTION_FOLDERS = {
 }
 
 
+def shorten(text: str, length: int = 60) -> str:
+    """Text that fits into a message."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A line of a file: every error about a file names one."""
@@ -48,7 +53,7 @@ class Place:
 
     def error(self, thing: str, fact: str, remedy: str) -> ModelError:
         """The error that names the thing, the fact, the remedy and this place."""
-        return ModelError(f"{thing}: {fact}; {remedy} ({self})")
+        return ModelError(f"{shorten(thing, 200)}: {shorten(fact, 800)}; {remedy} ({self})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def read_bytes(
         with os.fdopen(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise place.error(thing, "is not a regular file", "give the path of a file")
-            data = stream.read(limit + 1)
+            data = stream.read(limit + 1) or b""  # None where nothing is to be had at once
     except FileNotFoundError:
         raise place.error(thing, "does not exist", "check the path") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -160,7 +165,7 @@ class Roots:
             raise place.error(
                 what, f"{scheme}:// is not read", "download the file and give its path"
             )
-        package, _, below = rest.partition("/")
+        package, _, below = rest.lstrip("/").partition("/")
         found = [folder / package / below for folder in self.folders]
         found += [folder / below for folder in self.folders if package in _names(folder)]
         return found
@@ -190,7 +195,8 @@ def roots_of(
         roots = (roots,)
     folder = Path(os.path.realpath(path)).parent
     folders = [folder]
-    package = next((up for up in folder.parents if (up / "package.xml").is_file()), None)
+    above = [up for up in folder.parents if up != up.parent]  # never the whole disk
+    package = next((up for up in above if (up / "package.xml").is_file()), None)
     if package is None and folder.name.lower() in _DESCRIPTION_FOLDERS and len(folder.parts) > 2:
         package = folder.parent
     if package is not None:

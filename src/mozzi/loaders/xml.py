@@ -16,7 +16,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from mozzi.errors import ModelError
-from mozzi.loaders.source import Notes, Place, read_bytes
+from mozzi.loaders.source import Notes, Place, read_bytes, shorten
 
 __all__ = ["Element", "number", "parse_xml", "read_xml"]
 
@@ -38,6 +38,7 @@ _ENCODINGS = {
 }
 _UTF16 = {"utf-16", "utf16", "utf-16le", "utf-16be"}
 _BLANKS = " \t\r\n"
+_WORD = re.compile(f"[^{_BLANKS}]+")
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +67,7 @@ class Element:
         """How errors call this element."""
         name = self.attributes.get("name")
         if name:
-            return f"{self.tag} {_shorten(name)!r}"
+            return f"{self.tag} {shorten(name)!r}"
         return f"<{self.tag}> of {self.owner.thing}" if self.owner else f"<{self.tag}>"
 
     def error(self, fact: str, remedy: str, thing: str | None = None) -> ModelError:
@@ -119,9 +120,9 @@ class Element:
         return self._parse(self.text, count, "")
 
     def _parse(self, text: str, count: int, prefix: str) -> tuple[float, ...]:
-        words = text.split()
+        words = text.split() if text.isascii() else _WORD.findall(text)
         if len(words) != count:
-            shown = _shorten(text)
+            shown = shorten(text)
             plural = "number" if count == 1 else "numbers"
             raise self.error(f"{prefix}{shown!r} has {len(words)} words", f"give {count} {plural}")
         return tuple(number(word, self, prefix) for word in words)
@@ -135,17 +136,13 @@ def number(word: str, element: Element, prefix: str = "") -> float:
             remedy = "write a decimal point, not a comma"
         elif "${" in word or "$(" in word:
             remedy = "expand the xacro file first: load(path, xacro=True)"
-        raise element.error(f"{prefix}{_shorten(word)!r} is not a finite number", remedy)
+        raise element.error(f"{prefix}{shorten(word)!r} is not a finite number", remedy)
     value = float(word)
     if math.isinf(value):
         raise element.error(
-            f"{prefix}{_shorten(word)!r} is not a finite number", "write a finite number"
+            f"{prefix}{shorten(word)!r} is not a finite number", "write a finite number"
         )
     return value
-
-
-def _shorten(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def read_xml(
@@ -250,7 +247,7 @@ class _Parser:
             )
         if len(self.stack) >= self.max_depth:
             fact = f"is nested more than {self.max_depth} elements deep"
-            raise self.place().error(f"<{_shorten(tag)}>", fact, "flatten the file")
+            raise self.place().error(f"<{shorten(tag)}>", fact, "flatten the file")
         line = self.expat.CurrentLineNumber + self.skipped
         element = Element(tag, attributes, self.file, line, [])
         if self.stack:
