@@ -47,7 +47,9 @@ _HOME: dict[str, str] = {
     "Twist": "mozzi.lie",
     "Wrench": "mozzi.lie",
     # kinematics
+    "InverseKinematicsResult": "mozzi.algorithms.inverse_kinematics",
     "accelerations": "mozzi.algorithms.higher_order",
+    "body_jacobians": "mozzi.algorithms.jacobian",
     "conversion_matrix": "mozzi.algorithms.conversion",
     "convert_jacobian": "mozzi.algorithms.conversion",
     "convert_twist": "mozzi.algorithms.conversion",
@@ -56,6 +58,7 @@ _HOME: dict[str, str] = {
     "difference": "mozzi.algorithms.configuration",
     "forward_kinematics": "mozzi.algorithms.kinematics",
     "integrate": "mozzi.algorithms.configuration",
+    "inverse_kinematics": "mozzi.algorithms.inverse_kinematics",
     "jacobian": "mozzi.algorithms.jacobian",
     "jacobian_partials": "mozzi.algorithms.jacobian_rates",
     "jacobian_rate": "mozzi.algorithms.jacobian_rates",
@@ -139,6 +142,11 @@ if TYPE_CHECKING:
     from mozzi.algorithms.inverse_dynamics import (
         passive_inverse_dynamics as passive_inverse_dynamics,
     )
+    from mozzi.algorithms.inverse_kinematics import (
+        InverseKinematicsResult as InverseKinematicsResult,
+    )
+    from mozzi.algorithms.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from mozzi.algorithms.jacobian import body_jacobians as body_jacobians
     from mozzi.algorithms.jacobian import jacobian as jacobian
     from mozzi.algorithms.jacobian import joint_screws as joint_screws
     from mozzi.algorithms.jacobian import point_jacobian as point_jacobian

@@ -24,7 +24,7 @@ __all__ = ["ARRAYS", "Algorithm", "algorithm", "rolling", "shape_of"]
 #: What the arrays that algorithms take are, by name: axes per body (see recursion._Array), and the
 #: type of a block.
 ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
-    **dict.fromkeys(("q", "q0", "q1", "q_ref"), (("q",), None)),
+    **dict.fromkeys(("q", "q0", "q1", "q_ref", "q_lower", "q_upper"), (("q",), None)),
     **dict.fromkeys(
         ("v", "a", "tau", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
     ),

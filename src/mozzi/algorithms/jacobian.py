@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.kinematics import locate
+from mozzi.algorithms.kinematics import forward_kinematics, locate
 from mozzi.algorithms.recursion import joint_array, per_body
 from mozzi.algorithms.representations import check, from_body, shifting, turning
 from mozzi.lie import SE3, Screws, Twist, Vec3
 
-__all__ = ["jacobian", "joint_screws", "point_jacobian", "system_jacobian"]
+__all__ = ["body_jacobians", "jacobian", "joint_screws", "point_jacobian", "system_jacobian"]
 
 
 def rows(S: Screws) -> tuple[Any, ...]:
@@ -197,3 +197,14 @@ _SYSTEM = {
     "hybrid": _hybrid_system,
     "mixed": _mixed_system,
 }
+
+
+@algorithm
+def body_jacobians(model: Any, q: Any) -> Any:
+    """(poses, J): the poses of all bodies, and their Jacobians in one 6 × nv matrix.
+
+    In the spatial representation the column of a joint is the same in the Jacobians of all bodies
+    behind it (Müller, Kinematics, remark 10): the Jacobian of body i is made of the columns of the
+    joints from the base to i.  O(n).  (3), (28).
+    """
+    return forward_kinematics(model, q), joint_screws(model, q, "spatial")
