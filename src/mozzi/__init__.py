@@ -46,6 +46,8 @@ _HOME: dict[str, str] = {
     "Screws": "mozzi.lie",
     "Twist": "mozzi.lie",
     "Wrench": "mozzi.lie",
+    # files
+    "load": "mozzi.loaders",
     # kinematics
     "InverseKinematicsResult": "mozzi.algorithms.inverse_kinematics",
     "accelerations": "mozzi.algorithms.higher_order",
@@ -66,7 +68,6 @@ _HOME: dict[str, str] = {
     "joint_accelerations": "mozzi.algorithms.joint_rates",
     "joint_rates": "mozzi.algorithms.joint_rates",
     "joint_screws": "mozzi.algorithms.jacobian",
-    "load": "mozzi.loaders",
     "point_jacobian": "mozzi.algorithms.jacobian",
     "pose": "mozzi.algorithms.kinematics",
     "product_of_exponentials": "mozzi.algorithms.kinematics",
@@ -74,7 +75,6 @@ _HOME: dict[str, str] = {
     "system_jacobian": "mozzi.algorithms.jacobian",
     "system_jacobian_factors": "mozzi.algorithms.factors",
     "twists": "mozzi.algorithms.kinematics",
-    # files
     # dynamics
     "bias_forces": "mozzi.algorithms.inverse_dynamics",
     "center_of_mass": "mozzi.algorithms.energy",
