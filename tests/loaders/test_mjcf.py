@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from loaders.support import mass_matrix, poses, write
 
-from mozzi.errors import ModelError
+from mozzi.errors import ExtraMissingError, ModelError
 from mozzi.loaders import load, load_geometry
 from mozzi.model import Composite, Fixed, Free, Spherical
 
@@ -85,7 +87,8 @@ def check(path, model=None) -> None:
             mujoco.mj_fullM(peer, M, data.qM)
         np.testing.assert_allclose(mass_matrix(model, q), P.T @ M @ P, atol=1e-12, rtol=1e-9)
         for name, T in zip(model.bodies, poses(model, q), strict=True):
-            body = data.body(name)
+            known = mujoco.mj_name2id(peer, mujoco.mjtObj.mjOBJ_BODY, name)
+            body = data.body(known if known >= 0 else int(name.removeprefix("body_")))
             np.testing.assert_allclose(T[:3, 3], body.xpos, atol=1e-12)
             np.testing.assert_allclose(T[:3, :3].ravel(), body.xmat, atol=1e-12)
 
@@ -93,6 +96,14 @@ def check(path, model=None) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_poses_and_mass_matrix_are_those_of_mujoco(name, tmp_path):
     check(write(tmp_path, mjcf(MODELS[name]), "m.xml"))
+
+
+def test_the_model_that_comes_with_mujoco():
+    """Free, ball and several joints, meshes, a weld, defaults and classes, in one file."""
+    path = Path(mujoco.__file__).parent / "testdata" / "model.xml"
+    if not path.exists():
+        pytest.skip("this mujoco brings no model")
+    check(path)
 
 
 def test_several_joints_on_a_body_are_one_composite(tmp_path):
@@ -350,3 +361,21 @@ def test_nothing_is_written(tmp_path, monkeypatch):
     (tmp_path / "in").mkdir()
     load(write(tmp_path / "in", mjcf(world), "m.xml"))
     assert os.listdir(tmp_path) == ["in"]
+
+
+def test_without_mujoco(tmp_path, monkeypatch):
+    """The error says which extra to install."""
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(ExtraMissingError, match=r"mozzi\[mjcf\]"):
+        load(write(tmp_path, mjcf(MODELS["hinge"]), "m.xml"))
+
+
+def test_names_that_meet(tmp_path):
+    """Names made up for joints give way to names in the file."""
+    world = (
+        f'<body name="a"><joint name="x"/><joint name="y"/>{GEOM}<body name="t">{GEOM}'
+        f'<body name="b"><joint name="t_fixed"/>{GEOM}</body></body></body>'
+        f'<body name="c"><joint name="x+y"/>{GEOM}</body>'
+    )
+    model = load(write(tmp_path, mjcf(world), "m.xml"))
+    assert model.joint_names == ("x+y_", "t_fixed", "x+y")

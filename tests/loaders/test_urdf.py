@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 from loaders.support import SQUARE, compare, joint, link, poses, robot, write
 
-from mozzi.errors import ModelError
+from mozzi.errors import ExtraMissingError, ModelError
 from mozzi.loaders import inspect, load, load_geometry
 from mozzi.model import Free, Planar, Prismatic, Revolute
 
@@ -286,3 +287,10 @@ def test_xacro_only_when_asked(tmp_path):
     assert model.mass == pytest.approx(3.0)
     with pytest.raises(ModelError, match="xacro"):
         load(write(tmp_path, text.replace("${m}", "${1/0}"), "bad.xacro"), xacro=True)
+
+
+def test_without_xacro(tmp_path, monkeypatch):
+    """The error says which extra to install."""
+    monkeypatch.setitem(sys.modules, "xacrodoc", None)
+    with pytest.raises(ExtraMissingError, match=r"mozzi\[xacro\]"):
+        load(write(tmp_path, robot(A)), xacro=True)
