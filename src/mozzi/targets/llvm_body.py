@@ -6,70 +6,106 @@ buffers are planes too, tables are constants that all samples share.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.targets.llvm_driver import TABLE
 from mozzi.targets.vector_math import splat
 
 __all__ = ["Body"]
 
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
+LAZY = ("const", "input")  # emitted where they are used
+POINTERS = ("%in", "%out", "%scratch", "%table")
+CHUNK = 4000
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
-    """`text`: the function @body(ptr in, ptr out, ptr scratch); `scratch`: how many vectors it needs."""
+    """`text`: the function @body(ptr in, ptr out, ptr scratch, ptr table); `scratch`: how many vectors it needs.
 
-    def __init__(self, program: Program, T: str, W: int):
+    A long straight-line program becomes several functions of some `CHUNK` operations each, so that the time to compile
+    it stays linear; values that a later function uses go through scratch memory.
+    """
+
+    def __init__(self, program: Program, T: str, W: int, chunk: int = CHUNK):
         self.T, self.W = T, W
         self.V = f"<{W} x {T}>"
         self.align = W * (8 if T == "double" else 4)
         self.suffix = f"v{W}{'f64' if T == 'double' else 'f32'}"
-        self.names: dict[int, str] = {}
-        self.booleans: set[int] = set()
-        self.pairs: dict[int, tuple[str, str]] = {}  # angle → its sine and cosine, where visible
-        self.uses: set[str] = set()  # functions of vector_math
         self.indices: dict[int, str] = {}
         self.tables: dict[tuple[str, bytes], str] = {}
         self.head: list[str] = []
-        self.code: list[str] = []
-        self.count = 0
-        self.label = "start"
+        self.functions: list[str] = []
+        self.count = self.depth = self.scratch = 0
         self.starts: list[int] = []
         slot = 0
         for x in program.inputs:
             self.starts.append(slot)
             slot += x.size
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
+        self.slots: dict[int, int] = {}  # value that crosses functions → its place in scratch memory
+        self.results: dict[int, list[int]] = {}  # value → its places among the outputs
         self._place(program)
-        self._emit(program)
+        self._open()
+        pure = not program.rolled
+        statements = [s for s in program.region.statements if not pure or s.op not in LAZY]
+        if pure and len(statements) > 1.5 * chunk:
+            self._chunks(statements, chunk)
+        else:
+            self._clear(program)
+            self.region(statements)
+        self._finish(program)
+        self._close("body")
+        self.text = "\n".join([*self.head, *self.functions])
 
     def _place(self, program: Program) -> None:
         """A buffer that is an output lives among the outputs, the others in scratch memory."""
         slot = 0
         for x in program.outputs:
-            if isinstance(x.values, Buffer) and x.values.kind == "scratch":
+            if not isinstance(x.values, Buffer):
+                for j, value in enumerate(x.values):
+                    self.results.setdefault(id(value), []).append(slot + j)
+            elif x.values.kind == "scratch":
                 self.places.setdefault(id(x.values), ("%out", slot))
             slot += x.size
-        self.scratch = 0
         for buffer in program.buffers():
             if buffer.kind == "scratch" and id(buffer) not in self.places:
                 self.places[id(buffer)] = ("%scratch", self.scratch)
                 self.scratch += buffer.size
 
-    def _emit(self, program: Program) -> None:
-        for buffer in program.buffers():  # unwritten memory reads as zero
+    # functions
+
+    def _open(self) -> None:
+        self.names: dict[int, str] = {}
+        self.booleans: set[int] = set()
+        self.pairs: dict[int, tuple[str, str]] = {}  # angle → its sine and cosine, where visible
+        self.code: list[str] = []
+        self.label = "start"
+
+    def _close(self, name: str) -> None:
+        pointers = ", ".join(f"ptr noalias {x}" for x in POINTERS)
+        self.functions += [
+            f'define internal void @{name}({pointers}) noinline "stackrealign" {{',
+            "start:",
+            *self.code,
+            "  ret void",
+            "}",
+        ]
+
+    def _clear(self, program: Program) -> None:
+        """Memory reads as zero before it is written."""
+        for buffer in program.buffers():
             if buffer.kind == "scratch" and buffer.size:
-                base, slot = self.places[id(buffer)]
-                at = self.new("getelementptr {}, ptr {}, i64 {}", self.V, base, slot)
-                self.code.append(
-                    f"  call void @llvm.memset.p0.i64(ptr align {self.align} {at}, i8 0,"
-                    f" i64 {buffer.size * self.align}, i1 false)"
-                )
-        self.region(program.region)
+                at = self._at(*self.places[id(buffer)])
+                self.code.append(f"  call void {self._function('clear')}(ptr {at}, i64 {buffer.size})")
+
+    def _finish(self, program: Program) -> None:
+        """Results that are not stored when they are computed: buffers, inputs, constants."""
         slot = 0
         for x in program.outputs:
             if isinstance(x.values, Buffer):
@@ -77,63 +113,101 @@ class Body:
                     for j in range(x.size):
                         self._put("%out", slot + j, self._load(x.values, None, 0, j))
             else:
-                for j, value in enumerate(x.values):
-                    self._put("%out", slot + j, self.number(value))
+                for value in x.values:
+                    for j in self.results.pop(id(value), ()):
+                        self._put("%out", j, self.number(value))
             slot += x.size
-        self.text = "\n".join(
-            [
-                *self.head,
-                "define internal void @body(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) noinline {",
-                "start:",
-                *self.code,
-                "  ret void",
-                "}",
-            ]
-        )
+
+    def _chunks(self, statements: list[Any], chunk: int) -> None:
+        number = -(-len(statements) // chunk)
+        size = -(-len(statements) // number)
+        parts = [statements[k : k + size] for k in range(0, len(statements), size)]
+        home: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for k, part in enumerate(parts):
+            for s in part:
+                home[id(s)] = k
+                for x in s.args:
+                    last[id(x)] = k
+        free: list[int] = []
+        for k, part in enumerate(parts):
+            for s in part:  # a place for what later functions use
+                if last.get(id(s), k) > k:
+                    if not free:
+                        free.append(self.scratch)
+                        self.scratch += 1
+                    self.slots[id(s)] = free.pop()
+            self._open()
+            self.region(part)
+            self._close(f"chunk{k}")
+            ended = {x for s in part for x in map(id, s.args) if last[x] == k and home.get(x, k) < k}
+            free += [self.slots.pop(x) for x in ended]
+        self._open()
+        arguments = ", ".join(f"ptr {x}" for x in POINTERS)
+        self.code += [f"  call void @chunk{k}({arguments})" for k in range(len(parts))]
 
     # pieces of text
 
-    def new(self, form: str, *args: Any) -> str:
+    def new(self, text: str) -> str:
         self.count += 1
-        name = f"%v{self.count}"
-        self.code.append(f"  {name} = {form.format(*args)}")
-        return name
+        self.code.append(f"  %v{self.count} = {text}")
+        return f"%v{self.count}"
 
-    def constant(self, value: float) -> str:
-        return splat(self.T, value)
+    def _at(self, base: str, slot: int) -> str:
+        return self.new(f"getelementptr {self.V}, ptr {base}, i64 {slot}")
+
+    def _get(self, base: str, slot: int) -> str:
+        return self.new(f"load {self.V}, ptr {self._at(base, slot)}, align {self.align}")
 
     def _put(self, base: str, slot: int, value: str) -> None:
-        at = self.new("getelementptr {}, ptr {}, i64 {}", self.V, base, slot)
-        self.code.append(f"  store {self.V} {value}, ptr {at}, align {self.align}")
+        self.code.append(f"  store {self.V} {value}, ptr {self._at(base, slot)}, align {self.align}")
+
+    def _name(self, x: Scalar) -> str:
+        name = self.names.get(id(x))
+        if name is None:
+            if x.op == "input":
+                position, offset = x.value
+                name = self._get("%in", self.starts[position] + offset)
+            else:
+                name = self._get("%scratch", self.slots[id(x)])
+            if self.depth == 0:  # what a loop loads is not visible behind it
+                self.names[id(x)] = name
+        return name
 
     def number(self, x: Scalar) -> str:
         """The value as a vector of numbers; a condition is 1 or 0."""
         if x.op == "const":
-            return self.constant(x.value)
-        name = self.names[id(x)]
+            return splat(self.T, x.value)
+        name = self._name(x)
         if id(x) in self.booleans:
-            return self.new(
-                "select <{} x i1> {}, {} {}, {} {}",
-                self.W, name, self.V, self.constant(1.0), self.V, self.constant(0.0),
-            )  # fmt: skip
+            return self._select(name, self.V, splat(self.T, 1.0), splat(self.T, 0.0))
         return name
 
     def condition(self, x: Scalar) -> str:
         """The value as a vector of bits; a number is true where it is not zero."""
         if x.op == "const":
             return f"splat (i1 {'true' if x.value else 'false'})"
+        name = self._name(x)
         if id(x) in self.booleans:
-            return self.names[id(x)]
-        return self.new("fcmp une {} {}, {}", self.V, self.names[id(x)], self.constant(0.0))
+            return name
+        return self.new(f"fcmp une {self.V} {name}, {splat(self.T, 0.0)}")
+
+    def _select(self, c: str, V: str, a: str, b: str) -> str:
+        return self.new(f"select <{self.W} x i1> {c}, {V} {a}, {V} {b}")
 
     # statements
 
-    def region(self, region: Region) -> None:
+    def region(self, statements: list[Any]) -> None:
         outside = dict(self.pairs)
-        for s in region.statements:
+        for s in statements:
             if isinstance(s, Scalar):
-                if s.op != "const":
-                    self.names[id(s)] = self.value(s)
+                if s.op in LAZY:
+                    continue
+                self.names[id(s)] = self.value(s)
+                if id(s) in self.slots:
+                    self._put("%scratch", self.slots[id(s)], self.number(s))
+                for slot in self.results.pop(id(s), ()):
+                    self._put("%out", slot, self.number(s))
             elif isinstance(s, Store):
                 at = self._address(s.buffer, s.index, s.stride, s.offset)
                 self.code.append(f"  store {self.V} {self.number(s.value)}, ptr {at}, align {self.align}")
@@ -143,101 +217,94 @@ class Body:
 
     def value(self, s: Scalar) -> str:
         op, V = s.op, self.V
-        if op == "input":
-            position, offset = s.value
-            at = self.new("getelementptr {}, ptr %in, i64 {}", V, self.starts[position] + offset)
-            return self.new("load {}, ptr {}, align {}", V, at, self.align)
+        if op in BINARY:
+            return self.new(f"{BINARY[op]} {V} {self.number(s.args[0])}, {self.number(s.args[1])}")
+        if op == "neg":
+            return self.new(f"fneg contract {V} {self.number(s.args[0])}")
         if op == "load":
             return self._load(*s.value)
-        if op in BINARY:
-            a, b = map(self.number, s.args)
-            return self.new("{} {} {}, {}", BINARY[op], V, a, b)
-        if op == "neg":
-            return self.new("fneg contract {} {}", V, self.number(s.args[0]))
         if op == "sqrt":
-            return self.new("call {} @llvm.sqrt.{}({} {})", V, self.suffix, V, self.number(s.args[0]))
+            return self.new(f"call {V} @llvm.sqrt.{self.suffix}({V} {self.number(s.args[0])})")
         if op in ("sin", "cos"):
             return self._sincos(s.args[0])[op == "cos"]
-        if op == "atan2":
-            self.uses.add(op)
-            a, b = map(self.number, s.args)
-            return self.new("call {} @atan2({} {}, {} {})", V, V, a, V, b)
-        if op in ("lt", "le"):
-            self.booleans.add(id(s))
-            a, b = map(self.number, s.args)
-            return self.new("fcmp {} {} {}, {}", COMPARE[op], V, a, b)
-        if op in ("min", "max"):
-            a, b = map(self.number, s.args)
-            c = self.new("fcmp {} {} {}, {}", COMPARE[op], V, a, b)
-            return self.new("select <{} x i1> {}, {} {}, {} {}", self.W, c, V, a, V, b)
         if op == "select":
             c = self.condition(s.args[0])
             if any(id(x) in self.booleans for x in s.args[1:]):
                 self.booleans.add(id(s))
                 a, b = map(self.condition, s.args[1:])
-                V = f"<{self.W} x i1>"
-            else:
-                a, b = map(self.number, s.args[1:])
-            return self.new("select <{} x i1> {}, {} {}, {} {}", self.W, c, V, a, V, b)
+                return self._select(c, f"<{self.W} x i1>", a, b)
+            a, b = map(self.number, s.args[1:])
+            return self._select(c, V, a, b)
+        a, b = map(self.number, s.args)
+        if op == "atan2":
+            return self.new(f"call {V} {self._function(op)}({V} {a}, {V} {b})")
+        if op in COMPARE:
+            c = self.new(f"fcmp {COMPARE[op]} {V} {a}, {b}")
+            if op in ("min", "max"):
+                return self._select(c, V, a, b)
+            self.booleans.add(id(s))
+            return c
         raise NotImplementedError(f"operation {op!r} on the CPU target")
+
+    def _function(self, name: str) -> str:
+        """A pointer from the table of functions."""
+        at = self.new(f"getelementptr ptr, ptr %table, i64 {TABLE.index(name)}")
+        return self.new(f"load ptr, ptr {at}")
 
     def _sincos(self, x: Scalar) -> tuple[str, str]:
         """Both of an angle: the range reduction is shared."""
         pair = self.pairs.get(id(x))
         if pair is None:
-            self.uses.add("sincos")
-            both = self.new("call {{ {0}, {0} }} @sincos({0} {1})", self.V, self.number(x))
-            sin, cos = (
-                self.new("extractvalue {{ {0}, {0} }} {1}, {2}", self.V, both, k) for k in (0, 1)
-            )
+            V = self.V
+            angle = self.number(x)
+            both = self.new(f"call {{ {V}, {V} }} {self._function('sincos')}({V} {angle})")
+            sin = self.new(f"extractvalue {{ {V}, {V} }} {both}, 0")
+            cos = self.new(f"extractvalue {{ {V}, {V} }} {both}, 1")
             pair = self.pairs[id(x)] = sin, cos
         return pair
 
     def _load(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
-        at = self._address(buffer, index, stride, offset)
+        at, V = self._address(buffer, index, stride, offset), self.V
         if buffer.kind != "table":
-            return self.new("load {}, ptr {}, align {}", self.V, at, self.align)
-        x = self.new("load {}, ptr {}", self.T, at)
-        first = self.new("insertelement {} poison, {} {}, i32 0", self.V, self.T, x)
-        return self.new(
-            "shufflevector {0} {1}, {0} poison, <{2} x i32> zeroinitializer", self.V, first, self.W
-        )
+            return self.new(f"load {V}, ptr {at}, align {self.align}")
+        x = self.new(f"load {self.T}, ptr {at}")
+        first = self.new(f"insertelement {V} poison, {self.T} {x}, i32 0")
+        return self.new(f"shufflevector {V} {first}, {V} poison, <{self.W} x i32> zeroinitializer")
 
     def _address(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
         if buffer.kind == "table":
             data = np.ravel(np.asarray(buffer.data, dtype=float))
             if self.T == "float":
                 data = data.astype(np.float32).astype(float)
-            words = data.view(np.uint64)
-            items = ", ".join(f"{self.T} 0x{int(x):016X}" for x in words)
-            base, start, T = self._table(self.T, data.tobytes(), len(data), items), 0, self.T
+            base = self._table(self.T, data, lambda x: f"0x{x:016X}", data.view(np.uint64))
+            start, T = 0, self.T
         elif buffer.kind == "input":
             base, start, T = "%in", self.starts[buffer.position], self.V
         else:
             (base, start), T = self.places[id(buffer)], self.V
-        if index is None:
-            return self.new("getelementptr {}, ptr {}, i64 {}", T, base, start + offset)
-        at = self.index(index)
-        if stride != 1:
-            at = self.new("mul nsw i64 {}, {}", at, stride)
-        if start + offset:
-            at = self.new("add nsw i64 {}, {}", at, start + offset)
-        return self.new("getelementptr {}, ptr {}, i64 {}", T, base, at)
+        at = str(start + offset)
+        if index is not None:
+            at = self.index(index)
+            if stride != 1:
+                at = self.new(f"mul nsw i64 {at}, {stride}")
+            if start + offset:
+                at = self.new(f"add nsw i64 {at}, {start + offset}")
+        return self.new(f"getelementptr {T}, ptr {base}, i64 {at}")
 
-    def _table(self, T: str, key: bytes, n: int, items: str) -> str:
-        name = self.tables.get((T, key))
+    def _table(self, T: str, data: np.ndarray, spell: Callable[[int], str], words: np.ndarray) -> str:
+        key = (T, data.tobytes())
+        name = self.tables.get(key)
         if name is None:
-            name = self.tables[T, key] = f"@table{len(self.tables)}"
-            self.head.append(f"{name} = private constant [{n} x {T}] [{items}]")
+            name = self.tables[key] = f"@table{len(self.tables)}"
+            items = ", ".join(f"{T} {spell(x)}" for x in words.tolist())
+            self.head.append(f"{name} = private constant [{len(data)} x {T}] [{items}]")
         return name
 
     def _entry(self, table: np.ndarray, at: str) -> str:
         """table[at] as an i64."""
         data = np.ravel(np.asarray(table, dtype=np.int32))
-        items = ", ".join(f"i32 {x}" for x in data.tolist())
-        name = self._table("i32", data.tobytes(), len(data), items)
-        place = self.new("getelementptr i32, ptr {}, i64 {}", name, at)
-        return self.new("sext i32 {} to i64", self.new("load i32, ptr {}", place))
+        place = self.new(f"getelementptr i32, ptr {self._table('i32', data, str, data)}, i64 {at}")
+        return self.new(f"sext i32 {self.new(f'load i32, ptr {place}')} to i64")
 
     def index(self, index: Index) -> str:
         if index.table is not None:
@@ -246,7 +313,8 @@ class Body:
         if index.terms:
             total = "0"
             for term, factor in index.terms:
-                total = self.new("add nsw i64 {}, {}", total, self.new("mul nsw i64 {}, {}", self.index(term), factor))
+                part = self.new(f"mul nsw i64 {self.index(term)}, {factor}")
+                total = self.new(f"add nsw i64 {total}, {part}")
             return total
         return self.indices[id(index)]
 
@@ -258,22 +326,20 @@ class Body:
 
     def loop(self, loop: Loop) -> None:
         self.count += 1
+        self.depth += 1
         tag = f"L{self.count}"
+        k = f"%{tag}.k"
         first = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
         stop = str(loop.stop)
-        if isinstance(loop.stop, Scalar):  # the same for all samples: the first one's
-            count = self.new("extractelement {} {}, i32 0", self.V, self.number(loop.stop))
-            stop = self.new("fptosi {} {} to i64", self.T, count)
+        if isinstance(loop.stop, Scalar):  # the same for all samples
+            lane = self.new(f"extractelement {self.V} {self.number(loop.stop)}, i32 0")
+            stop = self.new(f"fptosi {self.T} {lane} to i64")
         outside = self.label
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.test")
         place = len(self.code)  # the phi goes here when the body is known
-        k = f"%{tag}.k"
-        if loop.follow is not None or loop.step > 0:
-            compare = "sge" if loop.follow is not None else "slt"
-        else:
-            compare = "sgt"
-        go = self.new("icmp {} i64 {}, {}", compare, k, stop)
+        compare = "sge" if loop.follow is not None else "slt" if loop.step > 0 else "sgt"
+        go = self.new(f"icmp {compare} i64 {k}, {stop}")
         self.code.append(f"  br i1 {go}, label %{tag}.body, label %{tag}.end")
         self._start(f"{tag}.body")
         self.indices[id(loop.variable)] = k
@@ -283,15 +349,16 @@ class Body:
             self.code.append(f"  switch i64 {which}, label %{tag}.0 [{cases}]")
             for n, branch in enumerate(loop.branches):
                 self._start(f"{tag}.{n}")
-                self.region(branch)
+                self.region(branch.statements)
                 self.code.append(f"  br label %{tag}.next")
             self._start(f"{tag}.next")
         else:
-            self.region(loop.branches[0])
+            self.region(loop.branches[0].statements)
         if loop.follow is not None:
             after = self._entry(loop.follow, k)
         else:
-            after = self.new("add nsw i64 {}, {}", k, loop.step)
+            after = self.new(f"add nsw i64 {k}, {loop.step}")
         self.code.insert(place, f"  {k} = phi i64 [{first}, %{outside}], [{after}, %{self.label}]")
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.end")
+        self.depth -= 1

@@ -1,17 +1,26 @@
-"""From LLVM IR text to a function pointer, through object code."""
+"""From LLVM IR text to object code to function pointers."""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import threading
 from functools import cache
 from typing import Any
 
 from mozzi.errors import ExtraMissingError
+from mozzi.targets import cache as disk
+from mozzi.targets import gufunc_call, vector_math
+from mozzi.targets.llvm_driver import TABLE
+from mozzi.targets.llvm_planes import planes
 
-__all__ = ["Code", "assemble", "host", "lanes"]
+__all__ = ["Code", "assemble", "assembly", "host", "lanes", "runtime"]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
+FROM_PYTHON = (
+    "PyMem_RawMalloc", "PyMem_RawFree", "PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release",
+)  # fmt: skip
+LEVEL = 2  # of code generation; docs/theory/cpu_target.md has the measurements
 
 
 @cache
@@ -21,84 +30,103 @@ def binding() -> Any:
         import llvmlite.binding as llvm
     except ImportError as error:
         raise ExtraMissingError(
-            "the CPU target needs llvmlite, which is not installed; pip install llvmlite, or use target='interpret'"
+            "the CPU target needs llvmlite, which is not installed;"
+            " run pip install llvmlite, or choose target='interpret'"
         ) from error
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
-        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        llvm.add_symbol({"PyMem_RawMalloc": "mozzi_alloc", "PyMem_RawFree": "mozzi_free"}[name], address)
     return llvm
 
 
 @cache
-def host() -> tuple[str, str, str]:
-    """(triple, CPU name, CPU features) of this machine."""
+def host() -> tuple[str, str, str, str]:
+    """(triple, CPU name, CPU features, version of llvmlite) of this machine."""
     llvm = binding()
+    import llvmlite
+
     return (
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
+        llvmlite.__version__,
     )
 
 
 @cache
 def lanes(dtype: str) -> int:
-    """How many samples one vector holds on this machine."""
-    triple, _, features = host()
-    has = set(features.split(","))
-    if "+avx512f" in has:
-        size = 64
-    elif "+avx" in has:
-        size = 32
-    else:
-        size = 16
+    """How many samples one vector of this machine holds."""
+    has = set(host()[2].split(","))
+    size = 64 if "+avx512f" in has else 32 if "+avx" in has else 16
     return size // (8 if dtype == "float64" else 4)
 
 
-@cache
-def _machine(level: int = 2) -> Any:
-    llvm = binding()
-    triple, cpu, features = host()
-    target = llvm.Target.from_triple(triple)
-    return target.create_target_machine(
-        cpu=cpu, features=features + ",-prefer-256-bit", opt=level, reloc="pic", codemodel="small", jit=True
+def _machine() -> Any:
+    triple, cpu, features, _ = host()
+    return (
+        binding()
+        .Target.from_triple(triple)
+        .create_target_machine(
+            cpu=cpu, features=features, opt=LEVEL, reloc="pic", codemodel="small", jit=True
+        )
     )
 
 
-def assemble(text: str, level: int = 2) -> bytes:
+def _module(text: str, machine: Any) -> Any:
+    module = binding().parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    return module
+
+
+def assemble(text: str) -> bytes:
     """Object code of an IR module."""
-    llvm = binding()
     with _lock:
-        module = llvm.parse_assembly(text)
-        machine = _machine(level)
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        return machine.emit_object(module)
+        machine = _machine()
+        return machine.emit_object(_module(text, machine))
 
 
-def assembly(text: str, level: int = 2) -> str:
+def assembly(text: str) -> str:
     """Machine code of an IR module, as assembly to read."""
-    llvm = binding()
     with _lock:
-        module = llvm.parse_assembly(text)
-        machine = _machine(level)
-        module.triple = machine.triple
-        return machine.emit_assembly(module)
+        machine = _machine()
+        return machine.emit_assembly(_module(text, machine))
 
 
 class Code:
-    """Object code in memory: addresses of its functions while it lives."""
+    """Object code in memory; the addresses of its functions hold while it lives."""
 
     def __init__(self, obj: bytes):
         llvm = binding()
         with _lock:
-            empty = llvm.parse_assembly("")
-            triple, cpu, features = host()
-            machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, jit=True)
-            self.engine = llvm.create_mcjit_compiler(empty, machine)
+            # llvmlite's memory manager keeps code and constants close enough for 32-bit distances
+            self.engine = llvm.create_mcjit_compiler(
+                llvm.parse_assembly(""), _machine(), use_lmm=True
+            )
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(obj))
             self.engine.finalize_object()
 
     def address(self, name: str) -> int:
-        return self.engine.get_function_address(name)
+        with _lock:
+            return self.engine.get_function_address(name)
+
+
+@cache
+def runtime(dtype: str, W: int) -> Any:
+    """The table of functions that all kernels of a type share, as an array of pointers."""
+    T = "double" if dtype == "float64" else "float"
+    text = "\n".join([planes(T, W), vector_math.sincos(T, W), vector_math.atan2(T, W), gufunc_call.CALL])
+    key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
+    obj = disk.read(key)
+    if obj is None:
+        obj = assemble(text)
+        disk.write(key, obj)
+    code = Code(obj)
+    pointers = [_python(name) for name in FROM_PYTHON]
+    pointers += [code.address(name) for name in TABLE[len(pointers) :]]
+    table = (ctypes.c_void_p * len(TABLE))(*pointers)
+    table.code = code  # pyright: ignore[reportAttributeAccessIssue]
+    return table
+
+
+def _python(name: str) -> int | None:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value

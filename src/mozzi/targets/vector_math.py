@@ -127,7 +127,7 @@ def sincos(T: str, W: int) -> str:
     V, I, M, bits = f.V, f.I, f.M, f.bits
     head = [
         _reduce(),
-        f"define internal {{ {V}, {V} }} @sincos({V} %x) noinline {{",
+        f"define {{ {V}, {V} }} @sincos({V} %x) {{",
         "start:",
     ]
     # x = n π/2 + r; the integer n sits in the low bits of t
@@ -162,7 +162,7 @@ def sincos(T: str, W: int) -> str:
         results.append(f.as_number(f.bit("xor", value, sign)))
     pair = f(f"insertvalue {{ {V}, {V} }} poison, {V} {results[0]}, 0")
     pair = f(f"insertvalue {{ {V}, {V} }} {pair}, {V} {results[1]}, 1")
-    f.lines += [f"  ret {{ {V}, {V} }} {pair}", "}"]
+    f.lines += [f"  ret {{ {V}, {V} }} {pair}", "}", '!0 = !{!"branch_weights", i32 1, i32 100000}']
     return "\n".join(head + f.lines)
 
 
@@ -349,7 +349,7 @@ def atan2(T: str, W: int) -> str:
     result = f.select(bad, f.c(float("nan")), angle)
     return "\n".join(
         [
-            f"define internal {V} @atan2({V} %y, {V} %x) noinline {{",
+            f"define {V} @atan2({V} %y, {V} %x) {{",
             *f.lines,
             f"  ret {V} {result}",
             "}",

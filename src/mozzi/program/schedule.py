@@ -1,0 +1,131 @@
+"""The order of statements: few values live at once, and calls where nothing is live.
+
+Between two stores or loops, values may be computed in any order that respects their operands. Two rules choose it. Sines,
+cosines and arctangents come first, in phases (those that depend on no other, then the next): they are calls, and a call in
+the middle of a computation pushes all live values out of the registers. What follows goes by the original order,
+except that a statement that ends the lives of operands comes as soon as it can.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from mozzi.program.node import Region, Scalar
+from mozzi.program.program import Buffer, Loop, Program
+
+__all__ = ["live_values", "schedule"]
+
+CALLS = ("sin", "cos", "atan2")
+LAST = 1 << 60
+BLOCK = 400
+
+
+def schedule(program: Program) -> Program:
+    """The same program with its statements in a better order."""
+    kept = {id(x) for y in program.outputs if not isinstance(y.values, Buffer) for x in y.values}
+    region = _region(program.region, None, kept)
+    return Program(
+        program.name, program.inputs, program.outputs, region, program.single, program.notes
+    )
+
+
+def _region(region: Region, outer: Region | None, kept: set[int]) -> Region:
+    ordered = Region(outer)
+    ordered.table = region.table
+    run: list[Scalar] = []
+    for s in region.statements:
+        if isinstance(s, Scalar):
+            run.append(s)
+            continue
+        ordered.statements += _order(run, kept)
+        run = []
+        if isinstance(s, Loop):
+            branches = [_region(b, ordered, kept) for b in s.branches]
+            s = Loop(s.variable, s.start, s.stop, s.step, s.follow, s.which, branches)
+        ordered.statements.append(s)
+    ordered.statements += _order(run, kept)
+    return ordered
+
+
+def _order(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
+    run = _early_ends(run, kept) if len(run) > 2 else list(run)
+    phase = _phases(run)
+    return sorted(run, key=lambda s: phase.get(id(s), LAST)) if phase else run
+
+
+def _phases(run: Iterable[Scalar]) -> dict[int, int]:
+    """For calls and what they need: how many calls come before them on the longest path."""
+    depth: dict[int, int] = {}
+    for s in run:
+        depth[id(s)] = max((depth.get(id(x), 0) + (x.op in CALLS) for x in s.args), default=0)
+    phase: dict[int, int] = {}
+    for s in reversed(list(run)):
+        if s.op in CALLS:
+            phase[id(s)] = min(phase.get(id(s), LAST), depth[id(s)])
+        if id(s) in phase:
+            for x in s.args:
+                phase[id(x)] = min(phase.get(id(x), LAST), phase[id(s)])
+    return phase
+
+
+def _early_ends(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
+    """The order in which statements that end lives come as soon as they can."""
+    place = {id(s): n for n, s in enumerate(run)}
+    users: list[list[int]] = [[] for _ in run]
+    operands: list[tuple[int, ...]] = []
+    waiting = [0] * len(run)
+    for n, s in enumerate(run):
+        own = {place[id(x)] for x in s.args if id(x) in place}
+        operands.append(tuple(own))
+        waiting[n] = len(own)
+        for m in own:
+            users[m].append(n)
+    left = [len(u) + (id(s) in kept) for u, s in zip(users, run, strict=True)]
+    held = [s.op not in ("const", "input") for s in run]  # what takes a register
+    ends = [0] * len(run)
+    done = [False] * len(run)
+    heaps: list[list[tuple[int, int]]] = [[] for _ in range(len(run) // BLOCK + 1)]
+    for n in range(len(run)):
+        if waiting[n] == 0:
+            heaps[n // BLOCK].append((0, n))
+    order = []
+    for heap in heaps:  # nothing runs ahead of its block, where it would only wait
+        heapq.heapify(heap)
+        while heap:
+            score, n = heapq.heappop(heap)
+            if done[n] or -score != ends[n]:
+                continue
+            done[n] = True
+            order.append(run[n])
+            for m in users[n]:
+                waiting[m] -= 1
+                if held[n] and left[n] == 1:
+                    ends[m] += 1
+                if waiting[m] == 0:
+                    heapq.heappush(heaps[m // BLOCK], (-ends[m], m))
+            for m in operands[n]:
+                left[m] -= 1
+                if left[m] == 1 and held[m]:
+                    for last in (u for u in users[m] if not done[u]):  # one; none where m is kept
+                        ends[last] += 1
+                        if waiting[last] == 0:
+                            heapq.heappush(heaps[last // BLOCK], (-ends[last], last))
+    return order
+
+
+def live_values(program: Program) -> int:
+    """The most values that are live at once in the outermost region (constants and inputs aside)."""
+    last: dict[int, int] = {}
+    statements = [s for s in program.region.statements if isinstance(s, Scalar)]
+    for n, s in enumerate(statements):
+        for x in s.args:
+            last[id(x)] = n
+    live: set[int] = set()
+    most = 0
+    for n, s in enumerate(statements):
+        if s.op not in ("const", "input") and id(s) in last:
+            live.add(id(s))
+        live.difference_update(id(x) for x in s.args if last[id(x)] == n)
+        most = max(most, len(live))
+    return most

@@ -1,0 +1,421 @@
+"""Between NumPy's strided arrays and planes: LLVM IR as text, compiled once for each type.
+
+A kernel reads and writes *planes*: element j of an argument is one vector of W samples at slot j. `pack` turns W rows of
+user memory into planes by blocks of four columns, `gather` does it for any strides; `unpack` and `scatter` go
+back. Lanes without a sample repeat the last valid one, so that nothing outside is touched and every
+sample goes through the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["planes"]
+
+
+def _mask(indices: Sequence[int]) -> str:
+    return f"<{len(indices)} x i32> <{', '.join(f'i32 {i}' for i in indices)}>"
+
+
+class _Shuffles:
+    """Shuffles of two vectors of W numbers whose patterns repeat in every 128-bit lane, or move whole lanes."""
+
+    def __init__(self, code: list[str], T: str, W: int):
+        self.code, self.V, self.W = code, f"<{W} x {T}>", W
+        self.per_lane = 16 // (8 if T == "double" else 4)
+        self.lanes = W // self.per_lane
+        self.count = 0
+
+    def __call__(self, a: str, b: str, indices: Sequence[int]) -> str:
+        self.count += 1
+        name = f"%sh{self.count}"
+        self.code.append(f"  {name} = shufflevector {self.V} {a}, {self.V} {b}, {_mask(indices)}")
+        return name
+
+    def within(self, a: str, b: str, pattern: Sequence[int]) -> str:
+        """In every lane: numbers 0 … n−1 are the lane of a, n … 2n−1 that of b."""
+        n, W = self.per_lane, self.W
+        return self(
+            a, b, [k * n + (i if i < n else i - n + W) for k in range(self.lanes) for i in pattern]
+        )
+
+    def whole(self, a: str, b: str, lanes: Sequence[int]) -> str:
+        """Whole lanes: 0 … n−1 are those of a, n … 2n−1 those of b."""
+        n = self.per_lane
+        return self(a, b, [k * n + i for k in lanes for i in range(n)])
+
+
+def _columns(shuffle: _Shuffles, rows: list[str], B: int) -> list[str]:
+    """From vectors of rows (`_row_order`) to B columns."""
+    n = shuffle.lanes
+    if shuffle.per_lane == 4:  # a 4×4 transpose in every lane
+        a, b, c, d = rows
+        t = [shuffle.within(x, y, p) for x, y in ((a, b), (c, d)) for p in ([0, 4, 1, 5], [2, 6, 3, 7])]
+        pairs = ((t[0], t[2]), (t[1], t[3]))
+        return [shuffle.within(x, y, p) for x, y in pairs for p in ([0, 1, 4, 5], [2, 3, 6, 7])]
+    if B == 2:
+        return [shuffle.within(*rows, p) for p in ([0, 2], [1, 3])]
+    a, b, c, d = rows
+    even, odd = list(range(0, 2 * n, 2)), list(range(1, 2 * n, 2))
+    low = [shuffle.within(x, y, [0, 2]) for x, y in ((a, b), (c, d))]
+    high = [shuffle.within(x, y, [1, 3]) for x, y in ((a, b), (c, d))]
+    return [shuffle.whole(*pair, lanes) for lanes in (even, odd) for pair in (low, high)]
+
+
+def _row_order(W: int, T: str, B: int) -> list[list[int]]:
+    """Which rows sit side by side in the vectors that `_columns` takes."""
+    if T == "double" and B == 4:
+        return [[r, r + 2] if W == 8 else [r] for r in ([0, 1, 4, 5] if W == 8 else range(4))]
+    return [list(range(i, W, B)) for i in range(B)]
+
+
+def _rows_of(shuffle: _Shuffles, columns: list[str], B: int) -> list[tuple[str, int]]:
+    """From B columns to rows: for every row the vector it is in and where it starts."""
+    n, W = shuffle.lanes, shuffle.W
+    if shuffle.per_lane == 4 or B == 2:
+        vectors = _columns(shuffle, columns, B)
+        return [(vectors[k % B], k // B * B) for k in range(W)]
+    v0, v1, v2, v3 = columns
+    place: dict[int, tuple[str, int]] = {}
+    for odd, p in enumerate(([0, 2], [1, 3])):
+        t, u = shuffle.within(v0, v1, p), shuffle.within(v2, v3, p)  # lane k: row 2k + odd
+        for half in range(2):
+            lanes = [x for k in range(half * n // 2, (half + 1) * n // 2) for x in (k, k + n)]
+            z = shuffle.whole(t, u, lanes)
+            for i in range(n // 2):
+                place[2 * (half * n // 2 + i) + odd] = z, 4 * i
+    return [place[k] for k in range(W)]
+
+
+def planes(T: str, W: int) -> str:
+    """The functions pack, unpack, gather, scatter, contiguous and clear."""
+    item = 8 if T == "double" else 4
+    B = 2 if (T, W) == ("double", 2) else 4
+    return "\n".join(
+        [_pack(T, W, item, B), _unpack(T, W, item, B), _gather(T, W, item), _scatter(T, W),
+         _CONTIGUOUS, _clear(T, W, item)]
+    )
+
+
+def _rows(W: int, last: str) -> list[str]:
+    """%p0 … %p{W−1}: the row of every lane, the last valid one where there is none."""
+    code = []
+    for k in range(W):
+        code.append(f"  %k{k} = call i64 @llvm.smin.i64(i64 {k}, i64 {last})")
+        code.append(f"  %m{k} = mul i64 %k{k}, %outer")
+        code.append(f"  %p{k} = getelementptr i8, ptr %base, i64 %m{k}")
+    return code
+
+
+def _pack(T: str, W: int, item: int, B: int) -> str:
+    V = f"<{W} x {T}>"
+    block = f"<{B} x {T}>"
+    code = [
+        "define void @pack(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %dst) {",
+        "  %flat = icmp eq i64 %outer, 0",
+        "  %one = icmp eq i64 %valid, 1",
+        "  %same = or i1 %flat, %one",
+        "  br i1 %same, label %splat, label %rows",
+        # one row for all lanes
+        "splat:",
+        "  %s.some = icmp sgt i64 %n, 0",
+        "  br i1 %s.some, label %s.loop, label %done",
+        "s.loop:",
+        "  %sj = phi i64 [0, %splat], [%sj1, %s.loop]",
+        f"  %sp = getelementptr {T}, ptr %base, i64 %sj",
+        f"  %s0 = load {T}, ptr %sp, align 1",
+        f"  %s1 = insertelement {V} poison, {T} %s0, i32 0",
+        f"  %s2 = shufflevector {V} %s1, {V} poison, <{W} x i32> zeroinitializer",
+        f"  %sd = getelementptr {V}, ptr %dst, i64 %sj",
+        f"  store {V} %s2, ptr %sd, align {W * item}",
+        "  %sj1 = add i64 %sj, 1",
+        "  %s.more = icmp slt i64 %sj1, %n",
+        "  br i1 %s.more, label %s.loop, label %done",
+        "rows:",
+        "  %last = sub i64 %valid, 1",
+        *_rows(W, "%last"),
+        f"  %narrow = icmp slt i64 %n, {B}",
+        "  br i1 %narrow, label %columns, label %blocks",
+        # fewer columns than a block has: lane by lane
+        "columns:",
+        "  %c.some = icmp sgt i64 %n, 0",
+        "  br i1 %c.some, label %c.loop, label %done",
+        "c.loop:",
+        "  %cj = phi i64 [0, %columns], [%cj1, %c.loop]",
+    ]
+    v = "poison"
+    for k in range(W):
+        code += [
+            f"  %cp{k} = getelementptr {T}, ptr %p{k}, i64 %cj",
+            f"  %cx{k} = load {T}, ptr %cp{k}, align 1",
+            f"  %cv{k} = insertelement {V} {v}, {T} %cx{k}, i32 {k}",
+        ]
+        v = f"%cv{k}"
+    code += [
+        f"  %cd = getelementptr {V}, ptr %dst, i64 %cj",
+        f"  store {V} {v}, ptr %cd, align {W * item}",
+        "  %cj1 = add i64 %cj, 1",
+        "  %c.more = icmp slt i64 %cj1, %n",
+        "  br i1 %c.more, label %c.loop, label %done",
+        # blocks of B columns; the last one ends at column n and may overlap the one before
+        "blocks:",
+        f"  %end = sub i64 %n, {B}",
+        "  br label %b.loop",
+        "b.loop:",
+        "  %bj = phi i64 [0, %blocks], [%bj2, %b.loop]",
+    ]
+    for k in range(W):
+        code += [
+            f"  %bp{k} = getelementptr {T}, ptr %p{k}, i64 %bj",
+            f"  %r{k} = load {block}, ptr %bp{k}, align 1",
+        ]
+    names = []
+    for i, rows in enumerate(_row_order(W, T, B)):
+        parts = [f"%r{k}" for k in rows]
+        size, level = B, 0
+        while len(parts) > 1:
+            joined = []
+            for n in range(0, len(parts), 2):
+                name = f"%j{i}.{level}.{n}"
+                code.append(
+                    f"  {name} = shufflevector <{size} x {T}> {parts[n]}, <{size} x {T}> {parts[n + 1]}, "
+                    + _mask(range(2 * size))
+                )
+                joined.append(name)
+            parts, size, level = joined, 2 * size, level + 1
+        names.append(parts[0])
+    outs = _columns(_Shuffles(code, T, W), names, B)
+    for i, name in enumerate(outs):
+        code += [
+            f"  %bi{i} = add i64 %bj, {i}",
+            f"  %bd{i} = getelementptr {V}, ptr %dst, i64 %bi{i}",
+            f"  store {V} {name}, ptr %bd{i}, align {W * item}",
+        ]
+    code += [
+        f"  %bj1 = add i64 %bj, {B}",
+        "  %bj2 = call i64 @llvm.smin.i64(i64 %bj1, i64 %end)",
+        "  %b.more = icmp slt i64 %bj, %end",
+        "  br i1 %b.more, label %b.loop, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(code)
+
+
+def _unpack(T: str, W: int, item: int, B: int) -> str:
+    V = f"<{W} x {T}>"
+    block = f"<{B} x {T}>"
+    code = [
+        "define void @unpack(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %src) {",
+        f"  %full = icmp eq i64 %valid, {W}",
+        f"  %wide = icmp sge i64 %n, {B}",
+        "  %fast = and i1 %full, %wide",
+        "  br i1 %fast, label %blocks, label %lanes",
+        "blocks:",
+    ]
+    for k in range(W):
+        code += [
+            f"  %m{k} = mul i64 %outer, {k}",
+            f"  %p{k} = getelementptr i8, ptr %base, i64 %m{k}",
+        ]
+    code += [
+        f"  %end = sub i64 %n, {B}",
+        "  br label %b.loop",
+        "b.loop:",
+        "  %bj = phi i64 [0, %blocks], [%bj2, %b.loop]",
+    ]
+    names = []
+    for i in range(B):
+        code += [
+            f"  %bi{i} = add i64 %bj, {i}",
+            f"  %bs{i} = getelementptr {V}, ptr %src, i64 %bi{i}",
+            f"  %v{i} = load {V}, ptr %bs{i}, align {W * item}",
+        ]
+        names.append(f"%v{i}")
+    for k, (vector, first) in enumerate(_rows_of(_Shuffles(code, T, W), names, B)):
+        code += [
+            f"  %r{k} = shufflevector {V} {vector}, {V} poison, {_mask(range(first, first + B))}",
+            f"  %bp{k} = getelementptr {T}, ptr %p{k}, i64 %bj",
+            f"  store {block} %r{k}, ptr %bp{k}, align 1",
+        ]
+    code += [
+        f"  %bj1 = add i64 %bj, {B}",
+        "  %bj2 = call i64 @llvm.smin.i64(i64 %bj1, i64 %end)",
+        "  %b.more = icmp slt i64 %bj, %end",
+        "  br i1 %b.more, label %b.loop, label %done",
+        # some lanes only
+        "lanes:",
+        "  %l.some = icmp sgt i64 %n, 0",
+        "  br i1 %l.some, label %l.lane, label %done",
+        "l.lane:",
+        "  %lk = phi i64 [0, %lanes], [%lk1, %l.next]",
+        "  %lm = mul i64 %lk, %outer",
+        "  %lp = getelementptr i8, ptr %base, i64 %lm",
+        f"  %lq = getelementptr {T}, ptr %src, i64 %lk",
+        "  br label %l.loop",
+        "l.loop:",
+        "  %lj = phi i64 [0, %l.lane], [%lj1, %l.loop]",
+        f"  %li = mul i64 %lj, {W}",
+        f"  %ls = getelementptr {T}, ptr %lq, i64 %li",
+        f"  %lx = load {T}, ptr %ls, align {item}",
+        f"  %ld = getelementptr {T}, ptr %lp, i64 %lj",
+        f"  store {T} %lx, ptr %ld, align 1",
+        "  %lj1 = add i64 %lj, 1",
+        "  %l.more = icmp slt i64 %lj1, %n",
+        "  br i1 %l.more, label %l.loop, label %l.next",
+        "l.next:",
+        "  %lk1 = add i64 %lk, 1",
+        "  %l.again = icmp slt i64 %lk1, %valid",
+        "  br i1 %l.again, label %l.lane, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(code)
+
+
+# The byte offset of element j of a core shape: its digits, last axis first, times the strides.
+_OFFSET = """
+element:
+  %j = phi i64 [0, %start], [%j1, %next]
+  br label %axis
+axis:
+  %d = phi i64 [%ndim, %element], [%d1, %digit]
+  %rest = phi i64 [%j, %element], [%rest1, %digit]
+  %off = phi i64 [0, %element], [%off1, %digit]
+  %left = icmp sgt i64 %d, 0
+  br i1 %left, label %digit, label %lanes
+digit:
+  %d1 = sub i64 %d, 1
+  %np = getelementptr i64, ptr %shape, i64 %d1
+  %nd = load i64, ptr %np
+  %tp = getelementptr i64, ptr %strides, i64 %d1
+  %td = load i64, ptr %tp
+  %rem = urem i64 %rest, %nd
+  %rest1 = udiv i64 %rest, %nd
+  %step = mul i64 %rem, %td
+  %off1 = add i64 %off, %step
+  br label %axis
+lanes:
+  %at = getelementptr i8, ptr %base, i64 %off"""
+
+
+def _gather(T: str, W: int, item: int) -> str:
+    V = f"<{W} x {T}>"
+    code = [
+        "define void @gather(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %dst, ptr %strides,"
+        " ptr %shape, i64 %ndim) {",
+        "start:",
+        f"  %unit = icmp eq i64 %outer, {item}",
+        f"  %full = icmp eq i64 %valid, {W}",
+        "  %planes = and i1 %unit, %full",
+        "  %last = sub i64 %valid, 1",
+    ]
+    for k in range(W):
+        code += [
+            f"  %k{k} = call i64 @llvm.smin.i64(i64 {k}, i64 %last)",
+            f"  %m{k} = mul i64 %k{k}, %outer",
+        ]
+    code += [
+        "  br label %element",
+        _OFFSET,
+        f"  %to = getelementptr {V}, ptr %dst, i64 %j",
+        "  br i1 %planes, label %vector, label %scalars",
+        "vector:",  # the samples lie side by side
+        f"  %whole = load {V}, ptr %at, align 1",
+        f"  store {V} %whole, ptr %to, align {W * item}",
+        "  br label %next",
+        "scalars:",
+    ]
+    v = "poison"
+    for k in range(W):
+        code += [
+            f"  %p{k} = getelementptr i8, ptr %at, i64 %m{k}",
+            f"  %x{k} = load {T}, ptr %p{k}, align 1",
+            f"  %v{k} = insertelement {V} {v}, {T} %x{k}, i32 {k}",
+        ]
+        v = f"%v{k}"
+    code += [
+        f"  store {V} {v}, ptr %to, align {W * item}",
+        "  br label %next",
+        "next:",
+        "  %j1 = add i64 %j, 1",
+        "  %more = icmp slt i64 %j1, %n",
+        "  br i1 %more, label %element, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(code)
+
+
+def _scatter(T: str, W: int) -> str:
+    return f"""define void @scatter(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %src, ptr %strides, \
+ptr %shape, i64 %ndim) {{
+start:
+  br label %element
+{_OFFSET}
+  %first = mul i64 %j, {W}
+  %from = getelementptr {T}, ptr %src, i64 %first
+  br label %lane
+lane:
+  %k = phi i64 [0, %lanes], [%k1, %lane]
+  %m = mul i64 %k, %outer
+  %p = getelementptr i8, ptr %at, i64 %m
+  %s = getelementptr {T}, ptr %from, i64 %k
+  %x = load {T}, ptr %s
+  store {T} %x, ptr %p, align 1
+  %k1 = add i64 %k, 1
+  %more.lanes = icmp slt i64 %k1, %valid
+  br i1 %more.lanes, label %lane, label %next
+next:
+  %j1 = add i64 %j, 1
+  %more = icmp slt i64 %j1, %n
+  br i1 %more, label %element, label %done
+done:
+  ret void
+}}"""
+
+
+_CONTIGUOUS = """define i1 @contiguous(ptr %strides, ptr %shape, i64 %ndim, i64 %item) {
+start:
+  br label %axis
+axis:
+  %d = phi i64 [%ndim, %start], [%d1, %check]
+  %want = phi i64 [%item, %start], [%want1, %check]
+  %left = icmp sgt i64 %d, 0
+  br i1 %left, label %check, label %yes
+check:
+  %d1 = sub i64 %d, 1
+  %np = getelementptr i64, ptr %shape, i64 %d1
+  %nd = load i64, ptr %np
+  %tp = getelementptr i64, ptr %strides, i64 %d1
+  %td = load i64, ptr %tp
+  %want1 = mul i64 %want, %nd
+  %unit = icmp eq i64 %nd, 1
+  %fits = icmp eq i64 %td, %want
+  %ok = or i1 %unit, %fits
+  br i1 %ok, label %axis, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}"""
+
+
+def _clear(T: str, W: int, item: int) -> str:
+    V = f"<{W} x {T}>"
+    return f"""define void @clear(ptr %memory, i64 %n) {{
+start:
+  br label %loop
+loop:
+  %j = phi i64 [0, %start], [%j1, %loop]
+  %p = getelementptr {V}, ptr %memory, i64 %j
+  store {V} zeroinitializer, ptr %p, align {W * item}
+  %j1 = add i64 %j, 1
+  %more = icmp slt i64 %j1, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}"""
