@@ -101,8 +101,13 @@ _HOME: dict[str, str] = {
     "potential_energy": "mozzi.algorithms.energy",
     # programs
     "compile": "mozzi.compile",
+    # simulation
+    "Simulation": "mozzi.integrate.simulate",
+    "Trajectory": "mozzi.integrate.trajectory",
+    "simulate": "mozzi.integrate.simulate",
     # errors
     "ConfigurationError": "mozzi.errors",
+    "DivergenceWarning": "mozzi.errors",
     "ExtraMissingError": "mozzi.errors",
     "LoopError": "mozzi.errors",
     "ModelError": "mozzi.errors",
@@ -167,12 +172,16 @@ if TYPE_CHECKING:
     from mozzi.algorithms.regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
     from mozzi.compile import compile as compile
     from mozzi.errors import ConfigurationError as ConfigurationError
+    from mozzi.errors import DivergenceWarning as DivergenceWarning
     from mozzi.errors import ExtraMissingError as ExtraMissingError
     from mozzi.errors import LoopError as LoopError
     from mozzi.errors import ModelError as ModelError
     from mozzi.errors import MozziError as MozziError
     from mozzi.errors import SingularError as SingularError
     from mozzi.errors import UnphysicalWarning as UnphysicalWarning
+    from mozzi.integrate.simulate import Simulation as Simulation
+    from mozzi.integrate.simulate import simulate as simulate
+    from mozzi.integrate.trajectory import Trajectory as Trajectory
     from mozzi.lie import SE3 as SE3
     from mozzi.lie import Inertia as Inertia
     from mozzi.lie import Momentum as Momentum

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "ConfigurationError",
+    "DivergenceWarning",
     "ExtraMissingError",
     "LoopError",
     "ModelError",
@@ -45,3 +46,7 @@ class ExtraMissingError(MozziError, ImportError):
 
 class UnphysicalWarning(UserWarning):
     """A model was built with inertias that no rigid body has."""
+
+
+class DivergenceWarning(UserWarning):
+    """A simulated motion became infinite; it was stopped there."""

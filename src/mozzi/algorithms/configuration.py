@@ -7,7 +7,7 @@ from typing import Any
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.recursion import joint_configuration, joint_vector
 
-__all__ = ["difference", "integrate", "rates"]
+__all__ = ["difference", "increment_rates", "integrate", "rates"]
 
 
 @algorithm
@@ -39,3 +39,15 @@ def rates(model: Any, q: Any, v: Any) -> Any:
     for i in model.outward():
         q_dot[i] = i.joint.rates(q[i], v[i])
     return q_dot
+
+
+@algorithm
+def increment_rates(model: Any, dv: Any, v: Any) -> Any:
+    """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v.
+
+    Joint by joint: dexp⁻¹ of −δ on every motion subgroup.  Müller, Dynamics (89).
+    """
+    rate = joint_vector(model, "rate")
+    for i in model.outward():
+        rate[i] = i.joint.increment_rates(dv[i], v[i])
+    return rate

@@ -109,6 +109,14 @@ class Composite(Joint):
         pairs = zip(self._parts(q0), self._parts(q1), strict=True)
         return tuple(e for (factor, a, _), (_, b, _) in pairs for e in factor.difference(a, b))
 
+    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        rates, k = [], 0
+        for factor in self.factors:
+            part = slice(k, k + factor.nv)
+            rates += factor.increment_rates(dv[part], v[part])
+            k += factor.nv
+        return tuple(rates)
+
     def normalize(self, q: Sequence[Any]) -> Scalars:
         return tuple(e for factor, x, _ in self._parts(q) for e in factor.normalize(x))
 

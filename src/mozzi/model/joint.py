@@ -119,6 +119,10 @@ class Joint:
         """
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
+    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v: dexp⁻¹ of −δ on a group."""
+        return tuple(v)
+
     def normalize(self, q: Sequence[Any]) -> Scalars:
         """The nearest valid configuration: quaternions brought to unit length."""
         return tuple(q)

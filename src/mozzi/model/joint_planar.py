@@ -70,13 +70,16 @@ class PlanarMotion(Joint, abstract=True):
         return SE3(RotationZ(cos(q[-1]), sin(q[-1])), Vec3(x, y, self._height(q)))
 
     def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
-        angle, (x, y) = q[-1], v[:2]
-        if self.coordinates == "first":  # q̇ = dexp⁻¹ of −q: v + ½ ad v + ...
-            a, b = angle * x - v[-1] * q[0], angle * y - v[-1] * q[1]
-            k = angle * COT[0](angle * angle)
-            return (x - 0.5 * b - k * a, y + 0.5 * a - k * b, *v[2:])
-        c, s = cos(angle), sin(angle)
+        if self.coordinates == "first":
+            return self.increment_rates(q, v)
+        x, y, c, s = v[0], v[1], cos(q[-1]), sin(q[-1])
         return (c * x - s * y, s * x + c * y, *v[2:])
+
+    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        angle, (x, y) = dv[-1], v[:2]  # dexp⁻¹ of −δ: v + ½ ad v + ...
+        a, b = angle * x - v[-1] * dv[0], angle * y - v[-1] * dv[1]
+        k = angle * COT[0](angle * angle)
+        return (x - 0.5 * b - k * a, y + 0.5 * a - k * b, *v[2:])
 
     def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
         x, y = self._position(q)

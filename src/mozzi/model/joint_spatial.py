@@ -184,6 +184,9 @@ class Spherical(Joint):
     def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
         return self._chart.difference(q0, q1).flatten()
 
+    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        return dexp_inverse(-Vec3(*dv), Vec3(*v)).flatten()
+
     def normalize(self, q: Sequence[Any]) -> Scalars:
         return self._chart.normalize(q)
 
@@ -234,7 +237,7 @@ class Free(Joint):
 
     def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
         if self.coordinates == "first":
-            return dexp_inverse(-Twist.unflatten(q), Twist.unflatten(v)).flatten()
+            return self.increment_rates(q, v)
         p = self._chart.rotation(q[3:]) @ Vec3(*v[3:])
         return (*p, *self._chart.rates(q[3:], Vec3(*v[:3])))
 
@@ -251,6 +254,9 @@ class Free(Joint):
         w = self._chart.difference(q0[3:], q1[3:])
         p = self._chart.rotation(q0[3:]).T @ (Vec3(*q1[:3]) - Vec3(*q0[:3]))
         return (*w, *dexp_inverse(w, p))
+
+    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        return dexp_inverse(-Twist.unflatten(dv), Twist.unflatten(v)).flatten()
 
     def normalize(self, q: Sequence[Any]) -> Scalars:
         if self.coordinates == "first":
