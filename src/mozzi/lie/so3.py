@@ -115,9 +115,12 @@ def _axis(entries: tuple[Any, ...]) -> int:
     """Where a rotation about a coordinate axis (up to signed permutations) has its ±1; else −1."""
     known = [number(e) for e in entries]
     if known.count(0.0) == 4:
-        for i, e in enumerate(known):
-            if e == 1.0 or e == -1.0:
-                return i
+        for k, e in enumerate(known):
+            i, j = divmod(k, 3)
+            others = [known[3 * i + m] for m in range(3) if m != j]
+            others += [known[3 * m + j] for m in range(3) if m != i]
+            if e in (1.0, -1.0) and others == [0.0] * 4:
+                return k
     return -1
 
 
