@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -310,6 +310,8 @@ class SymbolicBody:
 
 class Mechanism:
     """A model as the recursions see it."""
+
+    cache: ClassVar[dict[Any, Any]] = {}  # algorithms on a view inline: they have no kernels
 
     def __init__(self, model: Any, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
         self.model, self.bodies, self.rolled, self.fixed = model, bodies, rolled, fixed
