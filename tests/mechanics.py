@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+import mozzi as mz
 from mozzi.compile import program_of
 from mozzi.model import Model
 from mozzi.model.generate import random_tree
@@ -58,6 +59,15 @@ def loaded_tree(n: int, seed: int, joints: Any = None) -> Model:
                 stiffness=rng.uniform(),
             )  # fmt: skip
     return model
+
+
+def along(function: Any, model: Model, q: np.ndarray, v: np.ndarray, step: float = 1e-5) -> Any:
+    """The rate of a function of q along the velocity v, by differences of fourth order."""
+
+    def at(h: float) -> Any:
+        return function(value(mz.integrate, model, q, h * v))
+
+    return (8.0 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12.0 * step)
 
 
 @st.composite

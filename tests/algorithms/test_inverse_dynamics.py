@@ -30,7 +30,9 @@ def test_rolled_is_unrolled(rep, rolled):
     q, v, a, _ = state(model, 1)
     W = np.random.default_rng(1).normal(size=(model.nb, 6))
     expected = value(mz.inverse_dynamics, model, q, v, a, W, rep=rep)
-    agree(program_value(mz.inverse_dynamics, model, q, v, a, W, rep=rep, rolled=rolled)[0], expected)
+    agree(
+        program_value(mz.inverse_dynamics, model, q, v, a, W, rep=rep, rolled=rolled)[0], expected
+    )
 
 
 @pytest.mark.parametrize("name", sorted(JOINTS))
@@ -51,7 +53,7 @@ def test_unknown_representation():
 @pytest.mark.parametrize("seed", range(3))
 def test_bias_and_gravity(seed):
     model = loaded_tree(7, seed)
-    q, v, a, _ = state(model, seed)
+    q, v, *_ = state(model, seed)
     zero = np.zeros(model.nv)
     bias, gravity = value(mz.bias_forces, model, q, v), value(mz.gravity_forces, model, q)
     agree(bias, value(mz.inverse_dynamics, model, q, v, zero))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanics import agree, loaded_tree, program_value, state, value
+from mechanics import agree, along, loaded_tree, program_value, state, value
 
 import mozzi as mz
 from mozzi.algorithms.closed_form import ClosedForm
@@ -10,15 +10,6 @@ from mozzi.algorithms.operators import Operators, _blocks
 from mozzi.model.generate import chain, random_tree
 
 ONE_DOF = ["Revolute", "Prismatic", "Screw"]
-
-
-def along(function, model, q, v, step=1e-5):
-    """The rate of a function of q along the velocity v, by differences of fourth order."""
-
-    def at(h):
-        return function(value(mz.integrate, model, q, h * v))
-
-    return (8.0 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12.0 * step)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -84,7 +75,7 @@ def test_rate(seed, rolled):
 def test_coriolis_matrix(seed, rolled):
     """C v are the Coriolis forces, Ṁ − 2C is skew, and C is Jᵀ (𝓜 J̇ + C̄ J), Ploen (37)."""
     model = loaded_tree(7, seed)
-    q, v, u, _ = state(model, seed)
+    q, v, *_ = state(model, seed)
     C = program_value(mz.coriolis_matrix, model, q, v, rolled=rolled)[0]
     bias, gravity = value(mz.bias_forces, model, q, v), value(mz.gravity_forces, model, q)
     agree(C @ v, bias - gravity)

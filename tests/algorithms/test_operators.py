@@ -188,7 +188,7 @@ def test_operational_admittance(seed, rolled):
     """Λ = J M⁻¹ Jᵀ, at bodies of one path and of different branches, and at a frame."""
     model = loaded_tree(8, seed)
     model = model.with_frame("tool", model.bodies[-1], (0.1, -0.2, 0.3))
-    q, v, *_ = state(model, seed)
+    q, *_ = state(model, seed)
     frames = [model.bodies[-1], "tool", model.bodies[4], model.bodies[5]]
     J = np.vstack([value(mz.jacobian, model, q, frame, "body") for frame in frames])
     expected = J @ np.linalg.solve(value(mz.mass_matrix, model, q), J.T)
