@@ -1,0 +1,217 @@
+"""The CUDA target: one thread per sample, compiled at run time by NVRTC through CuPy.
+
+Arrays come and go on the device without copies: CuPy arrays, PyTorch tensors, and everything with
+`__cuda_array_interface__` or DLPack, on the framework's current stream. Results come back as what
+the first array argument is.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ExtraMissingError
+from mozzi.program.program import Program
+from mozzi.targets.cuda_source import CudaSource
+
+__all__ = ["CudaKernel", "build"]
+
+BLOCKS = (128, 64, 256)  # threads per block to choose from, the first where nothing speaks against
+
+
+def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
+    """The kernel of a program, for CUDA. The source can be read without a GPU."""
+    return CudaKernel(make(), dtype)
+
+
+class CudaKernel:
+    """A compiled program on the GPU: call it with arrays on the device, (N, n) or any batch axes.
+
+    Row-major arrays are staged through shared memory; arrays whose batch axis is contiguous, such
+    as `x.T` of an (n, N) array, are read directly and answered alike. Arguments without batch axes
+    serve all samples. operations, flops: what one evaluation takes; source: CUDA C; report():
+    registers, local and shared memory of the compiled code.
+    """
+
+    def __init__(self, program: Program, dtype: str):
+        self.program, self.dtype = program, np.dtype(dtype)
+        self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
+        self.operations, self.flops = program.operations, program.flops
+        self.single = program.single
+
+    @cached_property
+    def code(self) -> CudaSource:
+        return CudaSource(self.program, self.dtype.name, BLOCKS[0])
+
+    @property
+    def source(self) -> str:
+        """The CUDA C of the kernels."""
+        return self.code.text
+
+    @cached_property
+    def _functions(self) -> dict[str, Any]:
+        cupy = _cupy()
+        module = cupy.RawModule(code=self.source, options=("--std=c++17",), backend="nvrtc")
+        staged, direct = module.get_function("staged"), module.get_function("direct")
+        shared = self.code.shared * self.code.block
+        if shared > 48 * 1024:
+            staged.max_dynamic_shared_size_bytes = shared
+        return {"staged": staged, "direct": direct}
+
+    def report(self) -> dict[str, dict[str, int]]:
+        """What the compiler made of each entry point."""
+        return {
+            name: {
+                "registers": f.num_regs,
+                "local_bytes": f.local_size_bytes,
+                "shared_bytes": self.code.shared * self.code.block if name == "staged" else 0,
+            }
+            for name, f in self._functions.items()
+        }
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        cupy = _cupy()
+        if len(args) != len(self.inputs):
+            raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
+        torch = _torch_of(args)
+        with _stream(cupy, torch):
+            arrays = [self._array(cupy, x, spec) for x, spec in zip(args, self.inputs, strict=True)]
+            batch = np.broadcast_shapes(
+                *(
+                    x.shape[: x.ndim - len(s.shape)]
+                    for x, s in zip(arrays, self.inputs, strict=True)
+                )
+            )
+            rows = [
+                _rows(cupy, x, batch, len(s.shape))
+                for x, s in zip(arrays, self.inputs, strict=True)
+            ]
+            results = self._results(cupy, batch, rows, out)
+            self._launch(math.prod(batch), rows, results)
+        answers = tuple(
+            y.reshape(*batch, *s.shape) for y, s in zip(results, self.outputs, strict=True)
+        )
+        if out is not None:
+            return out
+        if torch is not None:
+            answers = tuple(torch.from_dlpack(y) for y in answers)
+        return answers[0] if self.single else answers
+
+    def _array(self, cupy: Any, x: Any, spec: Any) -> Any:
+        if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
+            array = cupy.asarray(x)
+        elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
+            array = cupy.from_dlpack(x)
+        else:
+            array = cupy.asarray(x, dtype=self.dtype)
+        if array.dtype != self.dtype:
+            raise TypeError(
+                f"{self.name}: {spec.name} is {array.dtype}, this kernel computes in {self.dtype};"
+                f" convert it, or compile with dtype={array.dtype.name!r}"
+            )
+        split = array.ndim - len(spec.shape)
+        if split < 0 or array.shape[split:] != spec.shape:
+            raise ValueError(
+                f"{self.name}: {spec.name} has shape {array.shape}; its last axes are {spec.shape}"
+            )
+        return array
+
+    def _results(self, cupy: Any, batch: Any, rows: list[Any], out: Any) -> list[Any]:
+        """(N, n) arrays for the results: the given ones, or new ones laid out as the arguments."""
+        n = math.prod(batch)
+        if out is not None:
+            given = [out] if self.single else list(out)
+            found = []
+            for y, spec in zip(given, self.outputs, strict=True):
+                array = cupy.asarray(y)
+                if array.shape != (*batch, *spec.shape) or array.dtype != self.dtype:
+                    raise ValueError(
+                        f"{self.name}: out has shape {array.shape} and type {array.dtype};"
+                        f" the result is {(*batch, *spec.shape)} {self.dtype}"
+                    )
+                view = array.reshape(n, spec.size)
+                if n and spec.size and view.data.ptr != array.data.ptr:
+                    raise ValueError(f"{self.name}: out must be contiguous")
+                found.append(view)
+            return found
+        columns = any(_columnar(x) for x in rows) and not any(_rowwise(x) for x in rows)
+        if columns:
+            return [cupy.empty((s.size, n), self.dtype).T for s in self.outputs]
+        return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]
+
+    def _launch(self, n: int, rows: list[Any], results: list[Any]) -> None:
+        if n == 0:
+            return
+        size = self.dtype.itemsize
+        staged = all(_rowwise(x) or x.strides[0] == 0 for x in rows) and all(
+            _rowwise(y) for y in results
+        )
+        arguments: list[Any] = [np.int64(n)]
+        for x in (*rows, *results):
+            arguments += [
+                x.data.ptr,
+                np.int64(x.strides[0] // size),
+                np.int64(x.strides[1] // size),
+            ]
+        block = self.code.block
+        grid = ((n + block - 1) // block,)
+        function = self._functions["staged" if staged else "direct"]
+        function(grid, (block,), arguments, shared_mem=self.code.shared * block if staged else 0)
+
+    def __repr__(self) -> str:
+        return f"<CudaKernel {self.name} {self.dtype}>"
+
+
+def _rows(cupy: Any, x: Any, batch: tuple[int, ...], axes: int) -> Any:
+    """The array as (N, n), N samples of n numbers; samples that share a row have stride 0."""
+    n, size = math.prod(batch), math.prod(x.shape[x.ndim - axes :])
+    if x.ndim == axes or all(k == 1 for k in x.shape[: x.ndim - axes]):
+        flat = cupy.ascontiguousarray(x).reshape(1, size)
+        return cupy.lib.stride_tricks.as_strided(flat, (n, size), (0, flat.strides[1]))
+    if x.shape[: x.ndim - axes] != batch:
+        x = cupy.ascontiguousarray(cupy.broadcast_to(x, (*batch, *x.shape[x.ndim - axes :])))
+    return x if x.ndim == 2 else x.reshape(n, size)
+
+
+def _rowwise(x: Any) -> bool:
+    """Whether rows lie one after the other."""
+    size = x.dtype.itemsize
+    return (x.shape[1] <= 1 and x.strides[0] == size * x.shape[1]) or (
+        x.strides == (size * x.shape[1], size)
+    )
+
+
+def _columnar(x: Any) -> bool:
+    return x.strides[0] == x.dtype.itemsize and x.shape[1] > 1
+
+
+def _cupy() -> Any:
+    if importlib.util.find_spec("cupy") is None:
+        raise ExtraMissingError(
+            "the CUDA target runs through CuPy; install it with: pip install mozzi[cuda]"
+        )
+    import cupy
+
+    if not cupy.cuda.is_available():
+        raise ExtraMissingError("the CUDA target finds no NVIDIA GPU here; use target='cpu'")
+    return cupy
+
+
+def _torch_of(args: Any) -> Any:
+    if any(type(x).__module__.partition(".")[0] == "torch" for x in args):
+        import torch
+
+        return torch
+    return None
+
+
+def _stream(cupy: Any, torch: Any) -> Any:
+    """The stream to work on: PyTorch's for its tensors, CuPy's otherwise."""
+    if torch is None:
+        return cupy.cuda.get_current_stream()
+    return cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)

@@ -1,0 +1,266 @@
+"""CUDA C of a program: one thread per sample.
+
+Two entry points share the body. `staged` serves row-major arrays (N, n): a block copies its rows
+through shared memory, so that every access to device memory is coalesced. `direct` serves any
+strides, such as (n, N) arrays seen as (N, n), whose columns are coalesced by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mozzi.program.node import Region, Scalar
+from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.targets.c_words import SPELL_C, TYPES, number
+from mozzi.targets.interpret import integer
+
+__all__ = ["CudaSource"]
+
+STAGE_LIMIT = 1024  # bytes of shared memory per thread that arguments and results may take
+
+
+@dataclass(frozen=True)
+class Staging:
+    """How one argument or result passes through shared memory: its first slot and its pitch."""
+
+    start: int
+    pitch: int
+    staged: bool
+
+
+class CudaSource:
+    """The text of a program's kernels; `block` threads make a block."""
+
+    def __init__(self, program: Program, dtype: str, block: int = 128):
+        self.program, self.block = program, block
+        self.T = TYPES[dtype]
+        self.suffix = "f" if self.T == "float" else ""
+        self.itemsize = 8 if dtype == "float64" else 4
+        self.lines: list[str] = []
+        self.tables: dict[Any, tuple[str, str]] = {}
+        self.names: dict[int, str] = {}
+        self.indices: dict[int, str] = {}
+        self.buffers: dict[int, str] = {}
+        self.indent = "  "
+        self.count = 0
+        self.pairs = _pairs(program)
+        self._stage()
+        body = self._body()
+        self.text = "\n".join([*self._head(), *body, *self._entry(True), *self._entry(False), ""])
+
+    def _stage(self) -> None:
+        """Rows in shared memory have an odd pitch: neighbouring threads then use different banks."""
+        slot, self.ins, self.outs = 0, [], []
+        for x, places in [
+            *((x, self.ins) for x in self.program.inputs),
+            *((x, self.outs) for x in self.program.outputs),
+        ]:
+            pitch = x.size | 1
+            fits = (slot + pitch) * self.itemsize <= STAGE_LIMIT and x.size > 1
+            places.append(Staging(slot, pitch, fits))
+            slot += pitch if fits else 0
+        self.shared = slot * self.itemsize  # bytes per thread
+
+    # -- text --
+
+    def _head(self) -> list[str]:
+        return [
+            f"// {self.program.name}: one thread per sample",
+            f"typedef {self.T} T;",
+            "typedef long long Int;",
+            *(f"__constant__ {text};" for _, text in self.tables.values()),
+        ]
+
+    def number(self, x: float) -> str:
+        text = number(x, self.T)
+        return f"({text})" if text[0] == "-" else text
+
+    def ref(self, x: Scalar) -> str:
+        return self.number(x.value) if x.op == "const" else self.names[id(x)]
+
+    def say(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def _body(self) -> list[str]:
+        """The program as a device function on accessors: `in_k(j)` reads, `out_k(j, x)` writes."""
+        program = self.program
+        for k, buffer in enumerate(b for b in program.buffers() if b.kind == "scratch"):
+            self.buffers[id(buffer)] = f"m{k}"
+            self.say(f"T m{k}[{max(1, buffer.size)}];  // {buffer.name}")
+            self.say(f"for (int i = 0; i < {buffer.size}; ++i) m{k}[i] = 0;")
+        self.region(program.region)
+        for k, output in enumerate(program.outputs):
+            if isinstance(output.values, Buffer):
+                name = self.buffers[id(output.values)]
+                self.say(f"for (int i = 0; i < {output.size}; ++i) out{k}(i, {name}[i]);")
+            else:
+                for j, value in enumerate(output.values):
+                    self.say(f"out{k}({j}, {self.ref(value)});")
+        accessors = [f"class In{k}" for k in range(len(program.inputs))]
+        accessors += [f"class Out{k}" for k in range(len(program.outputs))]
+        parameters = [f"In{k} in{k}" for k in range(len(program.inputs))]
+        parameters += [f"Out{k} out{k}" for k in range(len(program.outputs))]
+        return [
+            f"template <{', '.join(accessors)}>",
+            f"__device__ __forceinline__ void evaluate({', '.join(parameters)}) {{",
+            *self.lines,
+            "}",
+        ]
+
+    def _entry(self, staged: bool) -> list[str]:
+        """A kernel: strides of rows (and of elements, where not staged) are arguments, in elements."""
+        program, B = self.program, self.block
+        parameters = ["Int n"]
+        for kind, xs in (("const T* __restrict__ x", self.ins), ("T* __restrict__ y", self.outs)):
+            for k in range(len(xs)):
+                name = f"{kind[-1]}{k}"
+                parameters += [f"{kind}{k}", f"Int {name}_row", f"Int {name}_step"]
+        name = "staged" if staged else "direct"
+        code = [
+            f'extern "C" __global__ void __launch_bounds__({B}) {name}({", ".join(parameters)}) {{',
+            f"  const Int first = (Int)blockIdx.x * {B};",
+            "  const Int row = first + threadIdx.x;",
+        ]
+        if staged and self.shared:
+            code.append("  extern __shared__ __align__(16) unsigned char memory[];")
+            code.append("  T* const tile = (T*)memory;")
+            code.append(f"  const int rows = n - first < {B} ? (int)(n - first) : {B};")
+            for k, (x, s) in enumerate(zip(program.inputs, self.ins, strict=True)):
+                if s.staged:
+                    source = f"x{k}[x{k}_row ? first * {x.size} + i : i % {x.size}]"
+                    code += self._copy(x.size, s, f"tile[{{at}}] = {source};")
+            code.append("  __syncthreads();")
+        code.append("  if (row < n) evaluate(")
+        arguments = []
+        for k, s in enumerate(self.ins):
+            here = f"x{k}[row * x{k}_row + j * x{k}_step]"
+            if staged and s.staged:
+                here = f"tile[{s.start * B} + threadIdx.x * {s.pitch} + j]"
+            arguments.append(f"    [&](int j) -> T {{ return {here}; }}")
+        for k, s in enumerate(self.outs):
+            here = f"y{k}[row * y{k}_row + j * y{k}_step]"
+            if staged and s.staged:
+                here = f"tile[{s.start * B} + threadIdx.x * {s.pitch} + j]"
+            arguments.append(f"    [&](int j, T x) {{ {here} = x; }}")
+        code.append(",\n".join(arguments) + ");")
+        if staged and any(s.staged for s in self.outs):
+            code.append("  __syncthreads();")
+            for k, (x, s) in enumerate(zip(program.outputs, self.outs, strict=True)):
+                if s.staged:
+                    code += self._copy(x.size, s, f"y{k}[first * {x.size} + i] = tile[{{at}}];")
+        code.append("}")
+        return code
+
+    def _copy(self, size: int, s: Staging, statement: str) -> list[str]:
+        at = f"{s.start * self.block} + i"
+        if s.pitch != size:
+            at = f"{s.start * self.block} + i / {size} * {s.pitch} + i % {size}"
+        return [
+            f"  for (int i = threadIdx.x; i < rows * {size}; i += {self.block})"
+            f" {statement.format(at=at)}"
+        ]
+
+    # -- statements --
+
+    def region(self, region: Region) -> None:
+        for s in region.statements:
+            if isinstance(s, Scalar):
+                self.value(s)
+            elif isinstance(s, Store):
+                where = self.address(s.buffer, s.index, s.stride, s.offset)
+                self.say(f"{where} = {self.ref(s.value)};")
+            else:
+                self.loop(s)
+
+    def value(self, s: Scalar) -> None:
+        if s.op == "const" or id(s) in self.names:
+            return
+        self.count += 1
+        name = self.names[id(s)] = f"v{self.count}"
+        kind = "bool" if s.op in ("lt", "le") else "T"
+        if s.op == "input":
+            position, offset = s.value
+            text = f"in{position}({offset})"
+        elif s.op == "load":
+            text = self.address(*s.value)
+        elif s.op in ("sin", "cos") and id(s) in self.pairs:
+            sine, cosine = self.pairs[id(s)]
+            names = [
+                self.names.setdefault(id(x), f"v{self.count}{x.op[0]}") for x in (sine, cosine)
+            ]
+            angle, places = self.ref(s.args[0]), ", ".join(f"&{name}" for name in names)
+            self.say(f"T {names[0]}, {names[1]}; sincos{self.suffix}({angle}, {places});")
+            return
+        else:
+            text = SPELL_C[s.op].format(*map(self.ref, s.args), f=self.suffix)
+        # not const: NVIDIA's C++ front end follows initialisers of constants, path by path
+        self.say(f"{kind} {name} = {text};")
+
+    def address(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
+        at = self.integer(index, stride, offset)
+        if buffer.kind == "table":
+            data = np.ravel(np.asarray(buffer.data, dtype=float))
+            return f"{self.table('T', data.tolist(), self.number)}[{at}]"
+        if buffer.kind == "input":
+            return f"in{buffer.position}({at})"
+        return f"{self.buffers[id(buffer)]}[{at}]"
+
+    def integer(self, index: Index | None, stride: int = 1, offset: int = 0) -> str:
+        return integer(index, stride, offset, lambda k: self.indices[id(k)], self.integers)
+
+    def integers(self, table: np.ndarray) -> str:
+        return self.table("int", np.ravel(table).tolist())
+
+    def table(self, kind: str, numbers: list[Any], spell: Any = str) -> str:
+        """The name of a table with these contents."""
+        key = (kind, tuple(numbers))
+        if key not in self.tables:
+            items = ", ".join(spell(x) for x in numbers)
+            name = f"t{len(self.tables)}"
+            self.tables[key] = name, f"{kind} {name}[{len(numbers)}] = {{{items}}}"
+        return self.tables[key][0]
+
+    def loop(self, loop: Loop) -> None:
+        self.count += 1
+        k = self.indices[id(loop.variable)] = f"k{self.count}"
+        start = str(loop.start) if isinstance(loop.start, int) else self.integer(loop.start)
+        if loop.follow is not None:
+            after = f"{k} = {self.integers(loop.follow)}[{k}]"
+            self.say(f"for (int {k} = {start}; {k} >= {loop.stop}; {after}) {{")
+        else:
+            stop = str(loop.stop) if isinstance(loop.stop, int) else f"(int){self.ref(loop.stop)}"
+            test = "<" if loop.step > 0 else ">"
+            self.say("#pragma unroll 1")
+            self.say(f"for (int {k} = {start}; {k} {test} {stop}; {k} += {loop.step}) {{")
+        outer = self.indent
+        self.indent = outer + "  "
+        if loop.which is None:
+            self._branch(loop.branches[0])
+        else:
+            self.say(f"switch ({self.integers(loop.which)}[{k}]) {{")
+            for n, branch in enumerate(loop.branches):
+                self.say(f"case {n}: {{")
+                self._branch(branch)
+                self.say("} break;")
+            self.say("}")
+        self.indent = outer
+        self.say("}")
+
+    def _branch(self, branch: Region) -> None:
+        kept = dict(self.names)
+        self.region(branch)
+        self.names = kept
+
+
+def _pairs(program: Program) -> dict[int, tuple[Scalar, Scalar]]:
+    """Sine and cosine of one argument, in one region: computed together."""
+    sines: dict[Any, Scalar] = {}
+    cosines: dict[Any, Scalar] = {}
+    for s, region in program.walk():
+        if isinstance(s, Scalar) and s.op in ("sin", "cos"):
+            (sines if s.op == "sin" else cosines)[id(region), id(s.args[0])] = s
+    both = {key: (sines[key], cosines[key]) for key in sines.keys() & cosines.keys()}
+    return {id(x): pair for pair in both.values() for x in pair}
