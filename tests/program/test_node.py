@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from program.recipes import Recipe, Unclear, points, recipes, skipping, with_bounds
 
@@ -78,6 +78,7 @@ def test_rule(rule: str):
 
 
 @pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=10)
 @given(x=st.lists(st.floats(0.01, 3), min_size=3, max_size=3))
 def test_rule_means_the_same(rule: str, x: list[float]):
     """On numbers, where nothing is simplified, both sides agree."""
