@@ -51,7 +51,7 @@ def save(trajectory: Trajectory, path: Path) -> Path:
 
 def load(path: Path, model: Any = None) -> Trajectory:
     if path.suffix not in (".npz", ".csv"):
-        raise ConfigurationError(f"{path}: no format {path.suffix!r}; trajectories are .npz or .csv")
+        raise ConfigurationError(f"{path}: no format {path.suffix!r}; give a .npz or .csv file")
     try:
         head, arrays = (_read_npz if path.suffix == ".npz" else _read_csv)(path)
         found = _trajectory(head, arrays)

@@ -31,7 +31,7 @@ class Torque:
     @property
     def held(self) -> bool:
         """Whether kernels take the joint forces as an input."""
-        return self.law is None and any(x is not None for x in (self.constant, self.rows, self.call))
+        return self.sampled or self.constant is not None
 
     @property
     def sampled(self) -> bool:

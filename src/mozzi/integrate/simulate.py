@@ -229,10 +229,10 @@ class Grid:
 
     def __init__(self, t0: float, duration: float, dt: float, every: int):
         if int(every) != every or every < 1:
-            raise ConfigurationError(f"record_every {every!r}: give a whole number of steps, 1 or more")
+            raise ConfigurationError(f"record_every {every!r}: give a whole number, 1 or more")
         ratio = duration / dt
         if ratio > 1e12:
-            raise ConfigurationError(f"duration {duration:g} s is {ratio:.3g} steps; take a larger dt")
+            raise ConfigurationError(f"{duration:g} s is {ratio:.3g} steps of dt; take a larger dt")
         whole = math.floor(ratio * (1.0 + 1e-12) + 1e-9)
         rest = duration - whole * dt
         self.t0, self.dt, self.every, self.whole = t0, dt, int(every), whole
@@ -244,7 +244,8 @@ class Grid:
 
     def time(self, step: int) -> float:
         """When a step begins."""
-        return self.t0 + (step * self.dt if step <= self.whole else self.whole * self.dt + self.rest)
+        extra = self.rest if step > self.whole else 0.0
+        return self.t0 + (min(step, self.whole) * self.dt + extra)
 
     def records(self) -> Iterator[tuple[int, list[tuple[int, float, float, int]]]]:
         """(record, [(first step, its time, length, how many)])."""

@@ -105,6 +105,10 @@ class Trajectory:
             scale = np.maximum(np.nanmax(T, axis=-1), np.abs(E[..., 0]))
             return np.where(scale > 0.0, change / scale, change)
 
+    def _at(self, index: np.ndarray) -> Trajectory:
+        """Some of the records of one motion."""
+        return Trajectory(self.t[index], self.q[index], self.v[index], self.model)
+
     def _model(self) -> Any:
         if self.model is None:
             raise ConfigurationError(
