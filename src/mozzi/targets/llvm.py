@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import re
 import sys
@@ -23,9 +24,13 @@ from mozzi.targets.threads import get_num_threads, set_num_threads
 
 __all__ = ["CpuKernel", "build", "compile_cpu", "get_num_threads", "set_num_threads"]
 
-ENOUGH = 100_000.0  # ns of work that are worth a thread
+ENOUGH, PART = 400_000.0, 100_000.0  # ns of work that are worth threads, and a slice of it
 PER_OPERATION = 0.04  # ns that an operation takes, one thread
+LAST = 1 << 60
 SMALL = 500  # numbers of one evaluation; NumPy holds the GIL for fewer, too
+
+
+Arrays = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class CpuKernel:
@@ -40,19 +45,26 @@ class CpuKernel:
         self.inputs = tuple(Input(name, shape) for name, shape in entry.inputs)
         self.outputs = tuple(Output(name, shape, ()) for name, shape in entry.outputs)
         self.operations, self.flops, self.single = entry.operations, entry.flops, entry.single
+        self._shapes = [x.shape for x in self.inputs]
         self._cores = [len(x.shape) for x in (*self.inputs, *self.outputs)]
-        self._cost = PER_OPERATION * entry.work * (1.0 if entry.dtype == "float64" else 0.5)
+        self._cost = PER_OPERATION * max(1.0, entry.work) * (1.0 if entry.dtype == "float64" else 0.5)
+        # fewer numbers than this are not worth threads, even where two batches meet as rows and columns
+        self._few = sum(x.size for x in self.inputs) * (4 * ENOUGH / self._cost) ** 0.5
         code = llvm_jit.Code(entry.code)
         table = llvm_jit.runtime(entry.dtype, entry.lanes)
-        loop, data = code.address("kernel"), table_address(table)
-        shapes = [x.shape for x in self.inputs], [x.shape for x in self.outputs]
+        loop, data = code.address("kernel"), ctypes.addressof(table)
+        taken, given = _operands(entry.inputs, entry.outputs)
+        shapes = [x.shape for x in taken], [x.shape for x in given]
         name = re.sub(r"\W+", "_", entry.name).strip("_") or "kernel"
         self.ufunc = gufunc.make(
             loop, data, *shapes, entry.dtype, name, _describe(self), keep=(code, table)
         )
+        self._whole = all(part and all(x.size for x in part) for part in (self.inputs, self.outputs))
         operands = [*shapes[0], *shapes[1]]
         if (
-            gufunc_call.possible()
+            self._whole
+            and (self.single or len(given) > 1)
+            and gufunc_call.possible()
             and len(operands) <= gufunc_call.MOST_OPERANDS
             and sum(map(len, operands)) <= gufunc_call.MOST_AXES
             and sum(map(prod, operands)) <= SMALL
@@ -64,19 +76,28 @@ class CpuKernel:
             self.__class__ = type("CpuKernel", (CpuKernel,), {"__call__": call})
 
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
-        return self._general(*args, out=out, **options)
+        if not self._whole:
+            return self._hollow(args, out)
+        result = self._general(*args, out=out, **options)
+        return result if self.single or isinstance(result, tuple) else (result,)
 
     def _general(self, *args: Any, out: Any = None, **options: Any) -> Any:
         if len(args) != len(self.inputs) or options:  # results by position, where=, axes=, errors
             return self.ufunc(*args, out=out, **options)
-        arrays = [self._array(x) for x in args]
-        number = get_num_threads()
-        if number > 1 and sum(x.size for x in arrays) * self._cost > ENOUGH / 100:
+        arrays, dtype, numbers = args, self.dtype, 0
+        for x in args:
+            if type(x) is not np.ndarray or x.dtype is not dtype:
+                arrays = [self._array(x) for x in args]
+                numbers = LAST
+                break
+            numbers += x.size
+        if numbers > self._few and get_num_threads() > 1:
             batch = self._batch(arrays)
-            parts = min(4 * number, int(prod(batch) * self._cost / ENOUGH))
-            if parts > 1 and max(batch) > self.entry.lanes:
+            work = prod(batch) * self._cost
+            if work > ENOUGH and max(batch) > self.entry.lanes:
                 outs = self._outs(batch, out, arrays)
                 if outs is not None:
+                    parts = min(4 * get_num_threads(), int(work / PART))
                     threads.run(
                         self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes
                     )
@@ -85,20 +106,22 @@ class CpuKernel:
 
     def _array(self, x: Any) -> np.ndarray:
         """As an array; a float32 kernel takes other real numbers, too."""
-        array = x if type(x) is np.ndarray else np.asarray(x)
-        if array.dtype != self.dtype and array.dtype.kind in "biuf":
-            array = array.astype(self.dtype)
-        return array
+        array = np.asarray(x)
+        return array.astype(self.dtype, copy=False) if array.dtype.kind in "biuf" else array
 
     def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         """The batch shape; () where something does not fit, and the ufunc says what."""
-        shapes = [x.shape[: max(0, x.ndim - core)] for x, core in zip(arrays, self._cores)]
-        fits = all(
-            x.shape[len(batch) :] == own.shape
-            for x, batch, own in zip(arrays, shapes, self.inputs)
-        )
+        batches = []
+        for x, own, core in zip(arrays, self._shapes, self._cores):
+            shape = x.shape
+            edge = len(shape) - core
+            if edge < 0 or shape[edge:] != own:
+                return ()
+            batches.append(shape[:edge])
         try:
-            return np.broadcast_shapes(*shapes) if fits else ()
+            if batches and batches.count(batches[0]) == len(batches):
+                return batches[0]
+            return np.broadcast_shapes(*batches)
         except ValueError:
             return ()
 
@@ -119,6 +142,29 @@ class CpuKernel:
             outs.append(x)
         return tuple(outs)
 
+    def _hollow(self, args: Sequence[Any], out: Any) -> Any:
+        """With arguments or results that have no elements, or without arguments: NumPy has no such ufuncs."""
+        arrays = [self._array(x) for x in args]
+        if len(arrays) != len(self.inputs) or out is not None:
+            names = ", ".join(x.name for x in self.inputs)
+            raise TypeError(f"{self.name} takes the arrays ({names}) and no out")
+        batch = self._batch(arrays)
+        for x, own in zip(arrays, self.inputs):
+            if x.shape[max(0, x.ndim - len(own.shape)) :] != own.shape:
+                raise ValueError(
+                    f"{self.name}: {own.name} has shape {x.shape}; its last axes must be {own.shape}"
+                )
+        taken = [x for x, own in zip(arrays, self.inputs) if own.size]
+        if not taken:
+            taken = [np.zeros(batch, self.dtype)]
+        shapes = [batch + x.shape for x in _operands(self.entry.inputs, ())[0]]
+        found = self.ufunc(*map(np.broadcast_to, taken, shapes))
+        results = iter(found if isinstance(found, tuple) else (found,))
+        filled = tuple(
+            next(results) if x.size else np.empty(batch + x.shape, self.dtype) for x in self.outputs
+        )
+        return filled[0] if self.single else filled
+
     @property
     def source(self) -> str:
         return self.entry.source
@@ -132,29 +178,35 @@ class CpuKernel:
         return f"<CpuKernel {self.name} {self.ufunc.signature} {self.dtype}>"
 
 
-def table_address(table: Any) -> int:
-    import ctypes
-
-    return ctypes.addressof(table)
-
-
 def _describe(kernel: CpuKernel) -> str:
     names = [", ".join(x.name for x in part) for part in (kernel.inputs, kernel.outputs)]
     return f"{kernel.name}({names[0]}) -> {names[1]}, compiled for this CPU."
+
+
+def _operands(inputs: Arrays, outputs: Arrays) -> tuple[list[Operand], list[Operand]]:
+    """Where arguments and results with elements are among the planes; there is at least one of each."""
+    found = []
+    for part in (inputs, outputs):
+        slot, operands = 0, []
+        for _, shape in part:
+            operand = Operand(tuple(shape), slot)
+            if operand.size:
+                operands.append(operand)
+            slot += operand.size
+        found.append(operands or [Operand((), 0)])
+    return found[0], found[1]
 
 
 def module_text(program: Program, dtype: str, W: int) -> str:
     """The LLVM IR of a program."""
     T = "double" if dtype == "float64" else "float"
     body = Body(program, T, W)
-    operands = []
-    for part in (program.inputs, program.outputs):
-        slot, found = 0, []
-        for x in part:
-            found.append(Operand(x.shape, slot))
-            slot += x.size
-        operands.append(found)
+    operands = _operands(_arrays(program.inputs), _arrays(program.outputs))
     return "\n".join([body.text, driver(T, W, *operands, body.scratch), ""])
+
+
+def _arrays(operands: Sequence[Input | Output]) -> Arrays:
+    return tuple((x.name, x.shape) for x in operands)
 
 
 def _work(region: Region) -> float:
@@ -208,8 +260,7 @@ def build(
         code = found.code if found is not None else None
     entry = Entry(
         program.name, dtype, W,
-        tuple((x.name, x.shape) for x in program.inputs),
-        tuple((x.name, x.shape) for x in program.outputs),
+        _arrays(program.inputs), _arrays(program.outputs),
         program.single, program.operations, program.flops, _work(program.region),
         code or llvm_jit.assemble(source), zlib.compress(source.encode(), 1),
     )  # fmt: skip
