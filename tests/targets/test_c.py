@@ -259,11 +259,11 @@ def test_words_of_c_as_names(tmp_path: Path):
         z.name = "left arm/é"
         w = z + y
         w.name = "left arm/é"
-        z.origin = "*/ surprise"
+        z.origin = "*/ surprise (é)"
         return w, z
 
     inputs = [Input(name, (1,)) for name in ("int", "sin", "n")]
-    code = build(lambda: trace(function, inputs, "double"))
+    code = build(lambda: trace(function, inputs, "dóuble */"))
     assert code.source.isascii()
     write(tmp_path, code)
     cc(tmp_path, *STRICT, "-c", f"{code.name}.c")

@@ -192,8 +192,8 @@ class _Function:
             lines.append(f"Scratch arrays of {local} numbers are on the stack.")
         if count:
             each = " for one pass of every loop" if self.program.rolled else ""
-            lines.append(f"Operations{each}: {count}.")
-        return ["/*", *(f" * {line}".rstrip().replace("*/", "* /") for line in lines), " */"]
+            lines += textwrap.wrap(f"Operations{each}: {count}.", 94)
+        return ["/*", *(f" * {_comment(line)}".rstrip() for line in lines), " */"]
 
     def text(self) -> str:
         body = list(self._region(self.program.region, "    "))
@@ -272,7 +272,7 @@ class _Function:
         line = f"{margin}const {type_} {name} = {text};"
         if s.origin and s.origin != self.origin:
             self.origin = s.origin
-            comment = f"/* {s.origin.replace('*/', '* /')} */"
+            comment = f"/* {_comment(s.origin)} */"
             if len(line) + len(comment) < 100:
                 line += f" {comment}"
             else:
@@ -390,6 +390,10 @@ def _used_once_beside(program: Program) -> set[int]:
             for value in x.values:
                 uses.setdefault(id(value), []).append(program.region)
     return {key for key, regions in uses.items() if regions == [home.get(key)]}
+
+
+def _comment(text: str) -> str:
+    return text.encode("ascii", "replace").decode().replace("*/", "* /")
 
 
 def _array(name: str, size: int) -> str:

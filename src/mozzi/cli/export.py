@@ -1,0 +1,175 @@
+"""``mozzi export FILE``: an algorithm for one mechanism, as source code to take elsewhere."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from mozzi.cli.console import put
+from mozzi.cli.info import Base
+from mozzi.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mozzi.algorithms.algorithm import Algorithm
+    from mozzi.model import Model
+    from mozzi.targets.c import CSource
+
+__all__ = ["export"]
+
+SAMPLES = 5
+
+
+class Target(StrEnum):
+    """What is written."""
+
+    c = "c"
+
+
+class Number(StrEnum):
+    """What the code computes in."""
+
+    double = "double"
+    float = "float"
+    float64 = "float64"
+    float32 = "float32"
+
+
+def export(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .sdf file.")
+    ],
+    function: Annotated[
+        str, typer.Option(help="What it computes, as in mozzi.FUNCTION; a wrong one lists all.")
+    ] = "inverse_dynamics",
+    target: Annotated[Target, typer.Option(help="The language.")] = Target.c,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write into.")] = Path(),
+    dtype: Annotated[Number, typer.Option(help="What it computes in.")] = Number.double,
+    base: Annotated[Base, typer.Option(help="How the root is held to the world.")] = Base.fixed,
+    free_base: Annotated[
+        bool, typer.Option("--free-base", help="Short for --base free.")
+    ] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="An option of the function, such as frame=hand or "
+                     "wrenches=true; may be repeated."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the function and its files.")
+    ] = None,
+    rolled: Annotated[
+        bool | None,
+        typer.Option("--rolled/--unrolled", help="Loops over bodies, or straight-line code; by "
+                     "default the size decides."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Write an algorithm for a mechanism as C99: source, header, and a test with reference values.
+
+    The source needs nothing but <math.h> and allocates nothing.
+    """
+    from mozzi.compile import compile
+    from mozzi.loaders import load
+
+    chosen = algorithm(function)
+    options = settings(chosen, option or ())
+    model = load(file, "free" if free_base else base.value)
+    number = {"double": "float64", "float": "float32"}.get(dtype.value, dtype.value)
+    code = compile(
+        chosen, model, target.value, number, rolled=rolled, options=options, name=name or function
+    )
+    files = {
+        f"{code.name}.c": code.source,
+        f"{code.name}.h": code.header,
+        f"test_{code.name}.c": code.test_program(samples(model, code)),
+    }
+    write(out, files)
+    for path in files:
+        put(escape(str(out / path)))
+    sources = [str(out / path) for path in files if path.endswith(".c")]
+    test = str(out / f"test_{code.name}")
+    build = shlex.join(["cc", "-std=c99", "-O2", *sources, "-lm", "-o", test])
+    put(f"{sum(code.operations.values()):,} operations. Test it:")
+    put(escape(f"  {build} && {shlex.quote(os.path.abspath(test))}"))
+
+
+def functions() -> dict[str, Algorithm]:
+    """The algorithms that can be exported, by name."""
+    import mozzi
+    from mozzi.algorithms.algorithm import Algorithm
+
+    homes = mozzi._HOME  # pyright: ignore[reportPrivateUsage]
+    names = sorted(name for name, home in homes.items() if home.startswith("mozzi.algorithms."))
+    found = {name: getattr(mozzi, name) for name in names}
+    return {name: value for name, value in found.items() if isinstance(value, Algorithm)}
+
+
+def algorithm(name: str) -> Algorithm:
+    known = functions()
+    if name not in known:
+        raise ConfigurationError(f"no function {name!r} to export; there are {', '.join(known)}")
+    return known[name]
+
+
+def settings(function: Algorithm, words: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE as keyword arguments: true, false, numbers, names, and lists by commas."""
+    optional = [n for n in function.arrays if n not in function.required]
+    known = [*function.defaults, *optional]
+    options: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in known:
+            names = ", ".join(known) or "none"
+            raise ConfigurationError(
+                f"--option {word!r}: give NAME=VALUE; {function.name} has the options {names}"
+            )
+        options[key] = parsed(value)
+        if key in optional and options[key] is not True:
+            raise ConfigurationError(f"--option {word!r}: {key} is an array; give {key}=true")
+    for key, default in function.defaults.items():
+        if default is inspect.Parameter.empty and key not in options:
+            raise ConfigurationError(f"{function.name} needs {key}: add --option {key}=…")
+    return options
+
+
+def parsed(value: str) -> Any:
+    if "," in value:
+        return tuple(parsed(part) for part in value.split(",") if part)
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(value.lower(), value)
+
+
+def samples(model: Model, code: CSource) -> list[list[Any]]:
+    """Points to test at, the same in every run: configurations where they are wanted."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    return [
+        [
+            model.random_configuration(rng)
+            if x.name.startswith("q") and x.shape == (model.nq,)
+            else rng.uniform(-1.0, 1.0, x.shape)
+            for x in code.program.inputs
+        ]
+        for _ in range(SAMPLES)
+    ]
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """All files or none: each is complete before it gets its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as place:
+        for name, text in files.items():
+            (Path(place) / name).write_text(text, encoding="ascii")
+        for name in files:
+            os.replace(Path(place) / name, folder / name)
