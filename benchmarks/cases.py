@@ -10,6 +10,8 @@ THROUGHPUT = [
     {"function": "inverse_dynamics", "robot": "panda", "peer": "rnea", "bar": 10},
     {"function": "forward_dynamics", "robot": "panda", "peer": "aba", "bar": 10},
     {"function": "mass_matrix", "robot": "panda", "peer": "crba", "bar": 6},
+    {"function": "body_jacobians", "robot": "panda", "peer": "jacobians", "bar": 6},
+    {"function": "body_jacobians", "robot": "talos", "peer": "jacobians", "bar": 4},
     {"function": "inverse_dynamics", "robot": "solo12", "peer": "rnea", "bar": 7},
     {"function": "forward_dynamics", "robot": "solo12", "peer": "aba", "bar": 7},
     {"function": "inverse_dynamics", "robot": "talos", "peer": "rnea", "bar": 5},

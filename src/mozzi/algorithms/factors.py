@@ -178,7 +178,7 @@ class Operator:
     @property
     def T(self) -> Operator:
         """The transpose."""
-        pair = self.inverse_pair and self.inverse_pair[::-1]
+        pair = None if self.inverse_pair is None else (self.inverse_pair[1], self.inverse_pair[0])
         head = self.model, self.q, self.options
         return Operator(*head, self.dual, self.action, self._rows, pair)
 

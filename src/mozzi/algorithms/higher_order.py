@@ -60,11 +60,15 @@ def stages(joint: Any) -> tuple[int, ...]:
     return tuple(labels)
 
 
-def joint_motion(joint: Any, q: Any, v: Any, a: Any, j: Any) -> tuple[Twist, Twist, Twist | None]:
-    """σ = S v, σ̇ = S a + Ṡ v, σ̈ = S j + 2 Ṡ a + S̈ v, in the joint's frame (σ̈ is None without
-    j).
+def joint_motion(
+    joint: Any, q: Any, v: Any, a: Any, j: Any, to: SE3 | None = None
+) -> tuple[Twist, Twist, Twist | None]:
+    """σ = S v, σ̇ = S a + Ṡ v and σ̈ = S j + 2 Ṡ a + S̈ v (None without j), in the joint's frame or
+    pushed by the pose `to`.
     """
     S, dS = joint.screws(q), joint.screws_rate(q, v)
+    if to is not None:
+        S, dS = to.push(S), to.push(dS)
     rate = S @ a + dS @ v
     if j is None:
         return S @ v, rate, None
@@ -115,14 +119,13 @@ def _spatial_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
     for i in model.outward():
         p = i.parent
         C[i] = C[p] @ i.pose(q[i])
-        s, ds, dds = joint_motion(i.joint, q[i], v[i], a[i], at(j, i))
-        s, ds = C[i].push(s), C[i].push(ds)
+        s, ds, dds = joint_motion(i.joint, q[i], v[i], a[i], at(j, i), C[i])
         V[i] = V[p] + s
         rate = V[p].cross(s) + ds  # (16): [V_i, J_i] v = [V_p, J_i] v
         A[i] = A[p] + rate  # (17)
         out[i] = A[i]
         if dds is not None:
-            B[i] = B[p] + A[i].cross(s) + V[i].cross(rate + ds) + C[i].push(dds)  # (21)
+            B[i] = B[p] + A[i].cross(s) + V[i].cross(rate + ds) + dds  # (21)
             out[i] = B[i]
     return out
 
@@ -133,7 +136,8 @@ def _hybrid_rates(model: Any, q: Any, v: Any, a: Any, j: Any, mixed: bool = Fals
     for i in model.outward():
         p = i.parent
         R[i], d = step(i, R[p], q[i])
-        u = _resolved(R[i], V[p], A[p], *joint_motion(i.joint, q[i], v[i], a[i], at(j, i)))
+        s = joint_motion(i.joint, q[i], v[i], a[i], at(j, i), turning(R[i]))
+        u = _resolved(V[p], A[p], *s)
         V[i], A[i], rate = _displaced(d, V[p], A[p], None if j is None else B[p], *u)
         if j is not None:
             B[i] = rate
@@ -158,14 +162,13 @@ def _mixed(R: Any, w: Vec3, A: Twist, B: Twist | None) -> Twist:
     return Twist(R.unrotate(B.ang - w.cross(A.ang)), B.lin)
 
 
-def _resolved(R: Any, V: Twist, A: Twist, s: Twist, ds: Twist, dds: Twist | None) -> Any:
-    """u = R σ resolved in the inertial frame, u̇ and ü, behind a parent with the rates V, A."""
-    u, x = turning(R).push(s), turning(R).push(ds)
+def _resolved(V: Twist, A: Twist, u: Twist, x: Twist, y: Twist | None) -> Any:
+    """u = R σ, u̇ and ü of R σ, x = R σ̇ and y = R σ̈, behind a parent with the rates V, A."""
     w = V.ang + u.ang
     du = _spin(w, u) + x
-    if dds is None:
+    if y is None:
         return u, du, None
-    return u, du, _spin(A.ang + du.ang, u) + _spin(w, du + x) + turning(R).push(dds)
+    return u, du, _spin(A.ang + du.ang, u) + _spin(w, du + x) + y
 
 
 def _spin(w: Vec3, X: Twist) -> Twist:

@@ -58,7 +58,7 @@ def convert(x: Any, C: SE3, source: str, target: str) -> Any:
 
     Müller, Kinematics, table 3.
     """
-    check(source), check(target)
+    source, target = check(source), check(target)
     if source == target:
         return x
     if (source, target) == ("body", "mixed"):
@@ -95,7 +95,7 @@ def convert_rate(A: Twist, V: Twist, C: SE3, source: str, target: str) -> Twist:
     rates of body and spatial twists are related as the twists are, and so are those of hybrid and
     mixed twists.
     """
-    check(source), check(target)
+    source, target = check(source), check(target)
     inner = {"body": "body", "spatial": "body", "hybrid": "mixed", "mixed": "mixed"}
     if inner[source] == inner[target]:
         return convert(A, C, source, target)
