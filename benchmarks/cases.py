@@ -24,6 +24,8 @@ THROUGHPUT = [
 OPERATIONS = [
     {"function": "inverse_dynamics", "robot": "panda", "bar": 830},
     {"function": "forward_dynamics", "robot": "panda", "bar": 1640},
+    {"function": "forward_kinematics", "robot": "panda", "bar": 140},
+    {"function": "body_jacobians", "robot": "panda", "bar": 190},
     {"function": "inverse_dynamics", "robot": "ur5", "bar": 440},
     {"function": "forward_dynamics", "robot": "ur5", "bar": 890},
 ]
