@@ -99,6 +99,10 @@ _HOME: dict[str, str] = {
     "operators": "mozzi.algorithms.operators",
     "passive_inverse_dynamics": "mozzi.algorithms.inverse_dynamics",
     "potential_energy": "mozzi.algorithms.energy",
+    # derivatives
+    "forward_dynamics_derivatives": "mozzi.algorithms.derivatives",
+    "hybrid_dynamics_derivatives": "mozzi.algorithms.derivatives_hybrid",
+    "inverse_dynamics_derivatives": "mozzi.algorithms.derivatives",
     # programs
     "compile": "mozzi.compile",
     # simulation
@@ -128,6 +132,15 @@ if TYPE_CHECKING:
     from mozzi.algorithms.conversion import convert_wrench as convert_wrench
     from mozzi.algorithms.coriolis import christoffel as christoffel
     from mozzi.algorithms.coriolis import coriolis_matrix as coriolis_matrix
+    from mozzi.algorithms.derivatives import (
+        forward_dynamics_derivatives as forward_dynamics_derivatives,
+    )
+    from mozzi.algorithms.derivatives import (
+        inverse_dynamics_derivatives as inverse_dynamics_derivatives,
+    )
+    from mozzi.algorithms.derivatives_hybrid import (
+        hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
+    )
     from mozzi.algorithms.energy import center_of_mass as center_of_mass
     from mozzi.algorithms.energy import centroidal_momentum as centroidal_momentum
     from mozzi.algorithms.energy import centroidal_momentum_matrix as centroidal_momentum_matrix

@@ -87,16 +87,20 @@ def rolling(choice: bool | None):
         _Rolling.choice = before
 
 
-def rolls(model: Any) -> bool:
-    """Whether a model is traced rolled now."""
-    return _Rolling.choice if _Rolling.choice is not None else model.nb > _Rolling.threshold
+def rolls(model: Any, function: Any = None) -> bool:
+    """Whether a model is traced rolled now (by this algorithm, which may have its own size)."""
+    if _Rolling.choice is not None:
+        return _Rolling.choice
+    return model.nb > (getattr(function, "threshold", None) or _Rolling.threshold)
 
 
 class Algorithm:
     """A function of a model and of arrays that is written as a recursion over bodies."""
 
-    def __init__(self, function: Callable[..., Any], regroup: bool | str):
-        self.function, self.regroup = function, regroup
+    def __init__(
+        self, function: Callable[..., Any], regroup: bool | str, threshold: int | None = None
+    ):
+        self.function, self.regroup, self.threshold = function, regroup, threshold
         self.name = function.__name__
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -130,7 +134,8 @@ class Algorithm:
 
     def inline(self, model: Any, *args: Any, **options: Any) -> Any:
         """Trace the recursion here."""
-        return self._run(mechanism(model, rolled=rolls(model), regroup=self.regroup), args, options)
+        view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
+        return self._run(view, args, options)
 
     def python(self, model: Any, *args: Any, **options: Any) -> Any:
         """Run the recursion as plain Python, on numbers of any kind."""
@@ -168,13 +173,19 @@ def _plain(result: Any) -> Any:
     return result.array() if hasattr(result, "array") else result
 
 
-def algorithm(function: Callable[..., Any] | None = None, *, regroup: bool | str = False) -> Any:
+def algorithm(
+    function: Callable[..., Any] | None = None,
+    *,
+    regroup: bool | str = False,
+    threshold: int | None = None,
+) -> Any:
     """Make a recursion over bodies callable on models and arrays.
 
     regroup: the results do not depend on which body carries inertial parameters that only their
     sum shows (joint forces, accelerations, mass matrices), so base parameters may be used
     (True, or "moments": see `recursion.regrouped`).
+    threshold: how many bodies are still traced unrolled, where that differs from the usual number.
     """
     if function is None:
-        return lambda f: Algorithm(f, regroup)
-    return Algorithm(function, regroup)
+        return lambda f: Algorithm(f, regroup, threshold)
+    return Algorithm(function, regroup, threshold)
