@@ -117,8 +117,8 @@ def reverse(outputs: Any, inputs: Any, weights: Any) -> Any:
 def jacobian(outputs: Any, inputs: Any, mode: Mode = "auto") -> Any:
     """∂y/∂x, of shape outputs.shape + inputs.shape.
 
-    Forward sweeps make columns, reverse sweeps make rows; "auto" takes the mode with fewer non-zero
-    products, counted on the graph.
+    Forward sweeps make columns, reverse sweeps make rows; "auto" takes the cheaper, counted on the
+    graph.
     """
     y, x = _array(outputs), _variables(inputs)
     if mode == "auto":
@@ -267,26 +267,38 @@ def _shares(
 
 
 def _cheaper(y: np.ndarray, x: np.ndarray) -> Mode:
-    """The mode with fewer products: one for every operand, times inputs above or outputs below."""
+    """The mode with fewer multiplications and additions, counted with sets of inputs and outputs.
+
+    Forward, an operand brings a product for every input above it, and two operands a sum for every
+    input above both. In reverse, a node gives a product to every operand for every output below it,
+    and all but the first of an operand are added.
+    """
     active = _active(y, x)
-    above = {node: 1 << n for n, node in enumerate(x.ravel())}  # sets of inputs, as bits
-    below = dict.fromkeys(active, 0)  # sets of outputs
+    above = {node: 1 << n for n, node in enumerate(x.ravel())}  # sets as bits
+    below = dict.fromkeys(active, 0)
     for n, node in enumerate(y.ravel()):
         if node in below:
             below[node] |= 1 << n
     inner = [node for node in active if node not in above]
+    forwards = backwards = 0
     for node in inner:
         above[node] = 0
         for operand in node.args:
-            above[node] |= above.get(operand, 0)
-    columns = rows = 0
+            inputs = above.get(operand, 0)
+            forwards += (above[node] & inputs).bit_count() + _products(node) * inputs.bit_count()
+            above[node] |= inputs
     for node in reversed(inner):
         for operand in node.args:
             if operand in below:
-                below[operand] |= below[node]
-                columns += above[operand].bit_count()
-                rows += below[node].bit_count()
-    return "forward" if columns <= rows else "reverse"
+                outputs = below[node]
+                backwards += (below[operand] & outputs).bit_count()
+                backwards += _products(node) * outputs.bit_count()
+                below[operand] |= outputs
+    return "forward" if forwards <= backwards else "reverse"
+
+
+def _products(node: Scalar) -> int:
+    return 0 if node.op in ("add", "sub", "neg") else 1
 
 
 def _is_zero(x: Any) -> bool:
