@@ -35,8 +35,7 @@ def _poses(model: Any, q: Any) -> tuple[Any, Any]:
 
 
 def _to_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: str) -> Any:
-    """What is given at body i in a representation, or in the reference configuration, as spatial.
-    """
+    """What is given at body i in a representation, or at the reference, as spatial."""
     if rep == "reference":
         return C.push(A.pull(x))  # Y_i = Ad_{A_i} X_i: (12), (28)
     return convert(x, C @ i.frame, rep, "spatial")
@@ -227,8 +226,7 @@ class SystemJacobianFactors(NamedTuple):
 
     @property
     def D(self) -> Operator:
-        """The nilpotent matrix with A = 1 + D + D² + …, of the representation's own factorisation.
-        """
+        """The nilpotent matrix with A = 1 + D + D² + …, for screws in the twists' own form."""
         A, rep = self.A, self.A.options["rep"]
         own = {"rep": rep, "screws": rep}
         return Operator(A.model, A.q, own, _pass, _pass_transposed, A.columns)

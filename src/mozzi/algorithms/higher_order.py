@@ -179,8 +179,7 @@ def _spin(w: Vec3, X: Twist) -> Twist:
 def _displaced(
     d: Vec3, V: Twist, A: Twist, B: Twist | None, u: Twist, du: Twist, ddu: Twist | None
 ) -> tuple[Twist, Twist, Twist | None]:
-    """Hybrid rates at a point d away that moves with u, u̇, ü besides: (42) differentiated twice.
-    """
+    """Hybrid rates at a point d away that moves with u, u̇, ü besides: (42), twice derived."""
     w, dw = V.ang, A.ang
     e = w.cross(d) + u.lin  # ḋ
     de = dw.cross(d) + w.cross(e) + du.lin  # d̈

@@ -110,8 +110,7 @@ def _stacked(J: list[Any], used: list[slice], i: Any) -> list[list[Any]]:
 
 
 def _room(i: Any, q: Any, q_lower: Any, q_upper: Any) -> list[tuple[Any, Any]]:
-    """For each degree of freedom, how far it may go down and up (as far as it likes, if curved).
-    """
+    """For each degree of freedom, how far it may go down and up (anywhere, if curved)."""
     if not i.joint.flat:
         return [(1.0, 1.0)] * i.joint.nv
     return [(x - low, high - x) for x, low, high in zip(q[i], q_lower[i], q_upper[i])]
@@ -275,8 +274,7 @@ def _descend(
 
 
 def _goals(model: Any, targets: Mapping[str, Any]) -> tuple[tuple[str, ...], Any, np.ndarray]:
-    """The frames, what of them is wanted ("pose" or "position"), and the poses (…, frames, 4, 4).
-    """
+    """The frames, what of them is wanted ("pose", "position"), the poses (…, frames, 4, 4)."""
     if not targets:
         raise ConfigurationError("no targets; give {frame: pose}")
     parts, poses = [], []
