@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from program.recipes import CHOOSING, SMOOTH, Recipe, Unclear, points, recipes, with_bounds
 from program.rolled import ROLLED, arguments
 
+import mozzi as mz
 from mozzi.errors import ConfigurationError, ExtraMissingError
-from mozzi.program.program import Input, Program, trace
+from mozzi.model.generate import rcm_arm
+from mozzi.program.program import Input, trace
 from mozzi.program.scalar import atan2, cos, maximum, minimum, select, sin, sqrt
 from mozzi.targets import sympy as target
 from mozzi.targets.sympy import SympyKernel, build, exact_number
@@ -19,43 +21,61 @@ from mozzi.targets.sympy import SympyKernel, build, exact_number
 sympy = pytest.importorskip("sympy")
 
 
-def double_pendulum() -> Program:
-    """Inverse dynamics of two point masses on rods, from the Lagrangian, as badly as one can."""
-
-    def function(q, v, a):
-        m1, m2, l1, l2, g = 1.5, 0.5, 1.0, 0.75, 9.81
-        c1, s1, c2, s2 = cos(q[0]), sin(q[0]), cos(q[1]), sin(q[1])
-        c12, s12 = c1 * c2 - s1 * s2, s1 * c2 + c1 * s2
-        x1, z1 = (l1 * c1, l1 * s1), (l1 * c1 + l2 * c12, l1 * s1 + l2 * s12)
-        J2 = np.array([[z1[0], l2 * c12], [z1[1], l2 * s12]])
-        M = m2 * (J2.T @ J2)
-        M[0, 0] = M[0, 0] + m1 * (x1[0] * x1[0] + x1[1] * x1[1])
-        return M, g * np.array([m1 * x1[1] + m2 * z1[1], m2 * l2 * s12])
-
-    return trace(function, [Input("q", (2,)), Input("v", (2,)), Input("a", (2,))], "pendulum")
+R = sympy.Rational
 
 
-def test_textbook_forms():
-    """The mass matrix of a double pendulum, and its gravity forces."""
-    kernel = build(double_pendulum)
+def double_pendulum() -> mz.Model:
+    """Point masses on two rods that hang down."""
+    point = [[0.0] * 3] * 3
+    builder = mz.Builder("pendulum")
+    builder.add("upper", None, mz.Revolute((0, 1, 0)), mz.Inertia(1.5, (0, 0, -1), point))
+    placed = mz.SE3.translation(0, 0, -1)
+    lower = mz.Inertia(0.5, (0, 0, -0.75), point)
+    builder.add("lower", "upper", mz.Revolute((0, 1, 0)), lower, placement=placed)
+    return builder.build()
+
+
+def test_double_pendulum():
+    """The mass matrix and the gravity forces that textbooks print."""
+    model = double_pendulum()
+    kernel = mz.compile(mz.mass_matrix, model, target="sympy")
     q0, q1 = kernel.symbols["q"]
-    M, G = kernel.simplified()
-    R = sympy.Rational
     m1, m2, l1, l2, g = R(3, 2), R(1, 2), R(1), R(3, 4), R(981, 100)
     c = m2 * l1 * l2 * sympy.cos(q1)
     textbook = sympy.Matrix(
         [[m1 * l1**2 + m2 * (l1**2 + l2**2) + 2 * c, m2 * l2**2 + c], [m2 * l2**2 + c, m2 * l2**2]]
     )
-    assert sympy.expand(M - textbook) == sympy.zeros(2, 2)
-    assert sympy.count_ops(M) <= sympy.count_ops(textbook)
-    forces = sympy.Matrix(
-        [
-            g * ((m1 + m2) * l1 * sympy.sin(q0) + m2 * l2 * sympy.sin(q0 + q1)),
-            g * m2 * l2 * sympy.sin(q0 + q1),
-        ]
+    assert kernel.simplified() == textbook
+    kernel = mz.compile(mz.gravity_forces, model, target="sympy")
+    lower = g * m2 * l2 * sympy.sin(q0 + q1)
+    textbook = sympy.Matrix([g * (m1 + m2) * l1 * sympy.sin(q0) + lower, lower])
+    assert kernel.simplified() == textbook
+
+
+def test_inertial_parameters_may_be_noisy():
+    """sin² + cos² are found where the program keeps them apart."""
+
+    def function(q):
+        c, s = cos(q), sin(q)
+        return (2.0 * c + math.cos(math.pi / 2) * s) * c + s * s * 2.0
+
+    assert build(lambda: trace(function, [Input("q", ())], "f")).simplified() == 2
+
+
+def test_rcm_arm():
+    """C₃ of Müller, Kinematics, 2.5."""
+    d2, d3, x3, z3 = R(51, 100), R(43, 100), R(63, 100), R(4, 25)
+    numbers = [float(x) for x in (d2, d3, x3, z3)]
+    arm = rcm_arm((*numbers[:2], 0.92, 1.13), 0.31, (0.21, 0.12, numbers[2], 0.84, 1.05),
+                  (0.11, 0.22, numbers[3], 0.42, 0.33))  # fmt: skip
+    kernel = mz.compile(mz.pose, arm, target="sympy", options={"frame": "body_3"})
+    q1, q2, q3 = kernel.symbols["q"][:3]
+    c, s = sympy.cos(q1 + q2 + q3), sympy.sin(q1 + q2 + q3)
+    x = -d2 * sympy.cos(q1) + (d2 + d3) * sympy.cos(q1 + q2) + (x3 - d3) * c
+    y = -d2 * sympy.sin(q1) + (d2 + d3) * sympy.sin(q1 + q2) + (x3 - d3) * s
+    assert kernel.simplified() == sympy.Matrix(
+        [[c, -s, 0, x], [s, c, 0, y], [0, 0, 1, z3], [0, 0, 0, 1]]
     )
-    assert sympy.expand(G - forces) == sympy.zeros(2, 1)
-    assert M.free_symbols == {q1}
 
 
 def test_symbols_are_named_after_inputs():
@@ -175,7 +195,7 @@ def test_missing_package(monkeypatch):
     """Without SymPy the error says what to install."""
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(ExtraMissingError, match=r"pip install 'mozzi\[sympy\]'"):
-        build(double_pendulum)
+        build(lambda: trace(lambda x: x, [Input("x", ())]))
 
 
 def test_importing_the_target_does_not_import_sympy():

@@ -97,10 +97,10 @@ class SympyKernel:
         return result.applyfunc(function) if hasattr(result, "applyfunc") else function(result)
 
     def _short(self, expression: Any) -> Any:
-        """The shorter of what SymPy's simplifiers make of an expression."""
-        expanded = self.sympy.trigsimp(self.sympy.expand(expression))
-        forms = [expanded, self.sympy.factor_terms(expanded), self.sympy.simplify(expanded)]
-        return min(forms, key=lambda form: (form.count_ops(), len(str(form))))
+        """A sum of terms, or what SymPy makes of it where that is much shorter."""
+        terms = self.sympy.trigsimp(self.sympy.expand(expression))
+        short = self.sympy.simplify(terms)
+        return terms if terms.count_ops() <= 1.5 * short.count_ops() else short
 
     def __repr__(self) -> str:
         return f"<SympyKernel {self.name}({', '.join(x.name for x in self.inputs)})>"
