@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from mozzi.targets.cuda_source import CudaSource
 
 __all__ = ["CudaKernel", "build"]
 
-BLOCKS = (128, 64, 256)  # threads per block to choose from, the first where nothing speaks against
+BLOCK = 128  # threads per block: 64 and 256 were as fast or slower in every program measured
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
@@ -32,10 +32,10 @@ def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> Cu
 class CudaKernel:
     """A compiled program on the GPU: call it with arrays on the device, (N, n) or any batch axes.
 
-    Row-major arrays are staged through shared memory; arrays whose batch axis is contiguous, such
-    as `x.T` of an (n, N) array, are read directly and answered alike. Arguments without batch axes
-    serve all samples. operations, flops: what one evaluation takes; source: CUDA C; report():
-    registers, local and shared memory of the compiled code.
+    Any strides are read in place, and arguments without batch axes serve all samples. Where all
+    arguments have a contiguous batch axis, such as `x.T` of an (n, N) array, the results do too.
+    operations, flops: what one evaluation takes; source: CUDA C; report(): registers and local
+    memory of the compiled code.
     """
 
     def __init__(self, program: Program, dtype: str):
@@ -43,10 +43,13 @@ class CudaKernel:
         self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
         self.operations, self.flops = program.operations, program.flops
         self.single = program.single
+        self._shapes = tuple(x.shape for x in self.inputs)
+        sizes = [x.size for x in (*self.inputs, *self.outputs)]
+        self._strides = [(np.int64(size), np.int64(1)) for size in sizes]
 
     @cached_property
     def code(self) -> CudaSource:
-        return CudaSource(self.program, self.dtype.name, BLOCKS[0])
+        return CudaSource(self.program, self.dtype.name, BLOCK)
 
     @property
     def source(self) -> str:
@@ -54,28 +57,23 @@ class CudaKernel:
         return self.code.text
 
     @cached_property
-    def _functions(self) -> dict[str, Any]:
-        cupy = _cupy()
-        module = cupy.RawModule(code=self.source, options=("--std=c++17",), backend="nvrtc")
-        staged, direct = module.get_function("staged"), module.get_function("direct")
-        shared = self.code.shared * self.code.block
-        if shared > 48 * 1024:
-            staged.max_dynamic_shared_size_bytes = shared
-        return {"staged": staged, "direct": direct}
+    def _kernel(self) -> Any:
+        options = ("--std=c++17",)
+        module = _cupy().RawModule(code=self.source, options=options, backend="nvrtc")
+        return module.get_function("kernel")
 
-    def report(self) -> dict[str, dict[str, int]]:
-        """What the compiler made of each entry point."""
-        return {
-            name: {
-                "registers": f.num_regs,
-                "local_bytes": f.local_size_bytes,
-                "shared_bytes": self.code.shared * self.code.block if name == "staged" else 0,
-            }
-            for name, f in self._functions.items()
-        }
+    def report(self) -> dict[str, int]:
+        """What the compiler made of it: registers and bytes of local memory per thread."""
+        kernel = self._kernel
+        return {"registers": kernel.num_regs, "local_bytes": kernel.local_size_bytes}
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         cupy = _cupy()
+        if out is None and self._plain(cupy, args):
+            n = args[0].shape[0]
+            results = [cupy.empty((n, *s.shape), self.dtype) for s in self.outputs]
+            self._start(n, (*args, *results))
+            return results[0] if self.single else tuple(results)
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
         torch = _torch_of(args)
@@ -101,6 +99,17 @@ class CudaKernel:
         if torch is not None:
             answers = tuple(torch.from_dlpack(y) for y in answers)
         return answers[0] if self.single else answers
+
+    def _plain(self, cupy: Any, args: Any) -> bool:
+        """Whether the arguments are what most are: row-major arrays (N, n) of CuPy."""
+        n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
+        return len(args) == len(self._shapes) and all(
+            type(x) is cupy.ndarray
+            and x.shape == n + shape
+            and x.dtype == self.dtype
+            and x.flags.c_contiguous
+            for x, shape in zip(args, self._shapes, strict=True)
+        )
 
     def _array(self, cupy: Any, x: Any, spec: Any) -> Any:
         if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
@@ -145,23 +154,20 @@ class CudaKernel:
         return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]
 
     def _launch(self, n: int, rows: list[Any], results: list[Any]) -> None:
+        size = self.dtype.itemsize
+        strides = [
+            (np.int64(x.strides[0] // size), np.int64(x.strides[1] // size))
+            for x in (*rows, *results)
+        ]
+        self._start(n, (*rows, *results), strides)
+
+    def _start(self, n: int, arrays: Any, strides: Any = None) -> None:
         if n == 0:
             return
-        size = self.dtype.itemsize
-        staged = all(_rowwise(x) or x.strides[0] == 0 for x in rows) and all(
-            _rowwise(y) for y in results
-        )
         arguments: list[Any] = [np.int64(n)]
-        for x in (*rows, *results):
-            arguments += [
-                x.data.ptr,
-                np.int64(x.strides[0] // size),
-                np.int64(x.strides[1] // size),
-            ]
-        block = self.code.block
-        grid = ((n + block - 1) // block,)
-        function = self._functions["staged" if staged else "direct"]
-        function(grid, (block,), arguments, shared_mem=self.code.shared * block if staged else 0)
+        for x, (row, step) in zip(arrays, strides or self._strides, strict=True):
+            arguments += (x.data.ptr, row, step)
+        self._kernel(((n + BLOCK - 1) // BLOCK,), (BLOCK,), arguments)
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.name} {self.dtype}>"
@@ -190,6 +196,7 @@ def _columnar(x: Any) -> bool:
     return x.strides[0] == x.dtype.itemsize and x.shape[1] > 1
 
 
+@cache
 def _cupy() -> Any:
     if importlib.util.find_spec("cupy") is None:
         raise ExtraMissingError(

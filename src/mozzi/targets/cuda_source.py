@@ -1,13 +1,12 @@
 """CUDA C of a program: one thread per sample.
 
-Two entry points share the body. `staged` serves row-major arrays (N, n): a block copies its rows
-through shared memory, so that every access to device memory is coalesced. `direct` serves any
-strides, such as (n, N) arrays seen as (N, n), whose columns are coalesced by themselves.
+A thread reads its own row. Rows of neighbouring threads are neighbours in memory, so that the first
+level cache serves (N, n) arrays as fast as (n, N) ones; measured on an H200, copying rows through
+shared memory first was slower by a third to a half (docs/gpu.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,20 +14,10 @@ import numpy as np
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.c_words import SPELL_C, TYPES, number
+from mozzi.targets.cuda_math import PRELUDE
 from mozzi.targets.interpret import integer
 
 __all__ = ["CudaSource"]
-
-STAGE_LIMIT = 1024  # bytes of shared memory per thread that arguments and results may take
-
-
-@dataclass(frozen=True)
-class Staging:
-    """How one argument or result passes through shared memory: its first slot and its pitch."""
-
-    start: int
-    pitch: int
-    staged: bool
 
 
 class CudaSource:
@@ -38,7 +27,6 @@ class CudaSource:
         self.program, self.block = program, block
         self.T = TYPES[dtype]
         self.suffix = "f" if self.T == "float" else ""
-        self.itemsize = 8 if dtype == "float64" else 4
         self.lines: list[str] = []
         self.tables: dict[Any, tuple[str, str]] = {}
         self.names: dict[int, str] = {}
@@ -47,22 +35,8 @@ class CudaSource:
         self.indent = "  "
         self.count = 0
         self.pairs = _pairs(program)
-        self._stage()
         body = self._body()
-        self.text = "\n".join([*self._head(), *body, *self._entry(True), *self._entry(False), ""])
-
-    def _stage(self) -> None:
-        """Rows in shared memory have an odd pitch: neighbouring threads then use different banks."""
-        slot, self.ins, self.outs = 0, [], []
-        for x, places in [
-            *((x, self.ins) for x in self.program.inputs),
-            *((x, self.outs) for x in self.program.outputs),
-        ]:
-            pitch = x.size | 1
-            fits = (slot + pitch) * self.itemsize <= STAGE_LIMIT and x.size > 1
-            places.append(Staging(slot, pitch, fits))
-            slot += pitch if fits else 0
-        self.shared = slot * self.itemsize  # bytes per thread
+        self.text = "\n".join([*self._head(), *body, *self._entry(), ""])
 
     # -- text --
 
@@ -71,6 +45,7 @@ class CudaSource:
             f"// {self.program.name}: one thread per sample",
             f"typedef {self.T} T;",
             "typedef long long Int;",
+            PRELUDE[self.T],
             *(f"__constant__ {text};" for _, text in self.tables.values()),
         ]
 
@@ -110,57 +85,22 @@ class CudaSource:
             "}",
         ]
 
-    def _entry(self, staged: bool) -> list[str]:
-        """A kernel: strides of rows (and of elements, where not staged) are arguments, in elements."""
-        program, B = self.program, self.block
-        parameters = ["Int n"]
-        for kind, xs in (("const T* __restrict__ x", self.ins), ("T* __restrict__ y", self.outs)):
-            for k in range(len(xs)):
-                name = f"{kind[-1]}{k}"
-                parameters += [f"{kind}{k}", f"Int {name}_row", f"Int {name}_step"]
-        name = "staged" if staged else "direct"
-        code = [
-            f'extern "C" __global__ void __launch_bounds__({B}) {name}({", ".join(parameters)}) {{',
-            f"  const Int first = (Int)blockIdx.x * {B};",
-            "  const Int row = first + threadIdx.x;",
-        ]
-        if staged and self.shared:
-            code.append("  extern __shared__ __align__(16) unsigned char memory[];")
-            code.append("  T* const tile = (T*)memory;")
-            code.append(f"  const int rows = n - first < {B} ? (int)(n - first) : {B};")
-            for k, (x, s) in enumerate(zip(program.inputs, self.ins, strict=True)):
-                if s.staged:
-                    source = f"x{k}[x{k}_row ? first * {x.size} + i : i % {x.size}]"
-                    code += self._copy(x.size, s, f"tile[{{at}}] = {source};")
-            code.append("  __syncthreads();")
-        code.append("  if (row < n) evaluate(")
-        arguments = []
-        for k, s in enumerate(self.ins):
-            here = f"x{k}[row * x{k}_row + j * x{k}_step]"
-            if staged and s.staged:
-                here = f"tile[{s.start * B} + threadIdx.x * {s.pitch} + j]"
-            arguments.append(f"    [&](int j) -> T {{ return {here}; }}")
-        for k, s in enumerate(self.outs):
-            here = f"y{k}[row * y{k}_row + j * y{k}_step]"
-            if staged and s.staged:
-                here = f"tile[{s.start * B} + threadIdx.x * {s.pitch} + j]"
-            arguments.append(f"    [&](int j, T x) {{ {here} = x; }}")
-        code.append(",\n".join(arguments) + ");")
-        if staged and any(s.staged for s in self.outs):
-            code.append("  __syncthreads();")
-            for k, (x, s) in enumerate(zip(program.outputs, self.outs, strict=True)):
-                if s.staged:
-                    code += self._copy(x.size, s, f"y{k}[first * {x.size} + i] = tile[{{at}}];")
-        code.append("}")
-        return code
-
-    def _copy(self, size: int, s: Staging, statement: str) -> list[str]:
-        at = f"{s.start * self.block} + i"
-        if s.pitch != size:
-            at = f"{s.start * self.block} + i / {size} * {s.pitch} + i % {size}"
+    def _entry(self) -> list[str]:
+        """The kernel; strides from row to row and within a row are arguments, in elements."""
+        parameters, accessors = ["Int n"], []
+        for k in range(len(self.program.inputs)):
+            parameters += [f"const T* __restrict__ x{k}", f"Int x{k}_row", f"Int x{k}_step"]
+            accessors.append(f"[=](int j) {{ return x{k}[row * x{k}_row + j * x{k}_step]; }}")
+        for k in range(len(self.program.outputs)):
+            parameters += [f"T* __restrict__ y{k}", f"Int y{k}_row", f"Int y{k}_step"]
+            accessors.append(f"[=](int j, T x) {{ y{k}[row * y{k}_row + j * y{k}_step] = x; }}")
+        arguments = ",\n    ".join(accessors)
         return [
-            f"  for (int i = threadIdx.x; i < rows * {size}; i += {self.block})"
-            f" {statement.format(at=at)}"
+            f'extern "C" __global__ void __launch_bounds__({self.block})',
+            f"kernel({', '.join(parameters)}) {{",
+            f"  const Int row = (Int)blockIdx.x * {self.block} + threadIdx.x;",
+            f"  if (row < n) evaluate(\n    {arguments});",
+            "}",
         ]
 
     # -- statements --
@@ -192,8 +132,10 @@ class CudaSource:
                 self.names.setdefault(id(x), f"v{self.count}{x.op[0]}") for x in (sine, cosine)
             ]
             angle, places = self.ref(s.args[0]), ", ".join(f"&{name}" for name in names)
-            self.say(f"T {names[0]}, {names[1]}; sincos{self.suffix}({angle}, {places});")
+            self.say(f"T {names[0]}, {names[1]}; fast_sincos({angle}, {places});")
             return
+        elif s.op == "div" and s.finite and s.args[0].op == "const" and s.args[0].value == 1.0:
+            text = f"reciprocal({self.ref(s.args[1])})"
         else:
             text = SPELL_C[s.op].format(*map(self.ref, s.args), f=self.suffix)
         # not const: NVIDIA's C++ front end follows initialisers of constants, path by path

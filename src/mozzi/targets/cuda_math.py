@@ -1,0 +1,64 @@
+"""CUDA functions that programs call: sine and cosine together, and reciprocals of pivots.
+
+CUDA's own sincos carries a slow path for huge arguments at every call, which fills the instruction
+cache of a straight-line program. Here the slow path is one function that is not inlined; the fast
+one is a Cody–Waite reduction and two minimax polynomials on |r| ≤ π/4 (coefficients of fdlibm and
+Cephes), within 2 ulp.
+"""
+
+from __future__ import annotations
+
+__all__ = ["PRELUDE"]
+
+_FLOAT = """
+__device__ __noinline__ float2 huge_sincos(T x) { float2 y; sincosf(x, &y.x, &y.y); return y; }
+__device__ __forceinline__ void fast_sincos(T x, T* s, T* c) {
+  T n = rintf(x * 0.636619772f);
+  T r = fmaf(n, -1.57079625f, x);
+  r = fmaf(n, -7.54978942e-08f, r);
+  r = fmaf(n, -5.39030295e-15f, r);
+  T z = r * r;
+  T p = fmaf(z, fmaf(z, -1.9515295891e-4f, 8.3321608736e-3f), -1.6666654611e-1f);
+  T a = fmaf(r * z, p, r);
+  T b = fmaf(z, fmaf(z, fmaf(z, fmaf(z, 2.443315711809948e-5f, -1.388731625493765e-3f),
+        4.166664568298827e-2f), -0.5f), 1.0f);
+  int q = (int)n;
+  T u = q & 1 ? b : a, v = q & 1 ? a : b;
+  *s = q & 2 ? -u : u;
+  *c = (q + 1) & 2 ? -v : v;
+  if (!(fabsf(x) < 48000.0f)) { float2 y = huge_sincos(x); *s = y.x; *c = y.y; }
+}
+__device__ __forceinline__ T reciprocal(T x) {  // of a number that is not zero
+  T r = __fdividef(1.0f, x);
+  return fmaf(r, fmaf(-x, r, 1.0f), r);
+}
+"""
+
+_DOUBLE = """
+__device__ __noinline__ double2 huge_sincos(T x) { double2 y; sincos(x, &y.x, &y.y); return y; }
+__device__ __forceinline__ void fast_sincos(T x, T* s, T* c) {
+  T n = rint(x * 0.6366197723675814);
+  T r = fma(n, -1.5707963267948966, x);
+  r = fma(n, -6.123233995736766e-17, r);
+  r = fma(n, 1.4973849048591833e-33, r);
+  T z = r * r;
+  T p = fma(z, fma(z, fma(z, fma(z, fma(z, 1.58969099521155010221e-10,
+        -2.50507602534068634195e-08), 2.75573137070700676789e-06), -1.98412698298579493134e-04),
+        8.33333333332248946124e-03), -1.66666666666666324348e-01);
+  T a = fma(r * z, p, r);
+  T o = fma(z, fma(z, fma(z, fma(z, fma(z, -1.13596475577881948265e-11,
+        2.08757232129817482790e-09), -2.75573143513906633035e-07), 2.48015872894767294178e-05),
+        -1.38888888888741095749e-03), 4.16666666666666019037e-02);
+  T h = 0.5 * z, w = 1.0 - h;
+  T b = w + fma(z * z, o, (1.0 - w) - h);
+  int q = (int)n;
+  T u = q & 1 ? b : a, v = q & 1 ? a : b;
+  *s = q & 2 ? -u : u;
+  *c = (q + 1) & 2 ? -v : v;
+  if (!(fabs(x) < 100000.0)) { double2 y = huge_sincos(x); *s = y.x; *c = y.y; }
+}
+__device__ __forceinline__ T reciprocal(T x) { return 1.0 / x; }
+"""
+
+#: The functions, by the C type of the numbers.
+PRELUDE = {"float": _FLOAT, "double": _DOUBLE}
