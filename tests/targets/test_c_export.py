@@ -1,5 +1,6 @@
 """``mozzi export``: files that a C compiler takes, or an error that says what to do."""
 
+import inspect
 import shutil
 import subprocess
 from pathlib import Path
@@ -151,3 +152,19 @@ def test_bad_files(arm: Path, tmp_path: Path):
 )  # fmt: skip
 def test_values_of_options(text: str, value: object):
     assert parsed(text) == value
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("how", ["--rolled", "--unrolled"])
+@pytest.mark.parametrize("function", functions())
+def test_every_function(arm: Path, tmp_path: Path, function: str, how: str):
+    """Everything that can be exported compiles and agrees, with a free base."""
+    values = {"frame": "lower", "frames": "lower,upper", "source": "body", "target": "spatial"}
+    needs = [n for n, x in functions()[function].defaults.items() if x is inspect.Parameter.empty]
+    options = [word for n in needs for word in ("--option", f"{n}={values[n]}")]
+    out = tmp_path / "out"
+    result = run(arm, "--function", function, "-o", out, how, "--free-base", *options)
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    test = compiled_and_run(out)
+    assert test.returncode == 0, test.stdout
