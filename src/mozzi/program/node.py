@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OPERATIONS", "Region", "Scalar", "active", "constant", "intern", "operation", "trace_into"]
+__all__ = [
+    "OPERATIONS",
+    "Region",
+    "Scalar",
+    "active",
+    "constant",
+    "intern",
+    "operation",
+    "trace_into",
+]
 
 Node = Any  # the operands below are Scalars or numbers
 
@@ -128,7 +137,9 @@ class Scalar:
 
     def __pow__(self, exponent: int) -> Scalar:
         if not isinstance(exponent, int) or exponent < 0:
-            raise TypeError(f"a traced scalar to the power {exponent!r}: only 0, 1, 2, … are traced")
+            raise TypeError(
+                f"a traced scalar to the power {exponent!r}: only 0, 1, 2, … are traced"
+            )
         result: Any = 1.0
         for _ in range(exponent):
             result = result * self
@@ -188,9 +199,7 @@ def _find(key: Any) -> Scalar | None:
     return region.find(key)
 
 
-def intern(
-    op: str, args: tuple[Scalar, ...], finite: bool, key: Any, value: Any = None
-) -> Scalar:
+def intern(op: str, args: tuple[Scalar, ...], finite: bool, key: Any, value: Any = None) -> Scalar:
     """The node with this key, made where it does not exist yet."""
     node = _find(key)
     if node is None:
@@ -209,6 +218,8 @@ def _unary(op: str, a: Scalar) -> Scalar:
     return intern(op, (a,), a.finite, (op, a))
 
 
+NUMBERS = (Scalar, float, int, np.floating, np.integer)
+
 def constant(value: Any) -> Scalar:
     """The node of a number; a node stays itself."""
     if type(value) is Scalar:
@@ -222,7 +233,7 @@ def constant(value: Any) -> Scalar:
 
 def _add(a: Node, b: Node) -> Any:
     if type(b) is not Scalar:
-        if isinstance(b, np.ndarray):
+        if not isinstance(b, NUMBERS):
             return NotImplemented
         if b == 0.0:
             return a
@@ -245,7 +256,7 @@ def _add(a: Node, b: Node) -> Any:
 
 def _sub(a: Node, b: Node) -> Any:
     if type(b) is not Scalar:
-        if isinstance(b, np.ndarray):
+        if not isinstance(b, NUMBERS):
             return NotImplemented
         if b == 0.0:
             return a
@@ -283,7 +294,7 @@ def _neg(a: Any) -> Any:
 
 def _mul(a: Node, b: Node) -> Any:
     if type(b) is not Scalar:
-        if isinstance(b, np.ndarray):
+        if not isinstance(b, NUMBERS):
             return NotImplemented
         if b == 1.0:
             return a
@@ -321,7 +332,7 @@ def _mul(a: Node, b: Node) -> Any:
 
 
 def _div(a: Node, b: Node, nonzero: bool = False) -> Any:
-    if isinstance(b, np.ndarray):
+    if not (isinstance(a, NUMBERS) and isinstance(b, NUMBERS)):
         return NotImplemented
     a, b = constant(a), constant(b)
     if b.op == "const":

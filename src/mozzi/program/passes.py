@@ -1,4 +1,4 @@
-"""Passes over programs: what is not used goes, and what is left stands where few values are live."""
+"""Passes over programs: what nobody uses goes."""
 
 from __future__ import annotations
 

@@ -107,6 +107,13 @@ class Output:
         return int(np.prod(self.shape, dtype=int))
 
 
+#: What operations are counted as, where it is not their own name.
+KINDS = {
+    "add": "additions", "sub": "additions", "mul": "multiplications", "div": "divisions",
+    "neg": "negations",
+}  # fmt: skip
+
+
 @dataclass(eq=False)
 class Program:
     """What a traced function computes."""
@@ -140,7 +147,9 @@ class Program:
 
     def walk(self) -> Iterator[tuple[Any, Region]]:
         """Every statement with its region, loops before their contents."""
-        stack: list[tuple[Any, Region]] = [(s, self.region) for s in reversed(self.region.statements)]
+        stack: list[tuple[Any, Region]] = [
+            (s, self.region) for s in reversed(self.region.statements)
+        ]
         while stack:
             statement, region = stack.pop()
             yield statement, region
@@ -150,15 +159,11 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many operations of each kind one evaluation of each statement takes (loops count
-        their body once).
-        """
-        kinds = {"add": "additions", "sub": "additions", "mul": "multiplications", "div": "divisions",
-                 "neg": "negations"}  # fmt: skip
+        """How many operations of each kind the program has; a loop's body counts once."""
         count: Counter[str] = Counter()
         for statement, _ in self.walk():
             if isinstance(statement, Scalar) and statement.op not in ("const", "input", "load"):
-                count[kinds.get(statement.op, statement.op)] += 1
+                count[KINDS.get(statement.op, statement.op)] += 1
         return dict(sorted(count.items()))
 
     @property
@@ -195,16 +200,32 @@ def _describe(program: Program) -> Iterator[Any]:
         yield x.name, x.shape
     for s, _ in program.walk():
         if isinstance(s, Scalar):
-            yield s.op, *map(ref, s.args), *map(ref, s.value if isinstance(s.value, tuple) else (s.value,)), ref(s)
+            yield (
+                s.op,
+                *map(ref, s.args),
+                *map(ref, s.value if isinstance(s.value, tuple) else (s.value,)),
+                ref(s),
+            )
         elif isinstance(s, Store):
             yield "store", ref(s.buffer), ref(s.index), s.stride, s.offset, ref(s.value)
         else:
-            yield "loop", ref(s.variable), ref(s.start), ref(s.stop), s.step, ref(s.follow), ref(s.which), [
-                len(b.statements) for b in s.branches
-            ]
+            yield (
+                "loop",
+                ref(s.variable),
+                ref(s.start),
+                ref(s.stop),
+                s.step,
+                ref(s.follow),
+                ref(s.which),
+                [len(b.statements) for b in s.branches],
+            )
     for x in program.outputs:
         values = x.values
-        yield x.name, x.shape, ref(values) if isinstance(values, Buffer) else tuple(map(ref, values))
+        yield (
+            x.name,
+            x.shape,
+            ref(values) if isinstance(values, Buffer) else tuple(map(ref, values)),
+        )
 
 
 def read(position: int, offset: int) -> Scalar:
@@ -275,7 +296,9 @@ def trace(
         result = function(*arguments)
         single = not isinstance(result, (tuple, list))
         results = [result] if single else list(result)
-        outputs = tuple(_output(f"out{k}" if not single else "out", x) for k, x in enumerate(results))
+        outputs = tuple(
+            _output(f"out{k}" if not single else "out", x) for k, x in enumerate(results)
+        )
     program = Program(name or function.__name__, tuple(inputs), outputs, region, single)
     return program
 

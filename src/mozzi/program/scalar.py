@@ -1,7 +1,8 @@
 """Scalars: what all mathematics above the waist is written on.
 
-A scalar is a Python number, a NumPy array (a batch of numbers), an ``mpmath`` number, or a traced `Scalar`. Arithmetic
-uses operators; the functions here dispatch on the type, so that one source serves them all.
+A scalar is a Python number, a NumPy array (a batch of numbers), an ``mpmath`` number, or a traced
+`Scalar`. Arithmetic uses operators; the functions here dispatch on the type, so that one source
+serves them all.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def maximum(a: Any, b: Any) -> Any:
 
 
 def divide(a: Any, b: Any, *, nonzero: bool = False) -> Any:
-    """a / b.  ``nonzero`` declares that b is never zero, so that zeros may fold through the quotient."""
+    """a / b.  ``nonzero`` declares that b is never zero, so that zeros may fold through the
+    quotient.
+    """
     if isinstance(a, Scalar) or isinstance(b, Scalar):
         return operation("div", a, b, nonzero=nonzero)
     return a / b

@@ -1,9 +1,10 @@
 """The order of statements: few values live at once, and calls where nothing is live.
 
-Between two stores or loops, values may be computed in any order that respects their operands. Two rules choose it. Sines,
-cosines and arctangents come first, in phases (those that depend on no other, then the next): they are calls, and a call in
-the middle of a computation pushes all live values out of the registers. What follows goes by the original order,
-except that a statement that ends the lives of operands comes as soon as it can.
+Between two stores or loops, values may be computed in any order that respects their operands. Two
+rules choose it. Sines, cosines and arctangents come first, in phases (those that depend on no
+other, then the next): they are calls, and a call in the middle of a computation pushes all live
+values out of the registers. What follows goes by the original order, except that a statement that
+ends the lives of operands comes as soon as it can.
 """
 
 from __future__ import annotations
