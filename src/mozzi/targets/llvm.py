@@ -94,7 +94,7 @@ class CpuKernel:
         if numbers > self._few and get_num_threads() > 1:
             batch = self._batch(arrays)
             work = prod(batch) * self._cost
-            if work > ENOUGH and max(batch) > self.entry.lanes:
+            if work > ENOUGH and max(batch, default=1) > self.entry.lanes:
                 outs = self._outs(batch, out, arrays)
                 if outs is not None:
                     parts = min(4 * get_num_threads(), int(work / PART))
