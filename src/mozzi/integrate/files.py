@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.integrate.adaptive import Event
 from mozzi.integrate.trajectory import Trajectory
 
 __all__ = ["load", "save", "write_atomically"]
@@ -77,7 +78,7 @@ def _head(x: Trajectory) -> dict[str, Any]:
         "complete": x.complete,
         "batch": list(x.batch),
         "diverged": [[list(k), t] for k, t in x.diverged.items()],
-        "events": [[list(k), t, n] for k, t, n in x.events],
+        "events": [[list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()] for e in x.events],
     }
 
 
@@ -96,7 +97,7 @@ def _trajectory(head: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trajecto
         arrays["t"], arrays["q"], arrays["v"], None, arrays.get("tau"), head["method"],
         head["springs"],
         {tuple(k): t for k, t in head["diverged"]},
-        [(tuple(k), t, n) for k, t, n in head["events"]],
+        [Event(tuple(k), t, n, np.array(q), np.array(v)) for k, t, n, q, v in head["events"]],
         head["complete"],
         stored={name: arrays[name] for name in DERIVED if name in arrays},
     )  # fmt: skip

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from mozzi.algorithms.configuration import integrate
-from mozzi.errors import ConfigurationError
 from mozzi.integrate.munthe_kaas import munthe_kaas_step
 from mozzi.integrate.system import System
 from mozzi.integrate.tableau import RK4, Tableau
 
-__all__ = ["METHODS", "Method", "MuntheKaas", "SemiImplicit", "method_of"]
+__all__ = ["Method", "MuntheKaas", "SemiImplicit", "as_state", "sizes"]
 
 State = dict[str, Any]
 
@@ -74,22 +73,6 @@ class MuntheKaas:
     def step(self, system: System, x: State, h: Any) -> State:
         q, v = munthe_kaas_step(self.tableau, system, x["t"], x["q"], x["v"], h)
         return {"q": q, "v": v}
-
-
-METHODS: dict[str, Any] = {
-    "semi_implicit": SemiImplicit,
-    "rkmk4": MuntheKaas,
-}
-"""What ``method=`` of `simulate` may be: a name here, or a method with other options."""
-
-
-def method_of(method: Any) -> Any:
-    """A method, of its name or itself."""
-    if not isinstance(method, str):
-        return method
-    if method not in METHODS:
-        raise ConfigurationError(f"no method {method!r}; there are {', '.join(METHODS)}")
-    return METHODS[method]()
 
 
 def sizes(method: Method, model: Any) -> dict[str, int]:

@@ -9,15 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError, DivergenceWarning, LoopError
+from mozzi.errors import DivergenceWarning
+from mozzi.integrate.adaptive import Adaptive, DormandPrince, Event, attempt_kernel
+from mozzi.integrate.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.integrate.forces import Torque, torque_of
+from mozzi.integrate.grid import Grid
+from mozzi.integrate.joint_models import Resistance, Stops
 from mozzi.integrate.kernels import (
     acceleration_kernel,
     advance_kernel,
     held_inputs,
     start_kernel,
 )
-from mozzi.integrate.methods import method_of, sizes
+from mozzi.integrate.methods import sizes
+from mozzi.integrate.registry import method_of
 from mozzi.integrate.system import System
 from mozzi.integrate.trajectory import Trajectory
 
@@ -25,6 +30,9 @@ __all__ = ["Simulation", "simulate"]
 
 BLOCK = 64  # records between two looks at whether all samples are finite
 HUGE = 1e120  # a speed whose energy is about to overflow
+LOOSE = 1e-6  # a relative correction of Newton's method that is not small
+
+Forces = list[np.ndarray]
 
 
 def simulate(
@@ -37,11 +45,13 @@ def simulate(
     torque: Any = None,
     *,
     wrenches: Any = None,
-    resistance: bool = False,
+    resistance: bool | Resistance = False,
+    limits: bool | Stops = False,
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
     progress: Callable[[float], None] | None = None,
+    **options: Any,
 ) -> Trajectory:
     """The motion from (q0, v0) over a duration, in steps dt.
 
@@ -50,25 +60,30 @@ def simulate(
 
     Args:
         duration, dt: in seconds. Where dt does not divide the duration, the last step is shorter.
-        method: a name of `METHODS`, or a method with other options.
+        method: semi_implicit, rkmk4, dopri5, generalized_alpha or momentum; or a method of
+            `mozzi.integrate`. dopri5 chooses its own steps: dt is the distance of its records.
         torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
             τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
             may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
             cannot be traced is called from Python before every step, with arrays (B, nq) and
             (B, nv), and its torque is held over the step, as a sampled controller does.
         wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
-        resistance: whether damping, friction and springs of the joints act.
+        resistance: whether damping, friction and springs of the joints act; `Resistance` chooses.
+        limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
         record_every: how many steps lie between two records. The end is always recorded.
         trace: True for a law that must be traced, False for one that must be called from Python;
             None tries to trace it, and warns where that fails.
         progress: called with the share of the work that is done.
+        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
+            generalized_alpha.
 
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
     ``trajectory.diverged``; the others go on.
     """
     simulation = Simulation(
-        model, q0, v0, duration, dt, method, torque, wrenches=wrenches, resistance=resistance,
-        record_every=record_every, t0=t0, trace=trace,
+        model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
+        resistance=resistance, limits=limits, record_every=record_every, t0=t0, trace=trace,
+        **options,
     )  # fmt: skip
     for share in simulation.run():
         if progress is not None:
@@ -79,7 +94,7 @@ def simulate(
 class Simulation:
     """A simulation that can be watched and stopped: ``for share in simulation.run(): ...``.
 
-    `trajectory` gives what was computed so far.
+    Takes what `simulate` takes; `trajectory` gives what was computed so far.
     """
 
     def __init__(
@@ -93,12 +108,14 @@ class Simulation:
         torque: Any = None,
         *,
         wrenches: Any = None,
-        resistance: bool = False,
+        resistance: bool | Resistance = False,
+        limits: bool | Stops = False,
         record_every: int = 1,
         t0: float = 0.0,
         trace: bool | None = None,
+        **options: Any,
     ):
-        self.model, self.method = model, method_of(method)
+        self.model, self.method = model, method_of(method, options)
         self.method_name = method if isinstance(method, str) else type(method).__name__
         check_model(model)
         self.q0, self.v0 = check_state(model, q0, v0)
@@ -107,109 +124,159 @@ class Simulation:
         self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
         self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace)
         self.wrenches = check_wrenches(wrenches, model, self.batch)
-        self.resistance = bool(resistance)
-        self._compile()
+        self.resistance = Resistance() if resistance is True else resistance or None
+        self.stops = Stops() if limits is True else limits or None
+        self.adaptive = isinstance(self.method, DormandPrince)
+        self.system = System(model, self.torque.law, self.resistance, self.stops)
+        self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         n = len(self.grid.t)
         self._q = np.full((n, *self.q0.shape), np.nan)
         self._v = np.full((n, *self.v0.shape), np.nan)
         self._tau = np.full_like(self._v, np.nan) if self.torque.sampled else None
-        self._done = 0  # records that are there
+        self._done = self._checked = 0  # records that are there; that were looked at
+        self._defect = 0.0
         self.diverged: dict[tuple[int, ...], float] = {}
+        self.events: list[Event] = []
+        self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
+        self._run = self._adapted if self.adaptive else self._stepped
+        self._kernel("attempt" if self.adaptive else "advance")
 
-    def _compile(self) -> None:
-        system = System(self.model, self.torque.law, self.resistance)
-        shapes = held_inputs(system, self.torque.held, self.wrenches is not None)
-        key = ("advance", self.method, self.resistance, tuple(shapes))
-        cache = self.model.cache if self.torque.law is None else {}
+    def _kernel(self, name: str) -> Any:
+        """A kernel of this system, made once; those with a law are never shared."""
+        cache = self.model.cache if self.torque.law is None else self.__dict__
+        method = None if name == "acceleration" else self.method
+        key: Any = (name, method, self.resistance, self.stops, tuple(self._inputs))
         if key not in cache:
-            cache[key] = (
-                advance_kernel(self.method, system, shapes),
-                start_kernel(self.method, system, shapes),
-                acceleration_kernel(system, shapes),
-            )
-        self._advance, self._start, self._acceleration = cache[key]
-        self._names = list(sizes(self.method, self.model))
+            if name == "acceleration":
+                cache[key] = acceleration_kernel(self.system, self._inputs)
+            else:
+                make = {"attempt": attempt_kernel, "advance": advance_kernel, "start": start_kernel}
+                cache[key] = make[name](self.method, self.system, self._inputs)
+        return cache[key]
 
-    def _forces(self, step: int, t: float, state: list[np.ndarray]) -> list[np.ndarray]:
+    def _forces(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> Forces:
         """The inputs of a kernel that are forces, for this step."""
-        tau = self.torque.at(step, t, state[0], state[1])
+        tau = self.torque.at(step, t, q, v)
         return [x for x in (tau, self.wrenches) if x is not None]
 
     def run(self) -> Iterator[float]:
         """Run on to the end; yields the share that is done, from time to time."""
-        state = [self.q0, self.v0]
+        last = len(self.grid.t) - 1
         with np.errstate(all="ignore"):
-            forces = self._forces(0, self.t0, state)
-            if self._start is not None:
-                state += _listed(self._start(*state, self.t0, *forces))
-            self._record(0, state, forces)
-            self._done = 1
-            checked = 0
-            for record, segments in self.grid.records():
-                for step, t, h, count in segments:
-                    if self.torque.sampled:
-                        for k in range(count):
-                            forces = self._forces(step + k, t + k * h, state)
-                            state = _listed(self._advance(*state, t + k * h, *forces, h, 1.0))
-                    else:
-                        state = _listed(self._advance(*state, t, *forces, h, float(count)))
-                self._record(record, state, forces)
-                self._done = record + 1
-                if self._done - checked >= BLOCK or self._done == len(self.grid.t):
-                    going = self._look(checked)
-                    checked = self._done
-                    yield record / (len(self.grid.t) - 1)
+            for q, v, forces in self._run():
+                self._q[self._done], self._v[self._done] = q, v
+                if self._tau is not None:
+                    self._tau[self._done] = forces[0]
+                self._done += 1
+                if self._done - self._checked >= BLOCK or self._done > last:
+                    going = self._look()
+                    yield (self._done - 1) / last
                     if not going:
                         return
 
-    def _record(self, record: int, state: list[np.ndarray], forces: list[np.ndarray]) -> None:
-        self._q[record], self._v[record] = state[0], state[1]
-        if self._tau is not None:
-            self._tau[record] = forces[0]
+    def _stepped(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
+        """The records of a method of constant step."""
+        state = [self.q0, self.v0]
+        forces = self._forces(0, self.t0, *state)
+        advance, start = self._kernel("advance"), self._kernel("start")
+        if start is not None:
+            state += _listed(start(*state, self.t0, *forces))
+        names = list(sizes(self.method, self.model))
+        yield self.q0, self.v0, forces
+        for segments in self.grid.records():
+            for step, t, h, count in segments:
+                if not self.torque.sampled:
+                    state = _listed(advance(*state, t, *forces, h, float(count)))
+                    continue
+                for k in range(count):
+                    forces = self._forces(step + k, t + k * h, *state[:2])
+                    state = _listed(advance(*state, t + k * h, *forces, h, 1.0))
+            if "defect" in names:
+                defect = state[names.index("defect")]
+                self._defect = float(np.nanmax(defect, initial=self._defect))
+            yield state[0], state[1], forces
 
-    def _look(self, since: int) -> bool:
-        """Find samples that diverged since a record; whether any is still going."""
+    def _adapted(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
+        """The records of a method that chooses its steps."""
+        forces = self._forces(0, self.t0, self.q0, self.v0)
+        a = self._kernel("acceleration")(self.q0, self.v0, self.t0, *forces)
+        span = float(self.grid.t[-1]) - self.t0
+        kernel = self._kernel("attempt")
+        x = Adaptive(self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span)
+        yield self.q0, self.v0, forces
+        for record, segments in enumerate(self.grid.records(), 1):
+            now = float(self.grid.t[record])
+            end = float(self.grid.t[-1])
+            for step, t, h, count in segments if self.torque.sampled else ():
+                for k in range(count):
+                    until = now if (step + k + 1) == self.grid.ends[record] else t + (k + 1) * h
+                    forces = self._forces(step + k, t + k * h, x.x["q"], x.x["v"])
+                    for _ in x.advance(until, until, forces):
+                        pass
+            for _ in x.advance(now, end, forces):
+                pass
+            q, v = x.at(now)
+            q[x.stopped], v[x.stopped] = np.nan, np.nan
+            self.events = x.events
+            self.ended = {e.sample for e in x.events if x.stopped[e.sample]}
+            yield q, v, forces
+
+    def _look(self) -> bool:
+        """Find samples that diverged since the last look; whether any is still going."""
+        since, self._checked = self._checked, self._done
         q, v = self._q[since : self._done], self._v[since : self._done]
         good = np.isfinite(q).all(axis=-1) & (np.abs(v) < HUGE).all(axis=-1)  # (n, *B)
-        if good.all():
-            return True
         for sample in map(tuple, np.argwhere(~good.all(axis=0))):
-            where = (slice(None), *sample)
-            first = since + int(np.argmin(good[where]))
+            sample = tuple(map(int, sample))
+            first = since + int(np.argmin(good[(slice(None), *sample)]))
             self._q[(slice(first, None), *sample)] = np.nan
             self._v[(slice(first, None), *sample)] = np.nan
-            sample = tuple(map(int, sample))
-            self.diverged.setdefault(sample, float(self.grid.t[max(first - 1, 0)]))
-        return len(self.diverged) < math.prod(self.batch)
+            if sample not in self.ended:
+                self.diverged.setdefault(sample, float(self.grid.t[max(first - 1, 0)]))
+        return len(self.diverged) + len(self.ended) < math.prod(self.batch)
 
     def trajectory(self) -> Trajectory:
         """What was computed so far."""
-        since = max(0, self._done - BLOCK - 1)
-        self._look(since)
+        self._look()
         n = self._done
-        if self.diverged and len(self.diverged) == math.prod(self.batch):
-            n = int(np.searchsorted(self.grid.t, max(self.diverged.values()), side="right"))
+        if len(self.diverged) + len(self.ended) == math.prod(self.batch):
+            some = np.isfinite(self._q[:n]).all(axis=-1).reshape(n, -1).any(axis=1)
+            n = int(some.sum())
         self._tell()
         first = lambda x: np.moveaxis(x[:n], 0, -2)
         return Trajectory(
-            self.grid.t[:n], first(self._q), first(self._v), self.model,
-            None if self._tau is None else first(self._tau), self.method_name, self.resistance,
-            dict(self.diverged), complete=n == len(self.grid.t), accelerations=self._accelerate,
-        )  # fmt: skip
+            self.grid.t[:n],
+            first(self._q),
+            first(self._v),
+            self.model,
+            None if self._tau is None else first(self._tau),
+            self.method_name,
+            self.resistance is not None and self.resistance.springs,
+            dict(self.diverged),
+            list(self.events),
+            complete=n == len(self.grid.t),
+            accelerations=self._accelerate,
+        )
 
     def _accelerate(self, x: Trajectory) -> np.ndarray:
         t = np.broadcast_to(x.t, x.q.shape[:-1])
         forces = [] if not self.torque.held else [x.tau if x.tau is not None else self._held()]
         if self.wrenches is not None:
             forces.append(self.wrenches[..., None, :, :])
-        return self._acceleration(x.q, x.v, t, *forces)
+        return self._kernel("acceleration")(x.q, x.v, t, *forces)
 
     def _held(self) -> np.ndarray:
-        tau = self.torque.at(0, self.t0, self.q0, self.v0)
-        assert tau is not None
-        return tau[..., None, :]
+        assert self.torque.constant is not None
+        return self.torque.constant[..., None, :]
 
     def _tell(self) -> None:
+        if self._defect > LOOSE:
+            warnings.warn(
+                f"{self.method_name}: Newton's method stopped with corrections of "
+                f"{self._defect:.1e}; take a smaller dt than {self.dt:g} s, or more iterations",
+                DivergenceWarning,
+                stacklevel=4,
+            )
         if not self.diverged:
             return
         sample, time = min(self.diverged.items(), key=lambda item: item[1])
@@ -220,121 +287,9 @@ class Simulation:
             f"{which}{more} diverged after t = {time:g} s and stopped there{rest}; "
             f"take a smaller dt than {self.dt:g} s",
             DivergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-
-
-class Grid:
-    """The steps of a simulation and the times that are recorded."""
-
-    def __init__(self, t0: float, duration: float, dt: float, every: int):
-        if int(every) != every or every < 1:
-            raise ConfigurationError(f"record_every {every!r}: give a whole number, 1 or more")
-        ratio = duration / dt
-        if ratio > 1e12:
-            raise ConfigurationError(f"{duration:g} s is {ratio:.3g} steps of dt; take a larger dt")
-        whole = math.floor(ratio * (1.0 + 1e-12) + 1e-9)
-        rest = duration - whole * dt
-        self.t0, self.dt, self.every, self.whole = t0, dt, int(every), whole
-        self.rest = rest if rest > 1e-9 * dt else 0.0
-        self.steps = whole + (self.rest > 0.0)
-        ends = [*range(0, self.steps, self.every), self.steps]
-        self._ends = ends
-        self.t = np.array([self.time(k) for k in ends])
-
-    def time(self, step: int) -> float:
-        """When a step begins."""
-        extra = self.rest if step > self.whole else 0.0
-        return self.t0 + (min(step, self.whole) * self.dt + extra)
-
-    def records(self) -> Iterator[tuple[int, list[tuple[int, float, float, int]]]]:
-        """(record, [(first step, its time, length, how many)])."""
-        for n, (a, b) in enumerate(zip(self._ends, self._ends[1:]), 1):
-            whole = min(b, self.whole)
-            segments = [(a, self.time(a), self.dt, whole - a)] if whole > a else []
-            if b > self.whole:
-                segments.append((self.whole, self.time(self.whole), self.rest, 1))
-            yield n, segments
 
 
 def _listed(x: Any) -> list[np.ndarray]:
     return list(x) if isinstance(x, tuple) else [x]
-
-
-def check_model(model: Any) -> None:
-    """A tree that moves."""
-    if model.loops or model.distances or model.couplings:
-        parts = [x.name for x in (*model.loops, *model.distances, *model.couplings)]
-        raise LoopError(
-            f"model {model.name!r} has loops or couplings ({', '.join(parts[:4])}), which simulate "
-            "does not keep closed yet; simulate its tree, or lock the joints that they couple"
-        )
-    if model.nv == 0:
-        raise ConfigurationError(f"model {model.name!r} has no joint that moves")
-
-
-def check_state(model: Any, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(q0, v0) as arrays of one batch."""
-    q = model.normalize(model.check_configuration(q0))
-    v = numbers(v0, "v0")
-    if v.ndim == 0 or v.shape[-1] != model.nv:
-        raise ConfigurationError(
-            f"model {model.name!r}: v0 has shape {v.shape}; "
-            f"give nv = {model.nv} numbers on the last axis"
-        )
-    try:
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    except ValueError:
-        raise ConfigurationError(
-            f"the batch axes {q.shape[:-1]} of q0 and {v.shape[:-1]} of v0 do not broadcast"
-        ) from None
-    if 0 in batch:
-        raise ConfigurationError(f"q0 and v0 have batch axes {batch}, which hold no sample")
-    return (
-        np.broadcast_to(q, (*batch, model.nq)).copy(),
-        np.broadcast_to(v, (*batch, model.nv)).copy(),
-    )
-
-
-def check_wrenches(wrenches: Any, model: Any, batch: tuple[int, ...]) -> np.ndarray | None:
-    """Wrenches of the batch."""
-    if wrenches is None:
-        return None
-    W = numbers(wrenches, "wrenches")
-    try:
-        return np.broadcast_to(W, (*batch, model.nb, 6))
-    except ValueError:
-        raise ConfigurationError(
-            f"wrenches have shape {W.shape}; give {(*batch, model.nb, 6)}"
-        ) from None
-
-
-def numbers(x: Any, name: str) -> np.ndarray:
-    """An array of finite floats."""
-    try:
-        array = np.asarray(x, dtype=float)
-    except (TypeError, ValueError):
-        raise ConfigurationError(f"{name} holds something that is no number") from None
-    if not np.isfinite(array).all():
-        where = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
-        raise ConfigurationError(f"{name}{list(where)} is not finite; give finite numbers")
-    return array
-
-
-def finite(x: Any, name: str) -> float:
-    """A finite number."""
-    try:
-        value = float(x)
-    except (TypeError, ValueError):
-        raise ConfigurationError(f"{name} {x!r} is no number") from None
-    if not math.isfinite(value):
-        raise ConfigurationError(f"{name} {x!r} is not finite")
-    return value
-
-
-def positive(x: Any, name: str) -> float:
-    """A positive number."""
-    value = finite(x, name)
-    if value <= 0.0:
-        raise ConfigurationError(f"{name} {value:g} is not positive; give seconds > 0")
-    return value

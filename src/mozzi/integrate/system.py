@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.forward_dynamics import forward_dynamics
+from mozzi.algorithms.inverse_dynamics import inverse_dynamics
+from mozzi.errors import ConfigurationError
+from mozzi.integrate.joint_models import Resistance, Stops
 
-__all__ = ["Law", "System"]
+__all__ = ["Law", "System", "as_forces"]
 
 Law = Callable[[Any, Any, Any], Any]
 """Joint forces τ(t, q, v)."""
@@ -20,36 +23,44 @@ Law = Callable[[Any, Any, Any], Any]
 class System:
     """v̇ = a(t, q, v) of a model, while tracing.
 
-    ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs. Springs,
-    damping and friction of the joints act where ``resistance`` says so.
+    ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs.
     """
 
     model: Any
     law: Law | None = None
-    resistance: bool = False
+    resistance: Resistance | None = None
+    stops: Stops | None = None
     tau: Any = field(default=None, repr=False)
     wrenches: Any = field(default=None, repr=False)
 
-    def force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The joint forces that are applied."""
+    def joint_force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """All that acts in the joints: what is applied, resistance, stops."""
         tau = np.full(self.model.nv, 0.0, dtype=object)
         if self.tau is not None:
             tau = tau + self.tau
         if self.law is not None:
             tau = tau + as_forces(self.law(t, q, v), self.model)
+        if self.stops is not None:
+            tau = self.stops.clip(self.model, tau) + self.stops.force(self.model, q, v)
+        if self.resistance is not None:
+            tau = tau + self.resistance.force(self.model, q, v)
         return tau
 
     def acceleration(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v̇."""
-        given = {} if self.wrenches is None else {"wrenches": self.wrenches}
-        tau = self.force(t, q, v)
-        return forward_dynamics(self.model, q, v, tau, resistance=self.resistance, **given)
+        return forward_dynamics(self.model, q, v, self.joint_force(t, q, v), **self._given())
+
+    def balance(self, t: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """M a + C v + g − Jᵀ W − τ: zero where a is the acceleration."""
+        needed = inverse_dynamics(self.model, q, v, a, **self._given())
+        return needed - self.joint_force(t, q, v)
+
+    def _given(self) -> dict[str, Any]:
+        return {} if self.wrenches is None else {"wrenches": self.wrenches}
 
 
 def as_forces(value: Any, model: Any) -> np.ndarray:
     """What a torque law returned, if it is nv numbers."""
-    from mozzi.errors import ConfigurationError
-
     tau = np.asarray(value, dtype=object)
     if tau.shape != (model.nv,):
         raise ConfigurationError(

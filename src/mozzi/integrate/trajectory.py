@@ -13,6 +13,7 @@ import numpy as np
 from mozzi.algorithms.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics import forward_kinematics
 from mozzi.errors import ConfigurationError
+from mozzi.integrate.adaptive import Event
 
 __all__ = ["Trajectory"]
 
@@ -23,7 +24,7 @@ class Trajectory:
 
     B are the batch axes of the initial state (none for one motion). Where a sample diverged, its
     numbers are NaN behind ``diverged[sample]``, the last time at which it was finite. ``events``
-    holds what stopped or marked a sample: (sample, time, number of the event).
+    are the zeros that dopri5 found; a terminal one leaves NaN behind it, too.
     """
 
     t: np.ndarray
@@ -34,7 +35,7 @@ class Trajectory:
     method: str = ""
     springs: bool = False
     diverged: dict[tuple[int, ...], float] = field(default_factory=dict)
-    events: list[tuple[tuple[int, ...], float, int]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     complete: bool = True
     accelerations: Callable[[Trajectory], np.ndarray] | None = field(default=None, repr=False)
     stored: dict[str, np.ndarray] = field(default_factory=dict, repr=False)

@@ -1,0 +1,45 @@
+"""The steps of a simulation and the times that are recorded."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError
+
+__all__ = ["Grid"]
+
+
+class Grid:
+    """The steps of a simulation and the times that are recorded."""
+
+    def __init__(self, t0: float, duration: float, dt: float, every: int):
+        if int(every) != every or every < 1:
+            raise ConfigurationError(f"record_every {every!r}: give a whole number, 1 or more")
+        ratio = duration / dt
+        if ratio > 1e12:
+            raise ConfigurationError(f"{duration:g} s is {ratio:.3g} steps of dt; take a larger dt")
+        whole = math.floor(ratio * (1.0 + 1e-12) + 1e-9)
+        rest = duration - whole * dt
+        self.t0, self.dt, self.every, self.whole = t0, dt, int(every), whole
+        self.rest = rest if rest > 1e-9 * dt else 0.0
+        self.steps = whole + (self.rest > 0.0)
+        self.ends = [*range(0, self.steps, self.every), self.steps]  # steps before each record
+        self.t = np.array([self.time(k) for k in self.ends])
+
+    def time(self, step: int) -> float:
+        """When a step begins."""
+        extra = self.rest if step > self.whole else 0.0
+        return self.t0 + (min(step, self.whole) * self.dt + extra)
+
+    def records(self) -> Iterator[list[tuple[int, float, float, int]]]:
+        """The steps before every record: [(first step, its time, length, how many)]."""
+        for a, b in itertools.pairwise(self.ends):
+            whole = min(b, self.whole)
+            segments = [(a, self.time(a), self.dt, whole - a)] if whole > a else []
+            if b > self.whole:
+                segments.append((self.whole, self.time(self.whole), self.rest, 1))
+            yield segments
