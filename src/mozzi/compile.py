@@ -66,7 +66,8 @@ def compile(
         shapes, call, label = _signature(function, model, dict(inputs or {}), dict(options or {}))
         key = None
         if target == "cpu" and isinstance(function, Algorithm):
-            roll = rolled if rolled is not None else rolls(model, function)
+            with rolling(rolled):
+                roll = rolls(model, function)
             key = _key(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         def make() -> Program:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.recursion import Mechanism, _Array, mechanism
+from mozzi.errors import LoopError
 from mozzi.lie import Momentum, Twist, Wrench
 from mozzi.program.node import active
 
-__all__ = ["ARRAYS", "Algorithm", "algorithm", "rolling", "shape_of"]
+__all__ = ["ARRAYS", "Algorithm", "algorithm", "closed", "rolling", "shape_of"]
 
 #: What the arrays that algorithms take are, by name: axes per body (see recursion._Array), and the
 #: type of a block.
@@ -88,7 +89,12 @@ def rolling(choice: bool | None):
 
 
 def rolls(model: Any, function: Any = None) -> bool:
-    """Whether a model is traced rolled now (by this algorithm, which may have its own size)."""
+    """Whether a model is traced rolled now (by this algorithm, which may have its own size).
+
+    Loops are honoured in straight-line programs only.
+    """
+    if getattr(function, "loops", "tree") == "honour" and closed(model):
+        return False
     if _Rolling.choice is not None:
         return _Rolling.choice
     return model.nb > (getattr(function, "threshold", None) or _Rolling.threshold)
@@ -98,9 +104,14 @@ class Algorithm:
     """A function of a model and of arrays that is written as a recursion over bodies."""
 
     def __init__(
-        self, function: Callable[..., Any], regroup: bool | str, threshold: int | None = None
+        self,
+        function: Callable[..., Any],
+        regroup: bool | str,
+        threshold: int | None = None,
+        loops: str = "tree",
     ):
         self.function, self.regroup, self.threshold = function, regroup, threshold
+        self.loops = loops
         self.name = function.__name__
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -142,6 +153,12 @@ class Algorithm:
         return self._run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
 
     def _run(self, view: Mechanism, args: Any, options: Any) -> Any:
+        if self.loops == "refuse" and closed(view.model):
+            names = [x.name for x in closed(view.model)]
+            raise LoopError(
+                f"{self.name} does not honour loops and couplings, and model {view.model.name!r} "
+                f"has some ({', '.join(names[:4])}); call it on a model without them"
+            )
         given, others = self.bind(view.model, args, options)
         wrapped: dict[str, Any] = {}
         for name in self.arrays:
@@ -173,11 +190,17 @@ def _plain(result: Any) -> Any:
     return result.array() if hasattr(result, "array") else result
 
 
+def closed(model: Any) -> tuple[Any, ...]:
+    """What closes the tree of a model: its loops, distances and couplings."""
+    return (*model.loops, *model.distances, *model.couplings)
+
+
 def algorithm(
     function: Callable[..., Any] | None = None,
     *,
     regroup: bool | str = False,
     threshold: int | None = None,
+    loops: str = "tree",
 ) -> Any:
     """Make a recursion over bodies callable on models and arrays.
 
@@ -185,7 +208,10 @@ def algorithm(
     sum shows (joint forces, accelerations, mass matrices), so base parameters may be used
     (True, or "moments": see `recursion.regrouped`).
     threshold: how many bodies are still traced unrolled, where that differs from the usual number.
+    loops: what becomes of loops, distances and couplings. "tree": the result is a statement about
+    the tree, true whether loops close it or not; "honour": the result satisfies them; "refuse": a
+    model that has some is refused.
     """
     if function is None:
-        return lambda f: Algorithm(f, regroup, threshold)
-    return Algorithm(function, regroup, threshold)
+        return lambda f: Algorithm(f, regroup, threshold, loops)
+    return Algorithm(function, regroup, threshold, loops)

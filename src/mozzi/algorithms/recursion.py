@@ -76,7 +76,8 @@ def _tidy(x: float, unit: float = 1.0) -> float:
     return x
 
 
-def _tidy_pose(T: SE3) -> SE3:
+def tidy_pose(T: SE3) -> SE3:
+    """A constant pose without the rounding noise of its making."""
     R = Rotation(*(_tidy(x) for x in T.R.general().flatten()))
     return SE3(R, Vec3(*(0.0 if abs(x) < 1e-16 else x for x in T.p.flatten())))
 
@@ -88,15 +89,15 @@ def _bodies(model: Any) -> tuple[BodyData, ...]:
         body = model.body(k)
         joint = body.joint
         onto = SE3.identity() if body.parent < 0 else model.body(body.parent).joint.frame_child
-        placement = _tidy_pose(onto.inverse() @ joint.frame_parent)
+        placement = tidy_pose(onto.inverse() @ joint.frame_parent)
         inertia = joint.frame_child.pull(body.inertia)
-        frame = _tidy_pose(joint.frame_child.inverse())
+        frame = tidy_pose(joint.frame_child.inverse())
         own = body.dynamics
         bodies.append(
             BodyData(
                 body.name, body.parent + 1, joint, placement, inertia, frame, own.armature,
                 own.damping, own.friction, own.stiffness, own.rest, q, v,
-                _tidy_pose(onto.inverse()),
+                tidy_pose(onto.inverse()),
             )
         )  # fmt: skip
         q, v = q + joint.nq, v + joint.nv

@@ -1,0 +1,183 @@
+"""What a joint asks of the two frames that it connects where it closes a loop.
+
+The pose G of frame B in frame A must be a pose of the joint. `meet` finds the nearest pose of the
+joint; what is left, E = pose⁻¹ G, is the closure error. The rows of the loop are the wrenches R in
+frame B that the joint transmits: the orthonormal complement of its screws S, Rᵀ S = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
+from mozzi.lie.vec import number
+from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
+from mozzi.program.scalar import atan2, cos, sin
+
+__all__ = ["Meeting", "meet"]
+
+STEPS = 10  # of Gauss and Newton, to fit a joint whose poses are no subgroup
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A joint of a loop, met by the pose G of its frame B in its frame A.
+
+    pose: the pose of the joint nearest to G; S: its screws there; rows: the wrenches in frame B
+    that it transmits; pinned: whether the origins of A and B always coincide; turns: whether B
+    can turn in A.
+    """
+
+    joint: Joint
+    pose: SE3
+    S: Screws
+    rows: Screws
+    q: Sequence[Any] | None
+    pinned: bool
+    turns: bool
+
+    def error(self, G: SE3) -> Twist:
+        """What separates G from the joint: rotation vector and displacement, in frame B.
+
+        Half its square has the gradient Rᵀ error along the twist of B relative to A.
+        """
+        E = self.pose.inverse() @ G
+        w = E.R.general().log() if _some(self.rows, "ang") else Vec3.zero()
+        return Twist(w, E.R.unrotate(E.p))
+
+    def drift(self, V: Twist) -> Twist:
+        """Ṡ v of the joint that moves with the twist V of B relative to A."""
+        if self.joint.subgroup:
+            return Twist.zero()
+        S = self.S
+        v = solve_spd(S.T @ S_as_wrenches(S), [S_as_wrenches(S).T @ V])[0]
+        return self.joint.screws_rate(self.q or (), v) @ v
+
+
+def S_as_wrenches(S: Screws) -> Screws:
+    """The same columns, to be paired with twists."""
+    return Screws(Wrench(c.ang, c.lin) for c in S)
+
+
+def _some(rows: Screws, part: str) -> bool:
+    return any(number(x) != 0.0 for row in rows for x in getattr(row, part))
+
+
+def units(*where: int) -> list[Wrench]:
+    """The basis wrenches with a one at these places."""
+    return [Wrench.unflatten(1.0 if i == k else 0.0 for i in range(6)) for k in where]
+
+
+@singledispatch
+def meet(joint: Joint, G: SE3) -> Meeting:
+    """The joint, met by G."""
+    where = joint.constant.units() if joint.subgroup else None
+    if where is None:
+        return _fitted(joint, G)
+    R = _turned(where, G)
+    p = Vec3(*(x if 3 + k in where else 0.0 for k, x in enumerate(G.p)))
+    rows = Screws(units(*(k for k in range(6) if k not in where)))
+    pinned = not any(k >= 3 for k in where)
+    turns = any(k < 3 for k in where)
+    return Meeting(joint, SE3(R, p), joint.constant, rows, None, pinned, turns)
+
+
+def _turned(where: Sequence[int], G: SE3) -> Any:
+    """The rotation nearest to that of G, among those about no axis, about z, or about a point."""
+    if 0 in where:
+        return G.R.general()
+    return _about_z(_angle(G)) if 2 in where else Rotation.identity()
+
+
+def _angle(G: SE3) -> Any:
+    """The angle about z of the rotation about z that is nearest to G."""
+    R = G.R.general()
+    return atan2(R.yx - R.xy, R.xx + R.yy)
+
+
+def _about_z(angle: Any) -> Any:
+    return RotationZ(cos(angle), sin(angle))
+
+
+@meet.register(Screw)
+@meet.register(PlanarScrew)
+def _screw(joint: Any, G: SE3) -> Meeting:
+    """The height tells the turns, and the rotation the rest of the angle."""
+    plane = isinstance(joint, PlanarScrew)
+    h, angle = joint.pitch, _angle(G)
+    if h != 0.0:
+        turns = G.p.z / h
+        angle = turns + atan2(sin(angle - turns), cos(angle - turns))
+    p = Vec3(G.p.x if plane else 0.0, G.p.y if plane else 0.0, angle * h)
+    r = 1.0 / math.sqrt(1.0 + h * h)
+    along = Wrench(Vec3(0.0, 0.0, -h * r), Vec3(0.0, 0.0, r))
+    rows = Screws([*units(0, 1), *(() if plane else units(3, 4)), along])
+    return Meeting(joint, SE3(_about_z(angle), p), joint.screws(()), rows, None, False, True)
+
+
+@meet.register
+def _universal(joint: Universal, G: SE3) -> Meeting:
+    R = G.R.general()
+    a = atan2(R.yx, R.xx)
+    c, s = cos(a), sin(a)
+    b = atan2(R.zy, c * R.yy - s * R.xy)  # Rz(−a) R is nearly Rx(b)
+    across = Wrench(Vec3(0.0, cos(b), -sin(b)), Vec3.zero())
+    q = (a, b)
+    rows = Screws([across, *units(3, 4, 5)])
+    return Meeting(joint, joint.pose(q), joint.screws(q), rows, q, True, True)
+
+
+@meet.register(Composite)
+def _fitted(joint: Any, G: SE3) -> Meeting:
+    """Any joint: Gauss and Newton on its coordinates; the rows are the projector 1 − S S⁺.
+
+    Six rows of rank 6 − nv, without a choice of basis that could jump; with six or more degrees of
+    freedom it asks nothing.
+    """
+    if joint.nv >= 6:
+        return Meeting(joint, G, Screws(()), Screws(()), (), False, True)
+    q = _start(joint, G)
+    for _ in range(STEPS):
+        E = joint.pose(q).inverse() @ G
+        e = Twist(E.R.general().log(), E.R.unrotate(E.p))
+        q = joint.integrate(q, _coordinates(joint.screws(q), e))
+    S = joint.screws(q)
+    rows = []
+    for e in units(*range(6)):
+        inside = S @ _coordinates(S, Twist(e.ang, e.lin))
+        rows.append(Wrench(e.ang - inside.ang, e.lin - inside.lin))
+    return Meeting(joint, joint.pose(q), S, Screws(rows), q, False, True)
+
+
+def _coordinates(S: Screws, V: Twist) -> Sequence[Any]:
+    """The v for which S v is nearest to V."""
+    W = S_as_wrenches(S)
+    N = [list(row) for row in W.T @ S]
+    damped = [[x + 1e-14 if i == k else x for k, x in enumerate(N[i])] for i in range(len(N))]
+    return solve_spd(damped, [W.T @ V])[0]
+
+
+def _start(joint: Any, G: SE3) -> Sequence[Any]:
+    """A first guess: of a product each simple factor in turn, the others as they are."""
+    if not isinstance(joint, Composite):
+        return joint.neutral()
+    q = [list(factor.neutral()) for factor in joint.factors]
+    inner = [SE3.identity(), *joint.inner]
+    for _ in range(2):
+        for k, factor in enumerate(joint.factors):
+            if factor.nv != 1 or isinstance(factor, Composite):
+                continue
+            before = after = SE3.identity()
+            for n, other in enumerate(joint.factors):
+                if n < k:
+                    before = before @ inner[n] @ other.pose(q[n])
+                elif n > k:
+                    after = after @ inner[n] @ other.pose(q[n])
+            left = (before @ inner[k]).inverse() @ G @ after.inverse()
+            turning = factor.constant.units() == (2,) if hasattr(factor, "constant") else True
+            q[k] = [_angle(left) if turning else left.p.z]
+    return tuple(x for part in q for x in part)

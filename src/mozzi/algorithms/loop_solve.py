@@ -1,0 +1,128 @@
+"""Λ λ = r for the loops of a mechanism: sparse, of any rank, with fixed control flow.
+
+Λ = Y D⁻¹ Yᵀ is symmetric and positive semidefinite: row r of Y holds the forces y that closure row
+r exerts on the joints, by articulated bodies. Two rows meet in Λ only where they act on a common
+joint, so that uncoupled loops are uncoupled blocks, and loops that follow one another a band.
+
+The factorisation is LDLᵀ with rows in an order that keeps it sparse. Of a semidefinite matrix a
+vanishing pivot means a row that depends on those before it: its equation is left out (its
+multiplier is zero), which leaves forces and accelerations as they are. A pivot vanishes below
+`TOLERANCE` times the admittance that the row would have if all its wrenches met their joints
+squarely. One step of refinement with Y itself, not with Λ, gives back the digits that squaring Y
+has cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.lie.vec import number
+from mozzi.program.scalar import divide, select
+
+__all__ = ["TOLERANCE", "Row", "solve"]
+
+TOLERANCE = 1e-12
+"""Of pivots, squares of sines: rows are dependent below an angle of a microradian."""
+
+Row = dict[int, Any]
+"""A sparse row: column → scalar that is not structurally zero."""
+
+
+def solve(Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any], r: Sequence[Any]) -> list[Any]:
+    """λ with Λ λ = r, for Λ = Y DYᵀ (DY: the rows D⁻¹ y); zero for rows that depend on others.
+
+    ``scale``: what a pivot is compared with. r must be in the range of Λ, as it is for rows that
+    agree. O(k b²) for k rows that meet b others each.
+    """
+    order = [k for k in elimination_order(Y) if Y[k]]
+    factor = Factor(gram(Y, DY, order), order, scale)
+    x = factor.solve({k: r[k] for k in order})
+    force: Row = {}
+    for k in order:
+        _add(force, DY[k], x[k])
+    more = factor.solve({k: r[k] - _dot(Y[k], force) for k in order})
+    return [x[k] + more[k] if k in x else 0.0 for k in range(len(Y))]
+
+
+def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int, Row]:
+    """Y DYᵀ, which is symmetric: row k has the columns that come after k in the order, and k."""
+    at = {k: n for n, k in enumerate(order)}
+    users: dict[int, list[int]] = {}
+    for k in order:
+        for c in Y[k]:
+            users.setdefault(c, []).append(k)
+    matrix: dict[int, Row] = {}
+    for k in order:
+        meets = {j for c in Y[k] for j in users[c] if at[j] >= at[k]}
+        products = ((j, _dot(Y[k], DY[j])) for j in sorted(meets, key=at.__getitem__))
+        matrix[k] = {j: x for j, x in products if number(x) != 0.0}
+    return matrix
+
+
+class Factor:
+    """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out."""
+
+    def __init__(self, matrix: dict[int, Row], order: Sequence[int], scale: Sequence[Any]):
+        self.order = order
+        self.reciprocal: dict[int, Any] = {}
+        self.below: dict[int, Row] = {}  # column k of L, below its diagonal
+        at = {k: n for n, k in enumerate(order)}
+        for k in order:
+            row = matrix[k]
+            pivot = row.pop(k, 0.0)
+            small = pivot <= TOLERANCE * scale[k]
+            inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
+            self.reciprocal[k] = inverse
+            self.below[k] = {j: x * inverse for j, x in row.items()}
+            for j, l in self.below[k].items():
+                to = matrix[j]
+                for i, x in row.items():
+                    if at[i] >= at[j]:
+                        to[i] = to[i] - l * x if i in to else -(l * x)
+
+    def solve(self, r: dict[int, Any]) -> dict[int, Any]:
+        """x with L D Lᵀ x = r; zero where a pivot was left out, whose column of L is zero."""
+        x = dict(r)
+        for k in self.order:
+            for j, l in self.below[k].items():
+                x[j] = x[j] - l * x[k]
+        for k in reversed(self.order):
+            x[k] = x[k] * self.reciprocal[k]
+            for j, l in self.below[k].items():
+                x[k] = x[k] - l * x[j]
+        return x
+
+
+def elimination_order(Y: Sequence[Row]) -> list[int]:
+    """Rows in an order of elimination with little fill: of least degree first."""
+    meets: dict[int, set[int]] = {k: set() for k in range(len(Y))}
+    by_column: dict[int, list[int]] = {}
+    for k, row in enumerate(Y):
+        for c in row:
+            by_column.setdefault(c, []).append(k)
+    for rows in by_column.values():
+        for k in rows:
+            meets[k].update(rows)
+    for k, others in meets.items():
+        others.discard(k)
+    order = []
+    while meets:
+        k = min(meets, key=lambda n: (len(meets[n]), n))
+        around = meets.pop(k)
+        for j in around:
+            meets[j] |= around
+            meets[j] -= {j, k}
+        order.append(k)
+    return order
+
+
+def _dot(a: Row, b: Row) -> Any:
+    if len(b) < len(a):
+        a, b = b, a
+    return sum((x * b[c] for c, x in a.items() if c in b), 0.0)
+
+
+def _add(total: Row, row: Row, factor: Any) -> None:
+    for c, x in row.items():
+        total[c] = total[c] + x * factor if c in total else x * factor
