@@ -1,5 +1,8 @@
 """Operation counts are pinned, and single precision loses what it must and no more."""
 
+import sysconfig
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -26,6 +29,29 @@ FLOPS = {
     "potential_energy": 145,
     "center_of_mass": 159,
 }
+
+
+#: The same of a panda with locked fingers.
+PANDA = {
+    "inverse_dynamics": 595,
+    "passive_inverse_dynamics": 650,
+    "forward_dynamics": 1396,
+    "mass_matrix": 361,
+    "mass_matrix_inverse": 1329,
+    "coriolis_matrix": 1419,
+    "centroidal_momentum_matrix": 628,
+}
+
+
+@pytest.mark.parametrize("name", PANDA)
+def test_operations_of_a_panda(name):
+    robots = Path(sysconfig.get_paths()["purelib"], "cmeel.prefix/share/example-robot-data/robots")
+    path = robots / "panda_description/urdf/panda.urdf"
+    if not path.exists():
+        pytest.skip("example-robot-data is not installed")
+    model = mz.load(path)
+    model = model.lock([joint for joint in model.joint_names if "finger" in joint])
+    assert program_of(getattr(mz, name), model, rolled=False).flops <= PANDA[name]
 
 
 @pytest.mark.parametrize("name", FLOPS)
