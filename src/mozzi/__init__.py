@@ -105,6 +105,7 @@ _HOME: dict[str, str] = {
     "inverse_dynamics_derivatives": "mozzi.algorithms.derivatives",
     # programs
     "compile": "mozzi.compile",
+    "set_num_threads": "mozzi.targets.threads",
     # simulation
     "Simulation": "mozzi.integrate.simulate",
     "Trajectory": "mozzi.integrate.trajectory",
@@ -184,6 +185,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.operators import operators as operators
     from mozzi.algorithms.regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
     from mozzi.compile import compile as compile
+    from mozzi.targets.threads import set_num_threads as set_num_threads
     from mozzi.errors import ConfigurationError as ConfigurationError
     from mozzi.errors import DivergenceWarning as DivergenceWarning
     from mozzi.errors import ExtraMissingError as ExtraMissingError
