@@ -135,7 +135,6 @@ def variant(
         {"follow": (1, 2, 3, 4, -1)}, {"which": (0, 1, 0, 1, 0)}, {"table": (1, 4, 3)},
         {"stride": 2}, {"offset": 1}, {"at": (0, 1, 2, 4, 3)}, {"factor": 2}, {"name": "z"},
     ],
-    ids=str,
 )  # fmt: skip
 def test_digests_tell_programs_apart(change: dict):
     assert variant().digest() == variant().digest()
