@@ -10,7 +10,7 @@ ends the lives of operands comes as soon as it can.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Buffer, Loop, Program
@@ -49,19 +49,27 @@ def _region(region: Region, outer: Region | None, kept: set[int]) -> Region:
     return ordered
 
 
-def _order(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
-    run = _early_ends(run, kept) if len(run) > 2 else list(run)
+def _order(run: list[Scalar], kept: set[int]) -> list[Scalar]:
+    """Phases of calls, then the rest, in blocks that nothing runs ahead of."""
     phase = _phases(run)
-    return sorted(run, key=lambda s: phase.get(id(s), LAST)) if phase else run
+    run = sorted(run, key=lambda s: phase.get(id(s), LAST))
+    block, blocks, size, before = 0, [], 0, None
+    for s in run:
+        now = phase.get(id(s), LAST)
+        if size == BLOCK or now != before:
+            block, size, before = block + 1, 0, now
+        size += 1
+        blocks.append(block)
+    return _early_ends(run, blocks, kept) if len(run) > 2 else run
 
 
-def _phases(run: Iterable[Scalar]) -> dict[int, int]:
+def _phases(run: Sequence[Scalar]) -> dict[int, int]:
     """For calls and what they need: how many calls come before them on the longest path."""
     depth: dict[int, int] = {}
     for s in run:
         depth[id(s)] = max((depth.get(id(x), 0) + (x.op in CALLS) for x in s.args), default=0)
     phase: dict[int, int] = {}
-    for s in reversed(list(run)):
+    for s in reversed(run):
         if s.op in CALLS:
             phase[id(s)] = min(phase.get(id(s), LAST), depth[id(s)])
         if id(s) in phase:
@@ -70,8 +78,8 @@ def _phases(run: Iterable[Scalar]) -> dict[int, int]:
     return phase
 
 
-def _early_ends(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
-    """The order in which statements that end lives come as soon as they can."""
+def _early_ends(run: Sequence[Scalar], blocks: Sequence[int], kept: set[int]) -> list[Scalar]:
+    """The order in which statements that end lives come as soon as they can in their block."""
     place = {id(s): n for n, s in enumerate(run)}
     users: list[list[int]] = [[] for _ in run]
     operands: list[tuple[int, ...]] = []
@@ -86,12 +94,12 @@ def _early_ends(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
     held = [s.op not in ("const", "input") for s in run]  # what takes a register
     ends = [0] * len(run)
     done = [False] * len(run)
-    heaps: list[list[tuple[int, int]]] = [[] for _ in range(len(run) // BLOCK + 1)]
+    heaps: list[list[tuple[int, int]]] = [[] for _ in range(blocks[-1] + 1)]
     for n in range(len(run)):
         if waiting[n] == 0:
-            heaps[n // BLOCK].append((0, n))
+            heaps[blocks[n]].append((0, n))
     order = []
-    for heap in heaps:  # nothing runs ahead of its block, where it would only wait
+    for heap in heaps:
         heapq.heapify(heap)
         while heap:
             score, n = heapq.heappop(heap)
@@ -104,19 +112,19 @@ def _early_ends(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
                 if held[n] and left[n] == 1:
                     ends[m] += 1
                 if waiting[m] == 0:
-                    heapq.heappush(heaps[m // BLOCK], (-ends[m], m))
+                    heapq.heappush(heaps[blocks[m]], (-ends[m], m))
             for m in operands[n]:
                 left[m] -= 1
                 if left[m] == 1 and held[m]:
                     for last in (u for u in users[m] if not done[u]):  # one; none where m is kept
                         ends[last] += 1
                         if waiting[last] == 0:
-                            heapq.heappush(heaps[last // BLOCK], (-ends[last], last))
+                            heapq.heappush(heaps[blocks[last]], (-ends[last], last))
     return order
 
 
 def live_values(program: Program) -> int:
-    """The most values that are live at once in the outermost region (constants and inputs aside)."""
+    """The most values live at once in the outermost region, constants and inputs aside."""
     last: dict[int, int] = {}
     statements = [s for s in program.region.statements if isinstance(s, Scalar)]
     for n, s in enumerate(statements):

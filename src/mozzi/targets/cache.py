@@ -1,13 +1,14 @@
 """Compiled kernels on disk: found again by the next process, harmless when anything is wrong.
 
-A file holds bytes under a key, with a checksum. It is written beside and then renamed, so that readers and other writers
-never see half of it. What cannot be read, written or trusted is as if it were not there. MOZZI_CACHE=0 switches the
-cache off, MOZZI_CACHE_DIR moves it. The files are machine code: the folder must not be writable by people
-whose code you would not run.
+A file holds bytes under a key, with a checksum. It is written beside and then renamed, so that
+readers and other writers never see half of it. What cannot be read, written or trusted is as if it
+were not there. MOZZI_CACHE=0 switches the cache off, MOZZI_CACHE_DIR moves it. The files are
+machine code: the folder must not be writable by people whose code you would not run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -134,10 +135,8 @@ def write(key: str, data: bytes) -> None:
         _prune_once(base)
     except OSError:  # read-only, full, no permission: the next process compiles again
         if temporary is not None:
-            try:
+            with contextlib.suppress(OSError):
                 os.unlink(temporary)
-            except OSError:
-                pass
 
 
 def _checksum(key: str, data: bytes) -> bytes:
@@ -153,7 +152,9 @@ def _prune_once(base: Path) -> None:
 
 
 def prune(base: Path, limit: int = LIMIT) -> None:
-    """Remove the files that were not used for longest, until the others fit into three quarters of the limit."""
+    """Remove the files that were not used for longest, until the others fit into three quarters of
+    the limit.
+    """
     files = sorted(_files(base))
     total = sum(size for _, size, _ in files)
     if total <= limit:

@@ -1,4 +1,6 @@
-"""NumPy generalised ufuncs from function pointers, through NumPy's own C-API tables: no compiled extension."""
+"""NumPy generalised ufuncs from function pointers, through NumPy's own C-API tables: no compiled
+extension.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def make(
 
 
 def _attach(ufunc: np.ufunc, parts: Any, functions: int) -> None:
-    """NumPy keeps bare pointers to what a ufunc is made of: hang the parts on it, where it has a place for that."""
+    """NumPy keeps bare pointers to what a ufunc is made of: hang the parts on it, where it has a
+    place for that.
+    """
     head = _UFunc.from_address(id(ufunc))
     expected = (ufunc.nin, ufunc.nout, functions, None)
     if (head.nin, head.nout, head.functions, head.obj) == expected:

@@ -1,9 +1,10 @@
-"""One evaluation without NumPy's dispatch: a built-in function, in machine code, for arrays that fit as they are.
+"""One evaluation without NumPy's dispatch: a built-in function for arrays that fit as they are.
 
-A generalised ufunc takes some 0.8 µs before its loop runs, as long as the loop itself. The function made here looks at its
-arguments (arrays of the right type and exactly the core shapes), makes the results and runs the loop. Everything else
-(batches, lists, other types, out=) it hands to the general function. It reads the fields of array objects, whose
-layout is part of NumPy's ABI, and which is checked here before it is used.
+A generalised ufunc takes some 0.8 µs before its loop runs, as long as the loop itself. The
+function made here looks at its arguments (arrays of the right type and exactly the core shapes),
+makes the results and runs the loop. Everything else (batches, lists, other types, out=) it hands
+to the general function. It reads the fields of array objects, whose layout is part of NumPy's ABI,
+and which is checked here before it is used.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["CALL", "make", "possible"]
 _ARRAY_TYPE, _RETURN, _EMPTY = 2, 76, 184
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 MOST_OPERANDS, MOST_AXES = 16, 48
-# Where things are in the record of a kernel, in words of 64 bits; behind it, for each operand, ndim and shape.
+# The record of a kernel, in words of 64 bits; behind these, for each operand, its ndim and shape.
 _FIELDS = (
     "inputs", "outputs", "loop", "data", "general", "array_type", "dtype", "empty", "return",
     "tuple_new", "tuple_set", "incref", "decref", "vectorcall",
@@ -82,7 +83,9 @@ def possible() -> bool:
 
 
 def _load(out: str, base: str, offset: int, T: str = "i64") -> str:
-    return f"  {out}.p = getelementptr i8, ptr {base}, i64 {offset}\n  {out} = load {T}, ptr {out}.p\n"
+    return (
+        f"  {out}.p = getelementptr i8, ptr {base}, i64 {offset}\n  {out} = load {T}, ptr {out}.p\n"
+    )
 
 
 def _field(name: str, T: str = "ptr") -> str:
@@ -91,7 +94,7 @@ def _field(name: str, T: str = "ptr") -> str:
 
 _OPERAND = 8 * len(_FIELDS)
 
-#: The function, for the module that all kernels share: record, arguments and their number as in METH_FASTCALL.
+#: The function, for the module that all kernels share; its arguments are those of METH_FASTCALL.
 CALL = f"""define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %names) {{
 start:
   %pointers = alloca [{MOST_OPERANDS} x ptr]
@@ -120,8 +123,9 @@ look:
 {_load("%type", "%a", 8, "ptr")}  %is.array = icmp eq ptr %type, %array_type
   br i1 %is.array, label %array, label %elsewhere
 array:
-{_load("%descr", "%a", 56, "ptr")}{_load("%nd32", "%a", 24, "i32")}{_load("%dims", "%a", 32, "ptr")}\
-{_load("%strides", "%a", 40, "ptr")}{_load("%memory", "%a", 16, "ptr")}  %nd = sext i32 %nd32 to i64
+{_load("%descr", "%a", 56, "ptr")}{_load("%nd32", "%a", 24, "i32")}
+{_load("%dims", "%a", 32, "ptr")}{_load("%strides", "%a", 40, "ptr")}
+{_load("%memory", "%a", 16, "ptr")}  %nd = sext i32 %nd32 to i64
   %ndim = load i64, ptr %shape
   %is.type = icmp eq ptr %descr, %dtype
   %is.nd = icmp eq i64 %nd, %ndim
@@ -198,7 +202,8 @@ made:
   %m1 = add i64 %m, 1
   br label %output
 run:
-{_field("loop")}{_field("data")}{_field("return")}  call void %loop(ptr %pointers, ptr %one, ptr %steps, ptr %data)
+{_field("loop")}{_field("data")}{_field("return")}
+  call void %loop(ptr %pointers, ptr %one, ptr %steps, ptr %data)
   %single = icmp eq i64 %outputs, 1
   br i1 %single, label %alone, label %several
 alone:
@@ -236,7 +241,8 @@ free:
 nothing:
   ret ptr null
 elsewhere:
-{_field("general")}{_field("vectorcall")}  %g = call ptr %vectorcall(ptr %general, ptr %args, i64 %nargs, ptr %names)
+{_field("general")}{_field("vectorcall")}
+  %g = call ptr %vectorcall(ptr %general, ptr %args, i64 %nargs, ptr %names)
   ret ptr %g
 }}"""
 
@@ -252,7 +258,9 @@ def make(
     general: Callable[..., Any],
     keep: Any = None,
 ) -> Any:
-    """The built-in function of a kernel: `call` is the address of @call, `loop` and `data` those of its inner loop."""
+    """The built-in function of a kernel: `call` is the address of @call, `loop` and `data` those of
+    its inner loop.
+    """
     shapes = [*inputs, *outputs]
     arrays = gufunc.api("_ARRAY_API")
     python = ctypes.pythonapi
@@ -279,7 +287,9 @@ def make(
 
 @cache
 def _record(size: int) -> Any:
-    """Words in memory, as an object that can hold others; its pointer to them follows the object's head."""
+    """Words in memory, as an object that can hold others; its pointer to them follows the object's
+    head.
+    """
     return type("Record", (ctypes.c_int64 * size,), {})
 
 

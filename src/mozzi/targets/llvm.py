@@ -36,7 +36,8 @@ Arrays = tuple[tuple[str, tuple[int, ...]], ...]
 class CpuKernel:
     """A compiled program: call it with arrays; leading axes are batch axes and broadcast.
 
-    ufunc: the NumPy generalised ufunc. operations, flops: what one evaluation takes. source: LLVM IR.
+    ufunc: the NumPy generalised ufunc. operations, flops: what one evaluation takes. source: LLVM
+    IR.
     """
 
     def __init__(self, entry: Entry):
@@ -47,8 +48,10 @@ class CpuKernel:
         self.operations, self.flops, self.single = entry.operations, entry.flops, entry.single
         self._shapes = [x.shape for x in self.inputs]
         self._cores = [len(x.shape) for x in (*self.inputs, *self.outputs)]
-        self._cost = PER_OPERATION * max(1.0, entry.work) * (1.0 if entry.dtype == "float64" else 0.5)
-        # fewer numbers than this are not worth threads, even where two batches meet as rows and columns
+        self._cost = (
+            PER_OPERATION * max(1.0, entry.work) * (1.0 if entry.dtype == "float64" else 0.5)
+        )
+        # fewer numbers are not worth threads, even where two batches meet as rows and columns
         self._few = sum(x.size for x in self.inputs) * (4 * ENOUGH / self._cost) ** 0.5
         code = llvm_jit.Code(entry.code)
         table = llvm_jit.runtime(entry.dtype, entry.lanes)
@@ -59,7 +62,9 @@ class CpuKernel:
         self.ufunc = gufunc.make(
             loop, data, *shapes, entry.dtype, name, _describe(self), keep=(code, table)
         )
-        self._whole = all(part and all(x.size for x in part) for part in (self.inputs, self.outputs))
+        self._whole = all(
+            part and all(x.size for x in part) for part in (self.inputs, self.outputs)
+        )
         operands = [*shapes[0], *shapes[1]]
         if (
             self._whole
@@ -73,7 +78,9 @@ class CpuKernel:
                 table[TABLE.index("call")], loop, data, *shapes, entry.dtype, name, self._general,
                 keep=(code, table),
             )  # fmt: skip
-            self.__class__ = type("CpuKernel", (CpuKernel,), {"__call__": call})
+            # a class of its own: Python looks for __call__ there
+            own: Any = type("CpuKernel", (CpuKernel,), {"__call__": call})
+            self.__class__ = own
 
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
         if not self._whole:
@@ -83,7 +90,7 @@ class CpuKernel:
 
     def _general(self, *args: Any, out: Any = None, **options: Any) -> Any:
         if len(args) != len(self.inputs) or options:  # results by position, where=, axes=, errors
-            return self.ufunc(*args, out=out, **options)
+            return self.ufunc(*args, **(options if out is None else {"out": out} | options))
         arrays, dtype, numbers = args, self.dtype, 0
         for x in args:
             if type(x) is not np.ndarray or x.dtype is not dtype:
@@ -101,7 +108,7 @@ class CpuKernel:
                     threads.run(
                         self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes
                     )
-                    return outs if len(outs) > 1 else outs[0]
+                    return outs[0] if len(outs) == 1 else outs
         return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
 
     def _array(self, x: Any) -> np.ndarray:
@@ -135,15 +142,15 @@ class CpuKernel:
             shape = batch + own.shape
             if x is None:
                 x = np.empty(shape, self.dtype)
-            elif not isinstance(x, np.ndarray) or x.shape != shape:
-                return None
-            elif any(np.may_share_memory(x, a) for a in (*arrays, *outs)):
+            elif not isinstance(x, np.ndarray) or x.shape != shape or _overlap(x, (*arrays, *outs)):
                 return None
             outs.append(x)
         return tuple(outs)
 
     def _hollow(self, args: Sequence[Any], out: Any) -> Any:
-        """With arguments or results that have no elements, or without arguments: NumPy has no such ufuncs."""
+        """With arguments or results that have no elements, or without arguments: NumPy has no such
+        ufuncs.
+        """
         arrays = [self._array(x) for x in args]
         if len(arrays) != len(self.inputs) or out is not None:
             names = ", ".join(x.name for x in self.inputs)
@@ -152,7 +159,7 @@ class CpuKernel:
         for x, own in zip(arrays, self.inputs):
             if x.shape[max(0, x.ndim - len(own.shape)) :] != own.shape:
                 raise ValueError(
-                    f"{self.name}: {own.name} has shape {x.shape}; its last axes must be {own.shape}"
+                    f"{self.name}: {own.name} has shape {x.shape}; its last axes are {own.shape}"
                 )
         taken = [x for x, own in zip(arrays, self.inputs) if own.size]
         if not taken:
@@ -178,13 +185,19 @@ class CpuKernel:
         return f"<CpuKernel {self.name} {self.ufunc.signature} {self.dtype}>"
 
 
+def _overlap(x: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    return any(np.may_share_memory(x, a) for a in others)
+
+
 def _describe(kernel: CpuKernel) -> str:
     names = [", ".join(x.name for x in part) for part in (kernel.inputs, kernel.outputs)]
     return f"{kernel.name}({names[0]}) -> {names[1]}, compiled for this CPU."
 
 
 def _operands(inputs: Arrays, outputs: Arrays) -> tuple[list[Operand], list[Operand]]:
-    """Where arguments and results with elements are among the planes; there is at least one of each."""
+    """Where arguments and results with elements are among the planes; there is at least one of
+    each.
+    """
     found = []
     for part in (inputs, outputs):
         slot, operands = 0, []
@@ -202,7 +215,7 @@ def module_text(program: Program, dtype: str, W: int) -> str:
     T = "double" if dtype == "float64" else "float"
     body = Body(program, T, W)
     operands = _operands(_arrays(program.inputs), _arrays(program.outputs))
-    return "\n".join([body.text, driver(T, W, *operands, body.scratch), ""])
+    return "\n".join([body.text, driver(T, W, *operands, body.scratch, x86=llvm_jit.is_x86()), ""])
 
 
 def _arrays(operands: Sequence[Input | Output]) -> Arrays:
@@ -210,7 +223,7 @@ def _arrays(operands: Sequence[Input | Output]) -> Arrays:
 
 
 def _work(region: Region) -> float:
-    """Operations of one evaluation; a loop of unknown length counts as a quarter of what it may be."""
+    """Operations of one evaluation; a walk to the base is taken to pass a quarter of the bodies."""
     total = 0.0
     for s in region.statements:
         if isinstance(s, Scalar):
@@ -231,7 +244,8 @@ def compile_cpu(
 ) -> CpuKernel:
     """The kernel of a program on this machine's CPU.
 
-    key: names the program in the disk cache; without one its LLVM IR does. lanes: samples in a vector.
+    key: names the program in the disk cache; without one its LLVM IR does. lanes: samples in a
+    vector.
     """
     return build(lambda: program, dtype, key, lanes)
 
@@ -242,7 +256,9 @@ def build(
     key: str | None = None,
     lanes: int | None = None,
 ) -> CpuKernel:
-    """The kernel of the program that `make` traces; it is not called where the disk cache has the key."""
+    """The kernel of the program that `make` traces; it is not called where the disk cache has the
+    key.
+    """
     dtype = np.dtype(dtype).name
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype {dtype!r}: the CPU target computes in float64 or float32")

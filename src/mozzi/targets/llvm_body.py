@@ -1,7 +1,7 @@
 """The body of a kernel: one program, W samples at a time, as LLVM IR text.
 
-Every value is a vector of W samples. Arguments and results are planes (one vector per element, see `llvm_driver`), scratch
-buffers are planes too, tables are constants that all samples share.
+Every value is a vector of W samples. Arguments and results are planes (one vector per element, see
+`llvm_driver`), scratch buffers are planes too, tables are constants that all samples share.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
-    """`text`: the function @body(ptr in, ptr out, ptr scratch, ptr table); `scratch`: how many vectors it needs.
+    """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs.
 
-    A long straight-line program becomes several functions of some `CHUNK` operations each, so that the time to compile
-    it stays linear; values that a later function uses go through scratch memory.
+    A long straight-line program becomes several functions of some `CHUNK` operations each, so that
+    the time to compile it stays linear; values that a later function uses go through scratch
+    memory.
     """
 
-    def __init__(self, program: Program, T: str, W: int, chunk: int = CHUNK):
+    def __init__(self, program: Program, T: str, W: int):
         self.T, self.W = T, W
         self.V = f"<{W} x {T}>"
         self.align = W * (8 if T == "double" else 4)
@@ -48,14 +49,16 @@ class Body:
             self.starts.append(slot)
             slot += x.size
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
-        self.slots: dict[int, int] = {}  # value that crosses functions → its place in scratch memory
+        self.slots: dict[
+            int, int
+        ] = {}  # value that crosses functions → its place in scratch memory
         self.results: dict[int, list[int]] = {}  # value → its places among the outputs
         self._place(program)
         self._open()
         pure = not program.rolled
         statements = [s for s in program.region.statements if not pure or s.op not in LAZY]
-        if pure and len(statements) > 1.5 * chunk:
-            self._chunks(statements, chunk)
+        if pure and len(statements) > 1.5 * CHUNK:
+            self._chunks(statements)
         else:
             self._clear(program)
             self.region(statements)
@@ -102,7 +105,9 @@ class Body:
         for buffer in program.buffers():
             if buffer.kind == "scratch" and buffer.size:
                 at = self._at(*self.places[id(buffer)])
-                self.code.append(f"  call void {self._function('clear')}(ptr {at}, i64 {buffer.size})")
+                self.code.append(
+                    f"  call void {self._function('clear')}(ptr {at}, i64 {buffer.size})"
+                )
 
     def _finish(self, program: Program) -> None:
         """Results that are not stored when they are computed: buffers, inputs, constants."""
@@ -118,8 +123,8 @@ class Body:
                         self._put("%out", j, self.number(value))
             slot += x.size
 
-    def _chunks(self, statements: list[Any], chunk: int) -> None:
-        number = -(-len(statements) // chunk)
+    def _chunks(self, statements: list[Any]) -> None:
+        number = -(-len(statements) // CHUNK)
         size = -(-len(statements) // number)
         parts = [statements[k : k + size] for k in range(0, len(statements), size)]
         home: dict[int, int] = {}
@@ -140,7 +145,9 @@ class Body:
             self._open()
             self.region(part)
             self._close(f"chunk{k}")
-            ended = {x for s in part for x in map(id, s.args) if last[x] == k and home.get(x, k) < k}
+            ended = {
+                x for s in part for x in map(id, s.args) if last[x] == k and home.get(x, k) < k
+            }
             free += [self.slots.pop(x) for x in ended]
         self._open()
         arguments = ", ".join(f"ptr {x}" for x in POINTERS)
@@ -160,7 +167,9 @@ class Body:
         return self.new(f"load {self.V}, ptr {self._at(base, slot)}, align {self.align}")
 
     def _put(self, base: str, slot: int, value: str) -> None:
-        self.code.append(f"  store {self.V} {value}, ptr {self._at(base, slot)}, align {self.align}")
+        self.code.append(
+            f"  store {self.V} {value}, ptr {self._at(base, slot)}, align {self.align}"
+        )
 
     def _name(self, x: Scalar) -> str:
         name = self.names.get(id(x))
@@ -210,7 +219,9 @@ class Body:
                     self._put("%out", slot, self.number(s))
             elif isinstance(s, Store):
                 at = self._address(s.buffer, s.index, s.stride, s.offset)
-                self.code.append(f"  store {self.V} {self.number(s.value)}, ptr {at}, align {self.align}")
+                self.code.append(
+                    f"  store {self.V} {self.number(s.value)}, ptr {at}, align {self.align}"
+                )
             else:
                 self.loop(s)
         self.pairs = outside
@@ -291,7 +302,9 @@ class Body:
                 at = self.new(f"add nsw i64 {at}, {start + offset}")
         return self.new(f"getelementptr {T}, ptr {base}, i64 {at}")
 
-    def _table(self, T: str, data: np.ndarray, spell: Callable[[int], str], words: np.ndarray) -> str:
+    def _table(
+        self, T: str, data: np.ndarray, spell: Callable[[int], str], words: np.ndarray
+    ) -> str:
         key = (T, data.tobytes())
         name = self.tables.get(key)
         if name is None:

@@ -1,7 +1,7 @@
 """The loop around a kernel: pack W samples, run the body, unpack, until the batch is done.
 
-It has the signature of NumPy's inner loops. Its data pointer is a table of functions (`TABLE`) that all kernels share,
-so that a kernel's object code refers to nothing outside itself.
+It has the signature of NumPy's inner loops. Its data pointer is a table of functions (`TABLE`)
+that all kernels share, so that a kernel's object code refers to nothing outside itself.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ __all__ = ["TABLE", "Operand", "driver"]
 
 #: The functions a kernel gets, in this order: a row from Python, a row from `llvm_jit.runtime`.
 TABLE = (
-    "alloc", "free", "ensure", "no_memory", "release",
+    "alloc", "free", "ensure", "no_memory", "release", "clear_flags",
     "pack", "unpack", "gather", "scatter", "contiguous", "clear", "sincos", "atan2",
     "call",
 )  # fmt: skip
+# Flags come from both sides of every select: they say nothing, and NumPy shall not see them.
+SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")
+RESTORE_FLAGS = ("  call void @llvm.x86.sse.ldmxcsr(ptr %flags)",)
+CLEAR_FLAGS = ("  %cleared = call i32 %f.clear_flags(i32 31)",)
 STACK = 32768  # bytes that a call may take from the stack; more comes from alloc, once per call
 
 
@@ -49,7 +53,7 @@ class _Driver:
         ]
         return f"%f.{name}"
 
-    def text(self, scratch: int) -> str:
+    def text(self, scratch: int, x86: bool) -> str:
         planes_in = sum(x.size for x in self.inputs)
         planes = sum(x.size for x in self.operands)
         total = max(1, planes + scratch) * self.vector
@@ -58,6 +62,7 @@ class _Driver:
             "define void @kernel(ptr %args, ptr %dims, ptr %steps, ptr %table) {",
             "start:",
             *([f"  %memory = alloca [{total} x i8], align {self.vector}"] if on_stack else []),
+            *(SAVE_FLAGS if x86 else ()),
             "  %n = load i64, ptr %dims",
             "  %some = icmp sgt i64 %n, 0",
             "  br i1 %some, label %prepare, label %done",
@@ -71,7 +76,7 @@ class _Driver:
             f"  %out = getelementptr i8, ptr %memory, i64 {planes_in * self.vector}",
             f"  %scratch = getelementptr i8, ptr %memory, i64 {planes * self.vector}",
         ]
-        for name in ("pack", "unpack", "gather", "scatter", "contiguous"):
+        for name in ("pack", "unpack", "gather", "scatter", "contiguous", "clear_flags"):
             self.function(name)
         self._operands()
         n = len(self.inputs)
@@ -103,6 +108,7 @@ class _Driver:
             "  br i1 %more, label %group, label %finish",
             "finish:",
             *([] if on_stack else ["  call void %f.free(ptr %raw)"]),
+            *(RESTORE_FLAGS if x86 else CLEAR_FLAGS),
             "  br label %done",
             "done:",
             "  ret void",
@@ -131,7 +137,7 @@ class _Driver:
         ]
 
     def _operands(self) -> None:
-        """Pointer, outer stride, core strides of every operand, and whether its core is contiguous."""
+        """Pointer, outer and core strides of every operand, and whether its core is contiguous."""
         axis = len(self.operands)
         for k, x in enumerate(self.operands):
             self.code += [
@@ -151,7 +157,9 @@ class _Driver:
             axis += len(x.shape)
 
     def _move(self, k: int, x: Operand, then: str) -> None:
-        """Between the user's array and its planes; an argument that is the same for all samples only once."""
+        """Between the user's array and its planes; an argument that is the same for all samples
+        only once.
+        """
         taken = k < len(self.inputs)
         fast, slow, planes = (
             ("pack", "gather", "%memory") if taken else ("unpack", "scatter", "%out")
@@ -185,10 +193,15 @@ class _Driver:
 
 
 def driver(
-    T: str, W: int, inputs: Sequence[Operand], outputs: Sequence[Operand], scratch: int
+    T: str,
+    W: int,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    scratch: int,
+    x86: bool,
 ) -> str:
     """The function @kernel, of at least one input and one output.
 
     scratch: how many vectors of memory the body needs.
     """
-    return _Driver(T, W, inputs, outputs).text(scratch)
+    return _Driver(T, W, inputs, outputs).text(scratch, x86)

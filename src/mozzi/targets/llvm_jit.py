@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
 import threading
 from functools import cache
 from typing import Any
@@ -50,6 +51,10 @@ def host() -> tuple[str, str, str, str]:
         llvm.get_host_cpu_features().flatten(),
         llvmlite.__version__,
     )
+
+
+def is_x86() -> bool:
+    return host()[0].startswith(("x86_64", "i386", "i686"))
 
 
 @cache
@@ -114,14 +119,16 @@ class Code:
 def runtime(dtype: str, W: int) -> Any:
     """The table of functions that all kernels of a type share, as an array of pointers."""
     T = "double" if dtype == "float64" else "float"
-    text = "\n".join([planes(T, W), vector_math.sincos(T, W), vector_math.atan2(T, W), gufunc_call.CALL])
+    text = "\n".join(
+        [planes(T, W), vector_math.sincos(T, W), vector_math.atan2(T, W), gufunc_call.CALL]
+    )
     key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
     obj = disk.read(key)
     if obj is None:
         obj = assemble(text)
         disk.write(key, obj)
     code = Code(obj)
-    pointers = [_python(name) for name in FROM_PYTHON]
+    pointers = [*(_python(name) for name in FROM_PYTHON), _feclearexcept()]
     pointers += [code.address(name) for name in TABLE[len(pointers) :]]
     table = (ctypes.c_void_p * len(TABLE))(*pointers)
     table.code = code  # pyright: ignore[reportAttributeAccessIssue]
@@ -130,3 +137,11 @@ def runtime(dtype: str, W: int) -> Any:
 
 def _python(name: str) -> int | None:
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+
+
+def _feclearexcept() -> int | None:
+    """C's function that clears floating-point flags; not used on x86."""
+    if is_x86():
+        return None
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    return ctypes.cast(library.feclearexcept, ctypes.c_void_p).value

@@ -1,9 +1,9 @@
 """Between NumPy's strided arrays and planes: LLVM IR as text, compiled once for each type.
 
-A kernel reads and writes *planes*: element j of an argument is one vector of W samples at slot j. `pack` turns W rows of
-user memory into planes by blocks of four columns, `gather` does it for any strides; `unpack` and `scatter` go
-back. Lanes without a sample repeat the last valid one, so that nothing outside is touched and every
-sample goes through the same code.
+A kernel reads and writes *planes*: element j of an argument is one vector of W samples at slot j.
+`pack` turns W rows of user memory into planes by blocks of four columns, `gather` does it for any
+strides; `unpack` and `scatter` go back. Lanes without a sample repeat the last valid one, so that
+nothing outside is touched and every sample goes through the same code.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from collections.abc import Sequence
 __all__ = ["planes"]
 
 
+# The user's array at its first sample, the distance of samples, elements of each, how many samples.
+_ANY = "ptr %base, i64 %outer, i64 %n, i64 %valid"
+
+
 def _mask(indices: Sequence[int]) -> str:
     return f"<{len(indices)} x i32> <{', '.join(f'i32 {i}' for i in indices)}>"
 
 
 class _Shuffles:
-    """Shuffles of two vectors of W numbers whose patterns repeat in every 128-bit lane, or move whole lanes."""
+    """Shuffles of two vectors of W numbers whose patterns repeat in every 128-bit lane, or move
+    whole lanes.
+    """
 
     def __init__(self, code: list[str], T: str, W: int):
         self.code, self.V, self.W = code, f"<{W} x {T}>", W
@@ -50,16 +56,20 @@ def _columns(shuffle: _Shuffles, rows: list[str], B: int) -> list[str]:
     n = shuffle.lanes
     if shuffle.per_lane == 4:  # a 4×4 transpose in every lane
         a, b, c, d = rows
-        t = [shuffle.within(x, y, p) for x, y in ((a, b), (c, d)) for p in ([0, 4, 1, 5], [2, 6, 3, 7])]
+        t = [
+            shuffle.within(x, y, p)
+            for x, y in ((a, b), (c, d))
+            for p in ([0, 4, 1, 5], [2, 6, 3, 7])
+        ]
         pairs = ((t[0], t[2]), (t[1], t[3]))
         return [shuffle.within(x, y, p) for x, y in pairs for p in ([0, 1, 4, 5], [2, 3, 6, 7])]
     if B == 2:
-        return [shuffle.within(*rows, p) for p in ([0, 2], [1, 3])]
+        return [shuffle.within(rows[0], rows[1], p) for p in ([0, 2], [1, 3])]
     a, b, c, d = rows
     even, odd = list(range(0, 2 * n, 2)), list(range(1, 2 * n, 2))
     low = [shuffle.within(x, y, [0, 2]) for x, y in ((a, b), (c, d))]
     high = [shuffle.within(x, y, [1, 3]) for x, y in ((a, b), (c, d))]
-    return [shuffle.whole(*pair, lanes) for lanes in (even, odd) for pair in (low, high)]
+    return [shuffle.whole(a, b, lanes) for lanes in (even, odd) for a, b in (low, high)]
 
 
 def _row_order(W: int, T: str, B: int) -> list[list[int]]:
@@ -92,8 +102,14 @@ def planes(T: str, W: int) -> str:
     item = 8 if T == "double" else 4
     B = 2 if (T, W) == ("double", 2) else 4
     return "\n".join(
-        [_pack(T, W, item, B), _unpack(T, W, item, B), _gather(T, W, item), _scatter(T, W),
-         _CONTIGUOUS, _clear(T, W, item)]
+        [
+            _pack(T, W, item, B),
+            _unpack(T, W, item, B),
+            _gather(T, W, item),
+            _scatter(T, W),
+            _CONTIGUOUS,
+            _clear(T, W, item),
+        ]
     )
 
 
@@ -111,7 +127,7 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
     V = f"<{W} x {T}>"
     block = f"<{B} x {T}>"
     code = [
-        "define void @pack(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %dst) {",
+        f"define void @pack({_ANY}, ptr noalias %dst) {{",
         "  %flat = icmp eq i64 %outer, 0",
         "  %one = icmp eq i64 %valid, 1",
         "  %same = or i1 %flat, %one",
@@ -177,8 +193,9 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
             joined = []
             for n in range(0, len(parts), 2):
                 name = f"%j{i}.{level}.{n}"
+                half = f"<{size} x {T}>"
                 code.append(
-                    f"  {name} = shufflevector <{size} x {T}> {parts[n]}, <{size} x {T}> {parts[n + 1]}, "
+                    f"  {name} = shufflevector {half} {parts[n]}, {half} {parts[n + 1]}, "
                     + _mask(range(2 * size))
                 )
                 joined.append(name)
@@ -207,7 +224,7 @@ def _unpack(T: str, W: int, item: int, B: int) -> str:
     V = f"<{W} x {T}>"
     block = f"<{B} x {T}>"
     code = [
-        "define void @unpack(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %src) {",
+        f"define void @unpack({_ANY}, ptr noalias %src) {{",
         f"  %full = icmp eq i64 %valid, {W}",
         f"  %wide = icmp sge i64 %n, {B}",
         "  %fast = and i1 %full, %wide",
@@ -304,8 +321,7 @@ lanes:
 def _gather(T: str, W: int, item: int) -> str:
     V = f"<{W} x {T}>"
     code = [
-        "define void @gather(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %dst, ptr %strides,"
-        " ptr %shape, i64 %ndim) {",
+        f"define void @gather({_ANY}, ptr noalias %dst, ptr %strides, ptr %shape, i64 %ndim) {{",
         "start:",
         f"  %unit = icmp eq i64 %outer, {item}",
         f"  %full = icmp eq i64 %valid, {W}",
@@ -351,8 +367,8 @@ def _gather(T: str, W: int, item: int) -> str:
 
 
 def _scatter(T: str, W: int) -> str:
-    return f"""define void @scatter(ptr %base, i64 %outer, i64 %n, i64 %valid, ptr noalias %src, ptr %strides, \
-ptr %shape, i64 %ndim) {{
+    return f"""define void @scatter({_ANY}, ptr noalias %src, ptr %strides, ptr %shape,
+ i64 %ndim) {{
 start:
   br label %element
 {_OFFSET}

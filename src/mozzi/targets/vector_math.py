@@ -1,14 +1,15 @@
 """Vector sin, cos and atan2 as LLVM IR text: at most 2 ulp, for every argument.
 
-sin and cos: x = n π/2 + r with |r| ≤ π/4. Up to a limit, n is exact and π/2 in three parts takes n π/2 off with three fused
-multiply-adds (Cody and Waite): the first difference is exact, so r keeps its relative accuracy also near
-multiples of π/2. Beyond it a lane is reduced with the bits of 2/π that matter (Payne and Hanek), one by one;
-other lanes keep what they have.
+sin and cos: x = n π/2 + r with |r| ≤ π/4. Up to a limit, n is exact and π/2 in three parts takes n
+π/2 off with three fused multiply-adds (Cody and Waite): the first difference is exact, so r keeps
+its relative accuracy also near multiples of π/2. Beyond it a lane is reduced with the bits of 2/π
+that matter (Payne and Hanek), one by one; other lanes keep what they have.
 
-atan2: the quotient of the smaller by the larger coordinate, turned by π/4 where it exceeds ½ (then their difference is exact), a polynomial, and
-the octant's multiple of π/4 in two parts.
+atan2: the quotient of the smaller by the larger coordinate, turned by π/4 where it exceeds ½ (then
+their difference is exact), a polynomial, and the octant's multiple of π/4 in two parts.
 
-The polynomials are Chebyshev fits (mpmath.chebyfit) of (sin r / r − 1)/r², (cos r − 1 + r²/2)/r⁴ and (atan u / u − 1)/u² in r², u².
+The polynomials are Chebyshev fits (mpmath.chebyfit) of (sin r / r − 1)/r², (cos r − 1 + r²/2)/r⁴
+and (atan u / u − 1)/u² in r², u².
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ _ATAN = {
 }  # fmt: skip
 # The first 1,280 bits of 2/π behind the point.
 _TWO_OVER_PI = (
-    "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e006492eea09d1921c"
-    "fe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f49c845f8bbdf9283b1ff897ffde05980f"
-    "ef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d08"
-    "56033046fc7b6babf0cfbc209af4361d"
+    "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0"
+    "06492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f4"
+    "9c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d"
+    "7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6babf0cfbc209af4361d"
 )
 
 
@@ -188,9 +189,7 @@ def _slow_lanes(f: _Text, huge: str, r: str, q: str) -> tuple[str, str]:
         "one:",
         f"  %xp = getelementptr {T}, ptr %xs, i64 %k",
         f"  %xk = load {T}, ptr %xp",
-        "  %xd = fadd double %xk, 0.0"
-        if T == "double"
-        else "  %xd = fpext float %xk to double",
+        "  %xd = fadd double %xk, 0.0" if T == "double" else "  %xd = fpext float %xk to double",
         "  %pair = call { double, i64 } @reduce(double %xd)",
         "  %rd = extractvalue { double, i64 } %pair, 0",
         "  %qd = extractvalue { double, i64 } %pair, 1",
@@ -223,8 +222,9 @@ def _slow_lanes(f: _Text, huge: str, r: str, q: str) -> tuple[str, str]:
 def _reduce() -> str:
     """{r, n mod 4} @reduce(x) for |x| ≥ 2¹⁶ (Payne and Hanek).
 
-    x = ± m 2ᵉ with an integer m of 53 bits. Bits of 2/π with a weight of 2²⁻ᵉ and more only add multiples of 4 to
-    x 2/π: m times the 192 bits behind them, modulo 2¹⁹², is n mod 4 in the two highest bits, then the fraction.
+    x = ± m 2ᵉ with an integer m of 53 bits. Bits of 2/π with a weight of 2²⁻ᵉ and more only add
+    multiples of 4 to x 2/π: m times the 192 bits behind them, modulo 2¹⁹², is n mod 4 in the two
+    highest bits, then the fraction.
     """
     words = ["0" * 16] + [_TWO_OVER_PI[k : k + 16] for k in range(0, len(_TWO_OVER_PI), 16)]
     table = ", ".join(f"i64 u0x{word}" for word in words)
@@ -312,7 +312,7 @@ def atan2(T: str, W: int) -> str:
     ax, ay = f.fabs("%x"), f.fabs("%y")
     steep = compare("ogt", ay, ax)
     small, large = f.select(steep, ax, ay), f.select(steep, ay, ax)
-    # two infinities are as good as two ones; sums must not overflow, products not underflow; 0/0 is 0
+    # two infinities are as good as two ones; 0/0 is 0; sums do not overflow, nor products underflow
     endless = compare("oeq", large, inf)
     both = compare("oeq", small, inf)
     small = f.select(endless, f.select(both, f.c(1.0), f.c(0.0)), small)
