@@ -100,9 +100,17 @@ _HOME: dict[str, str] = {
     "passive_inverse_dynamics": "mozzi.algorithms.inverse_dynamics",
     "potential_energy": "mozzi.algorithms.energy",
     # derivatives
+    "directional": "mozzi.algorithms.directional",
     "forward_dynamics_derivatives": "mozzi.algorithms.derivatives",
+    "forward_dynamics_directional": "mozzi.algorithms.directional",
     "hybrid_dynamics_derivatives": "mozzi.algorithms.derivatives_hybrid",
+    "hybrid_dynamics_directional": "mozzi.algorithms.directional",
     "inverse_dynamics_derivatives": "mozzi.algorithms.derivatives",
+    "inverse_dynamics_directional": "mozzi.algorithms.directional",
+    "inverse_dynamics_rates": "mozzi.algorithms.rates_in_time",
+    "mass_matrix_inverse_partials": "mozzi.algorithms.derivatives_mass",
+    "mass_matrix_inverse_rate": "mozzi.algorithms.rates_in_time",
+    "mass_matrix_partials": "mozzi.algorithms.derivatives_mass",
     # programs
     "compile": "mozzi.compile",
     "set_num_threads": "mozzi.targets.threads",
@@ -141,6 +149,20 @@ if TYPE_CHECKING:
     )
     from mozzi.algorithms.derivatives_hybrid import (
         hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
+    )
+    from mozzi.algorithms.derivatives_mass import (
+        mass_matrix_inverse_partials as mass_matrix_inverse_partials,
+    )
+    from mozzi.algorithms.derivatives_mass import mass_matrix_partials as mass_matrix_partials
+    from mozzi.algorithms.directional import directional as directional
+    from mozzi.algorithms.directional import (
+        forward_dynamics_directional as forward_dynamics_directional,
+    )
+    from mozzi.algorithms.directional import (
+        hybrid_dynamics_directional as hybrid_dynamics_directional,
+    )
+    from mozzi.algorithms.directional import (
+        inverse_dynamics_directional as inverse_dynamics_directional,
     )
     from mozzi.algorithms.energy import center_of_mass as center_of_mass
     from mozzi.algorithms.energy import centroidal_momentum as centroidal_momentum
@@ -183,9 +205,10 @@ if TYPE_CHECKING:
     from mozzi.algorithms.mass_matrix import mass_matrix_rate as mass_matrix_rate
     from mozzi.algorithms.newton_euler import newton_euler as newton_euler
     from mozzi.algorithms.operators import operators as operators
+    from mozzi.algorithms.rates_in_time import inverse_dynamics_rates as inverse_dynamics_rates
+    from mozzi.algorithms.rates_in_time import mass_matrix_inverse_rate as mass_matrix_inverse_rate
     from mozzi.algorithms.regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
     from mozzi.compile import compile as compile
-    from mozzi.targets.threads import set_num_threads as set_num_threads
     from mozzi.errors import ConfigurationError as ConfigurationError
     from mozzi.errors import DivergenceWarning as DivergenceWarning
     from mozzi.errors import ExtraMissingError as ExtraMissingError
@@ -227,6 +250,7 @@ if TYPE_CHECKING:
     from mozzi.model import Translation2 as Translation2
     from mozzi.model import Translation3 as Translation3
     from mozzi.model import Universal as Universal
+    from mozzi.targets.threads import set_num_threads as set_num_threads
 
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 

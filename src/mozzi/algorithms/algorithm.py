@@ -17,7 +17,7 @@ import numpy as np
 
 from mozzi.algorithms.recursion import Mechanism, _Array, mechanism
 from mozzi.errors import LoopError
-from mozzi.lie import Momentum, Twist, Wrench
+from mozzi.lie import Inertia, Momentum, Twist, Wrench
 from mozzi.program.node import active
 
 __all__ = ["ARRAYS", "Algorithm", "algorithm", "closed", "rolling", "shape_of"]
@@ -30,6 +30,11 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
         ("v", "a", "tau", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
     ),
     "wrenches": (("b", 6), Wrench),
+    "dwrenches": (("b", 6), Wrench),
+    "dinertias": (("b", 10), Inertia),
+    "dh": (("b", 6), Twist),
+    **dict.fromkeys(("dscrews", "dscrew_rates"), ((6, "v"), None)),
+    "covector": (("v",), None),
     "twists": (("b", 6), Twist),
     "twist_rates": (("b", 6), Twist),
     "momenta": (("b", 6), Momentum),
@@ -40,15 +45,19 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "point": ((3,), None),
     "targets": (("f", 4, 4), None),
     "damping": ((), None),
+    **dict.fromkeys(("loop_offsets", "loop_rates", "loop_accelerations"), (("m",), None)),
 }
 
 
 def shape_of(name: str, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
     """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
-    option `frames` names).
+    option `frames` names; "m": a row per equation of a loop, distance or coupling).
     """
     frames = (options or {}).get("frames", ())
     sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "f": len(frames)}
+    if "m" in ARRAYS[name][0]:
+        rows = importlib.import_module("mozzi.algorithms.loops").loop_rows(model)
+        sizes["m"] = sum(part.stop - part.start for part in rows.values())
     return tuple(sizes.get(axis, axis) for axis in ARRAYS[name][0])
 
 
@@ -109,9 +118,10 @@ class Algorithm:
         regroup: bool | str,
         threshold: int | None = None,
         loops: str = "tree",
+        outside: Callable[..., Any] | None = None,
     ):
         self.function, self.regroup, self.threshold = function, regroup, threshold
-        self.loops = loops
+        self.loops, self.outside = loops, outside
         self.name = function.__name__
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -133,6 +143,10 @@ class Algorithm:
             return self.function(model, *args, **options)
         if active() is not None:
             return self.inline(model, *args, **options)
+        if self.outside is not None:
+            result = self.outside(model, *self.bind(model, args, options))
+            if result is not NotImplemented:
+                return result
         return importlib.import_module("mozzi.compile").run(self, model, args, options)
 
     def bind(self, model: Any, args: Any, options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -172,7 +186,7 @@ class Algorithm:
                 raise ValueError(
                     f"{self.name}: {name} has shape {data.shape}; this model takes {shape}"
                 )
-            axes = tuple(size if axis == "f" else axis for axis, size in zip(axes, shape))
+            axes = tuple(size if axis in ("f", "m") else axis for axis, size in zip(axes, shape))
             array = _Array(view, name, axes, data)
             wrapped[name] = array if kind is None else _Typed(array, kind)
         return _plain(self.function(view, **wrapped, **others))
@@ -201,17 +215,20 @@ def algorithm(
     regroup: bool | str = False,
     threshold: int | None = None,
     loops: str = "tree",
+    outside: Callable[..., Any] | None = None,
 ) -> Any:
     """Make a recursion over bodies callable on models and arrays.
 
     regroup: the results do not depend on which body carries inertial parameters that only their
     sum shows (joint forces, accelerations, mass matrices), so base parameters may be used
-    (True, or "moments": see `recursion.regrouped`).
+    (True, or "moments": see `bodies.regrouped`).
     threshold: how many bodies are still traced unrolled, where that differs from the usual number.
     loops: what becomes of loops, distances and couplings. "tree": the result is a statement about
     the tree, true whether loops close it or not; "honour": the result satisfies them; "refuse": a
     model that has some is refused.
+    outside: a function of (model, arrays, other options) that answers instead where the answer is
+    made of several programs, and returns NotImplemented where it is not.
     """
     if function is None:
-        return lambda f: Algorithm(f, regroup, threshold, loops)
-    return Algorithm(function, regroup, threshold, loops)
+        return lambda f: Algorithm(f, regroup, threshold, loops, outside)
+    return Algorithm(function, regroup, threshold, loops, outside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,14 +72,14 @@ class InverseMass:
         return out
 
     def times(self, X: Any, sign: float = 1.0) -> Any:
-        """± M⁻¹ X of a joint matrix.
+        """± M⁻¹ X of a joint matrix, or along the first axis of an array with more.
 
         Where blocks of X are zero unless one joint is behind the other, so are those of Nᵀ X:
         O(n d²). N (D⁻¹ Nᵀ X) takes every pair of joints once for every joint they share on the way
         to the base.
         """
         model, D, N = self.model, self.D, self.N
-        Z, Y, out = (joint_matrix(model, letter) for letter in ("Z", "Y", "a"))
+        Z, Y, out = (joint_array(model, *X.axes, letter=letter) for letter in ("Z", "Y", "a"))
         for i in model.inward():
             for k in i.path():
                 add_rows(Z, k, transposed(rows(N[i, k], i.joint.nv)), X, i)
@@ -115,32 +116,34 @@ def add_rows(Z: Any, i: Any, factor: Block, X: Any, k: Any, until: Any = None) -
     Unrolled, zeros fold away, and columns behind those of body ``until`` may be left out. Rolled,
     it is a loop over strips of columns.
     """
-    model, nv = Z.mechanism, Z.mechanism.nv
+    model, width = Z.mechanism, math.prod(Z.shape[1:])
     to, of = model.offset(i, "v"), model.offset(k, "v")
     if not model.rolled:
-        stop = nv if until is None else model.offset(until, "v") + until.joint.nv
+        z, x = Z.values.reshape(-1, width), X.values.reshape(-1, width)
+        stop = width if until is None else model.offset(until, "v") + until.joint.nv
         for r, row in enumerate(factor):
             for s, f in enumerate(row):
-                pairs = zip(Z.values[to + r, :stop], X.values[of + s, :stop], strict=True)
-                Z.values[to + r, :stop] = [z + f * x for z, x in pairs]
+                pairs = zip(z[to + r, :stop], x[of + s, :stop], strict=True)
+                z[to + r, :stop] = [e + f * y for e, y in pairs]
         return
-    for _, column in loop(0, nv - nv % STRIP, STRIP):
-        _add_strip(Z.buffer, (to, nv), factor, X.buffer, (of, nv), ((column, 1),), range(STRIP))
-    _add_strip(Z.buffer, (to, nv), factor, X.buffer, (of, nv), (), range(nv - nv % STRIP, nv))
+    whole = width - width % STRIP
+    for _, column in loop(0, whole, STRIP):
+        where = (column, 1)
+        _add_strip(Z.buffer, to, factor, X.buffer, of, width, range(STRIP), where)
+    _add_strip(Z.buffer, to, factor, X.buffer, of, width, range(whole, width))
 
 
 def _add_strip(
-    Z: Any, to: tuple[Any, int], factor: Block, X: Any, of: tuple[Any, int], where: Any,
-    columns: range,
-) -> None:  # fmt: skip
-    at_z, at_x, nv = Index(terms=(to, *where)), Index(terms=(of, *where)), to[1]
+    Z: Any, to: Any, factor: Block, X: Any, of: Any, width: int, columns: range, *where: Any
+) -> None:
+    at_z, at_x = Index(terms=((to, width), *where)), Index(terms=((of, width), *where))
     for c in columns:
-        x = [load(X, at_x, 1, s * nv + c) for s in range(len(factor[0]))] if factor else []
+        x = [load(X, at_x, 1, s * width + c) for s in range(len(factor[0]))] if factor else []
         for r, row in enumerate(factor):
-            z = load(Z, at_z, 1, r * nv + c)
+            z = load(Z, at_z, 1, r * width + c)
             for f, e in zip(row, x, strict=True):
                 z = z + f * e
-            store(Z, at_z, 1, r * nv + c, z)
+            store(Z, at_z, 1, r * width + c, z)
 
 
 def _masked(i: Any, j: Any, flat: Sequence[Any]) -> Block:
