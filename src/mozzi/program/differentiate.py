@@ -23,8 +23,8 @@ from mozzi.program.program import Buffer, Output, Program
 from mozzi.program.scalar import cos, divide, select, sin
 
 __all__ = [
-    "CHOICE", "PARTIAL", "DifferentiationError", "differentiate_program", "forward", "jacobian",
-    "reverse",
+    "CHOICE", "PARTIAL", "DifferentiationError", "continued", "differentiate_program", "forward",
+    "jacobian", "reverse",
 ]  # fmt: skip
 
 Mode = Literal["auto", "forward", "reverse"]
@@ -148,7 +148,7 @@ def differentiate_program(
     results = {x.name: x for x in program.outputs}
     variables = _chosen(program, wrt, {x.name: x for x in program.inputs})
     functions = _chosen(program, list(results) if of is None else of, results)
-    with trace_into(_continued(program.region)) as region:
+    with trace_into(continued(program.region)) as region:
         nodes = {s.value: s for s in region.statements if s.op == "input"}  # those in use
         places = [(program.inputs.index(x), k) for x in variables for k in range(x.size)]
         values = [v for y in functions if not isinstance(y.values, Buffer) for v in y.values]
@@ -178,7 +178,7 @@ def _split(matrix: np.ndarray, parts: Sequence[Any], axis: int) -> list[np.ndarr
     return np.split(matrix, np.cumsum([part.size for part in parts])[:-1], axis)
 
 
-def _continued(region: Region) -> Region:
+def continued(region: Region) -> Region:
     """A region that goes on where a finished one ended, and leaves that one alone."""
     again = Region()
     again.statements = list(region.statements)

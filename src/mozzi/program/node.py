@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -59,8 +60,8 @@ class Region:
         return False
 
 
-class _Tracing:
-    """What is being traced now (one trace at a time: `trace_into` holds the compiler's lock)."""
+class _Tracing(threading.local):
+    """What is being traced now, in this thread."""
 
     region: Region | None = None
     origin: str = ""
