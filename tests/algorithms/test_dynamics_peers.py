@@ -51,6 +51,7 @@ def both(name, base):
     """The robot in mozzi and in Pinocchio, with maps of q and v from ours to theirs."""
     path = str(ROBOTS / FILES[name])
     model = mz.load(path, base=base)
+    model = model._replace(couplings=())  # Pinocchio's joints that mimic others move on their own
     peer = (
         pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
         if base == "free"

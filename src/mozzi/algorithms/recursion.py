@@ -23,124 +23,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mozzi.lie import SE3, Inertia, Rotation, Twist, Vec3
+from mozzi.algorithms.bodies import (
+    WORLD,
+    BodyData,
+    aligned,
+    bodies_of,
+    regrouped,
+    replace,
+    tidy_pose,
+)
+from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.lie.vec import Spatial
-from mozzi.model.joint import Joint, Prismatic, Revolute
+from mozzi.model.joint import Joint
 from mozzi.program.node import Scalar, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 
 __all__ = [
     "Columns", "Mechanism", "RelativePose", "body_array", "joint_array", "joint_matrix",
-    "joint_vector", "mechanism", "per_body",
+    "joint_vector", "mechanism", "per_body", "tidy_pose",
 ]  # fmt: skip
-
-WORLD = 0  # bodies are numbered 1, 2, … here; 0 is the world
-
-
-# -- the data of a mechanism, with body frames on the joints --
-
-
-@dataclass(frozen=True)
-class BodyData:
-    """What the recursions need of one body."""
-
-    name: str
-    parent: int
-    joint: Joint
-    placement: SE3
-    inertia: Inertia
-    frame: SE3
-    armature: tuple[float, ...]
-    damping: tuple[float, ...]
-    friction: tuple[float, ...]
-    stiffness: tuple[float, ...]
-    rest: tuple[float, ...]
-    q: int
-    v: int
-    parent_frame: SE3
-    marks: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        """Bodies of one kind run through the same code when rolled."""
-        return (self.joint.kind, self.marks)
-
-
-def _tidy(x: float, unit: float = 1.0) -> float:
-    """Rounding noise of a product of constant rotations is not structure: 1e-17 is 0 and 1 − 1e-16
-    is 1.
-    """
-    for exact in (0.0, 1.0, -1.0):
-        if abs(x - exact) < 4e-16 * unit:
-            return exact
-    return x
-
-
-def tidy_pose(T: SE3) -> SE3:
-    """A constant pose without the rounding noise of its making."""
-    R = Rotation(*(_tidy(x) for x in T.R.general().flatten()))
-    return SE3(R, Vec3(*(0.0 if abs(x) < 1e-16 else x for x in T.p.flatten())))
-
-
-def _bodies(model: Any) -> tuple[BodyData, ...]:
-    bodies = []
-    q = v = 0
-    for k in range(model.nb):
-        body = model.body(k)
-        joint = body.joint
-        onto = SE3.identity() if body.parent < 0 else model.body(body.parent).joint.frame_child
-        placement = tidy_pose(onto.inverse() @ joint.frame_parent)
-        inertia = joint.frame_child.pull(body.inertia)
-        frame = tidy_pose(joint.frame_child.inverse())
-        own = body.dynamics
-        bodies.append(
-            BodyData(
-                body.name, body.parent + 1, joint, placement, inertia, frame, own.armature,
-                own.damping, own.friction, own.stiffness, own.rest, q, v,
-                tidy_pose(onto.inverse()),
-            )
-        )  # fmt: skip
-        q, v = q + joint.nq, v + joint.nv
-    return tuple(bodies)
-
-
-def regrouped(
-    bodies: Sequence[BodyData], moments: bool = False
-) -> tuple[tuple[BodyData, ...], Inertia]:
-    """The same joint forces and accelerations from fewer inertial parameters (base parameters).
-
-    A part that is symmetric about a revolute joint moves as if fixed to the parent: mass m, first
-    moment (0, 0, h_z) and rotational inertia diag(c, c, 0) go there, from tip to base, with c such
-    that J_yy = 0 remains (or, with ``moments``, the second moment ∫ z² dm = 0). So does the whole
-    rotational inertia behind a prismatic joint. Body wrenches change; joint forces, accelerations
-    and the momentum of the whole do not. Also returns what has gone to the world.
-    """
-    inertia = [Inertia.zero(), *(body.inertia for body in bodies)]
-    for k in reversed(range(1, len(inertia))):
-        body = bodies[k - 1]
-        I = inertia[k]
-        if type(body.joint) is Revolute:
-            J = I.J
-            c = 0.5 * (J.xx + J.yy - J.zz) if moments else J.yy
-            kept = (J.xx - c, J.xy, J.xz, J.yy - c, J.yz, J.zz)
-            if moments:  # exactly: J_zz = J_xx + J_yy
-                kept = (*kept[:5], kept[0] + kept[3])
-            rest = Inertia.from_parameters((0.0, I.h.x, I.h.y, 0.0, *kept))
-            part = Inertia.from_parameters((I.m, 0.0, 0.0, I.h.z, c, 0.0, 0.0, c, 0.0, 0.0))
-        elif type(body.joint) is Prismatic:
-            part = Inertia.from_parameters((0.0,) * 4 + I.J.flatten())
-            rest = Inertia.from_parameters((I.m, *I.h.flatten()) + (0.0,) * 6)
-        else:
-            continue
-        inertia[k] = rest
-        inertia[body.parent] += body.placement.push(part)
-    pairs = zip(bodies, inertia[1:], strict=True)
-    return tuple(_replace(body, inertia=I) for body, I in pairs), inertia[0]
-
-
-def _replace(body: BodyData, **changes: Any) -> BodyData:
-    return BodyData(**(body.__dict__ | changes))
-
 
 # -- poses in two stages --
 
@@ -207,9 +108,17 @@ class Body:
         marks = dict(self.data.marks)
         return marks[name] if name in marks else getattr(self.data, name)
 
+    @property
+    def aligned(self) -> bool:
+        """Whether the pose is seat · Tz(rise) · pose(offset + q); see `bodies.aligned`."""
+        return self.data is not None and dict(self.data.marks).get("aligned", False)
+
     def pose(self, q: Sequence[Any]) -> RelativePose:
         """The pose in the parent."""
-        return RelativePose(self.placement, self.joint.pose(q))
+        motion = self.joint.pose(q if not self.aligned else (q[0] + self.offset,))
+        if self.aligned:
+            motion = SE3(motion.R, Vec3(0.0, 0.0, self.rise))
+        return RelativePose(self.seat, motion)
 
     def path(self) -> Iterator[Body]:
         """This body, its parent, and so on to the base."""
@@ -250,6 +159,22 @@ class SymbolicBody:
     @cached_property
     def placement(self) -> SE3:
         return SE3.unflatten(self._columns(lambda b: b.placement.flatten(), "placement"))
+
+    @cached_property
+    def seat(self) -> SE3:
+        return SE3.unflatten(self._columns(lambda b: b.seat.flatten(), "seat"))
+
+    @cached_property
+    def offset(self) -> Any:
+        return self._column(lambda b: b.offset, "offset")
+
+    @cached_property
+    def rise(self) -> Any:
+        return self._column(lambda b: b.rise, "rise")
+
+    @property
+    def aligned(self) -> bool:
+        return self.kind is not None and dict(self.kind[1]).get("aligned", False)
 
     @cached_property
     def frame(self) -> SE3:
@@ -338,7 +263,7 @@ class Mechanism:
         in it are different kinds).
         """
         bodies = tuple(
-            _replace(b, marks=(*b.marks, (name, x)))
+            replace(b, marks=(*b.marks, (name, x)))
             for b, x in zip(self.bodies, values, strict=True)
         )
         return Mechanism(self.model, bodies, self.rolled, self.fixed)
@@ -408,9 +333,11 @@ def mechanism(model: Any, *, rolled: bool = False, regroup: bool | str = False) 
     cache = model.cache
     key = ("bodies", regroup)
     if key not in cache:
-        bodies = _bodies(model)
+        bodies = bodies_of(model)
         cache[key] = (
-            regrouped(bodies, regroup == "moments") if regroup else (bodies, Inertia.zero())
+            regrouped(aligned(bodies), regroup == "moments")
+            if regroup
+            else (bodies, Inertia.zero())
         )
     bodies, fixed = cache[key]
     return Mechanism(model, bodies, rolled, fixed)
@@ -454,7 +381,7 @@ def leaves(value: Any) -> list[Any]:
 def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
     """A value of the same structure with other scalars; constants stay."""
     if isinstance(value, RelativePose):
-        return RelativePose(body.placement, rebuild(value.motion, scalars, body))
+        return RelativePose(body.seat, rebuild(value.motion, scalars, body))
     if isinstance(value, (tuple, list)):
         return tuple(rebuild(part, scalars, body) for part in value)
     if isinstance(value, Spatial):
