@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
+import pytest
 from loaders.support import joint, link, robot, write
 
+from mozzi.errors import ModelError
 from mozzi.loaders import inspect
 
 
@@ -44,3 +47,25 @@ def test_broken_shapes_are_oddities(tmp_path):
     bad = '<visual><geometry><box size="1 2"/></geometry></visual>'
     report = inspect(write(tmp_path, robot(link("a", bad))))
     assert "cannot be read" in report.oddities[0].fact
+
+
+def test_a_report_tells_parents_limits_and_distances(tmp_path):
+    """All that `mozzi info` shows is in the data; None where there is no limit."""
+    parts = [link("a"), link("b"), link("c"), joint(), joint("k", "b", "c", "continuous", "")]
+    report = inspect(write(tmp_path, robot(*parts)))
+    b, c = report.as_dict()["bodies"]
+    assert (b["parent"], c["parent"]) == ("world", "b")
+    assert b["limits"] == {"lower": [-1], "upper": [1], "velocity": [1], "effort": [1]}
+    assert c["limits"] == dict.fromkeys(("lower", "upper", "velocity", "effort"), [None])
+    rod = report.model.with_distance("rod", "b", "c", length=0.5)
+    data = replace(report, model=rod).as_dict()
+    assert data["distances"] == [{"name": "rod", "length": 0.5, "bodies": ["b", "c"]}]
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    """One message, not one inside another."""
+    with pytest.raises(ModelError) as caught:
+        inspect(tmp_path)
+    assert str(caught.value) == (
+        f"file {str(tmp_path)!r}: is not a regular file; give the path of a file ({tmp_path} line 1)"
+    )

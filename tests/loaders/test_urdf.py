@@ -294,3 +294,24 @@ def test_without_xacro(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
     with pytest.raises(ExtraMissingError, match=r"mozzi\[xacro\]"):
         load(write(tmp_path, robot(A)), xacro=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "c", "s"),
+    [
+        ("1.5707963267948966", 0, 1),
+        ("3.141592653589793116", -1, 0),
+        ("-4.71238898038469", None, None),
+        ("1.57079632679", None, None),
+        ("-0", 1, 0),
+        ("1e16", None, None),
+    ],
+)
+def test_quarter_turns_have_exact_zeros(text, c, s, tmp_path):
+    """The double next to a multiple of π/2 is that multiple; other angles are as written."""
+    origin = f'<origin xyz="0 0 1" rpy="{text} 0 0"/>'
+    model = load(write(tmp_path, robot(A, B, joint(origin=origin))))
+    R = np.array(model.body("b").joint.frame_parent.matrix(), dtype=float)[:3, :3]
+    if c is None:
+        c, s = math.cos(float(text)), math.sin(float(text))
+    np.testing.assert_array_equal(R, [[1, 0, 0], [0, c, -s], [0, s, c]])

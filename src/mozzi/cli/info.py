@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -53,22 +53,9 @@ def info(
 
     found = inspect(file, base.value, roots=root or (), loops=loops, xacro=xacro)
     if as_json:
-        typer.echo(json.dumps(describe(found), indent=2, allow_nan=False))
+        typer.echo(json.dumps(found.as_dict(), indent=2, allow_nan=False))
     else:
         show(found)
-
-
-def describe(found: Report) -> dict[str, Any]:
-    """Everything, as data, in SI units; null where there is no limit."""
-    model, data = found.model, found.as_dict()
-    for row, name in zip(data["bodies"], model.bodies, strict=True):
-        body = model.body(name)
-        row["parent"] = name_of(model, body.parent)
-        row["limits"] = {
-            limit: [x if math.isfinite(x) else None for x in getattr(body.dynamics, limit)]
-            for limit in ("lower", "upper", "velocity", "effort")
-        }
-    return data
 
 
 def show(found: Report) -> None:

@@ -115,13 +115,21 @@ class Description:
 
 def pose_of_rpy(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> SE3:
     """The pose with rotation Rz(yaw) Ry(pitch) Rx(roll)."""
-    (sr, sp, sy), (cr, cp, cy) = map(math.sin, rpy), map(math.cos, rpy)
+    (cr, sr), (cp, sp), (cy, sy) = map(_cos_sin, rpy)
     rotation = Rotation(
         cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
         sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
         -sp, cp * sr, cp * cr,
     )  # fmt: skip
     return SE3(rotation, Vec3(*xyz))
+
+
+def _cos_sin(angle: float) -> tuple[float, float]:
+    """cos and sin; of multiples of π/2 exactly, so that zeros of a rotation are zeros."""
+    n = round(angle / (math.pi / 2.0))
+    if abs(n) <= 8 and n * (math.pi / 2.0) == angle:
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[n % 4]
+    return math.cos(angle), math.sin(angle)
 
 
 def pose_of_quaternion(xyz: tuple[float, ...], xyzw: tuple[float, ...]) -> SE3:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Report:
         return rows
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON."""
+        """All of it as plain data in SI units, for JSON; None where there is no limit."""
         model = self.model
         return {
             "file": self.file,
@@ -56,8 +57,20 @@ class Report:
             "mass": float(model.mass),
             "gravity": list(model.gravity),
             "bodies": [
-                {"depth": d, "body": b, "joint": j, "kind": k, "nv": nv, "mass": m}
-                for d, b, j, k, nv, m in self.tree()
+                {
+                    "depth": depth,
+                    "body": body.name,
+                    "parent": _body(model, body.parent),
+                    "joint": body.joint_name,
+                    "kind": kind,
+                    "nv": nv,
+                    "mass": mass,
+                    "limits": {
+                        what: [x if math.isfinite(x) else None for x in getattr(body.dynamics, what)]
+                        for what in ("lower", "upper", "velocity", "effort")
+                    },
+                }
+                for body, (depth, _, _, kind, nv, mass) in zip(model, self.tree(), strict=True)
             ],
             "frames": list(model.frames),
             "loops": [
@@ -67,6 +80,14 @@ class Report:
                     "bodies": [_body(model, loop.body_a), _body(model, loop.body_b)],
                 }
                 for loop in model.loops
+            ],
+            "distances": [
+                {
+                    "name": rod.name,
+                    "length": rod.length,
+                    "bodies": [_body(model, rod.body_a), _body(model, rod.body_b)],
+                }
+                for rod in model.distances
             ],
             "couplings": [
                 {"name": c.name, "terms": [list(term) for term in c.terms], "offset": c.offset}

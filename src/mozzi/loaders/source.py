@@ -99,6 +99,8 @@ def read_bytes(
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise place.error(thing, "is not a regular file", "give the path of a file")
             data = stream.read(limit + 1) or b""  # None where nothing is to be had at once
+    except ModelError:
+        raise
     except FileNotFoundError:
         raise place.error(thing, "does not exist", "check the path") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

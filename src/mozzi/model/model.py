@@ -346,6 +346,20 @@ class Model:
         changed = edit.builder(self).loop(name, *ends, joint, placement_a, placement_b)
         return changed.build(physical=False)
 
+    def with_distance(
+        self,
+        name: str,
+        body_a: str | int | None,
+        body_b: str | int | None,
+        point_a: Any = (0, 0, 0),
+        point_b: Any = (0, 0, 0),
+        length: float = 1.0,
+    ) -> Model:
+        """A copy in which two points of two bodies keep a distance (see `Distance`)."""
+        ends = self._name(body_a), self._name(body_b)
+        changed = edit.builder(self).distance(name, *ends, point_a, point_b, length)
+        return changed.build(physical=False)
+
     def with_coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Model:
         """A copy with one more linear relation between joint coordinates (see `Coupling`)."""
         return edit.builder(self).coupling(name, terms, offset).build(physical=False)
