@@ -27,6 +27,7 @@ COMMANDS: tuple[str, ...] = (
     "export",
     "info",
     "simulate",
+    "view",
 )  # fmt: skip
 
 FAILED, BAD_INPUT = 1, 2

@@ -88,19 +88,19 @@ def attempt_kernel(method: DormandPrince, system: System, forces: Shapes) -> Any
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         memory = {name: Memory(name, shape or 1, arrays[name]) for name, shape in shapes.items()}
         q, v, t = arrays["q"], arrays["v"], arrays["t"]
-        first = Memory("first", 2 * n, np.concatenate([v, system.acceleration(t, q, v)]))
+        first = Memory("first", n, system.acceleration(t, q, v))
         for _ in loop(0, tries, name="try"):
             x = {name: m.get() if shapes[name] else m.get()[0] for name, m in memory.items()}
-            new, k = _attempt(method, system, x, end, first.get())
+            a = first.get()
+            new, k = _attempt(method, system, x, end, np.concatenate([x["v"], a]))
             going = x["t"] < until
             for name, m in memory.items():
                 old = np.ravel(np.asarray(x[name], dtype=object))
                 fresh = np.ravel(np.asarray(new[name], dtype=object))
                 both = [select(going, a, b) for a, b in zip(fresh, old, strict=True)]
                 m.set(np.reshape(np.array(both, dtype=object), m.shape))
-            ahead = [select(new["ok"], a, b) for a, b in zip(k[-1], first.get(), strict=True)]
-            ahead = [select(going, a, b) for a, b in zip(ahead, first.get(), strict=True)]
-            first.set(ahead)
+            last = [select(new["ok"], e, b) for e, b in zip(k[-1, n:], a, strict=True)]
+            first.set([select(going, e, b) for e, b in zip(last, a, strict=True)])  # δ is 0 again
         return tuple(m.get() if shapes[name] else m.get()[0] for name, m in memory.items())
 
     times = {"until": (), "end": (), "tries": ()}
@@ -163,6 +163,7 @@ class Adaptive:
         self.x["t"] = self.x["t_old"] = np.full(batch, t)
         self.x["h_old"] = np.ones(batch)
         self.stopped = np.zeros(batch, dtype=bool)
+        self.end = np.full(batch, np.inf)  # until when the motion of a stopped sample is known
         self.events: list[Event] = []
         self._g = [np.asarray(g(self.x["t"], q, v)) for g in method.events]
 
@@ -182,6 +183,7 @@ class Adaptive:
             tiny = self.x["h"] < 1e-14 * np.maximum(1.0, np.abs(self.x["t"]))
             lost = behind & (tiny | (self.x["tried"] > self.method.tries))
             self.stopped |= lost
+            self.end = np.where(lost, self.x["t"], self.end)
             yield
 
     def at(self, t: float | np.ndarray, where: Any = ...) -> tuple[np.ndarray, np.ndarray]:
@@ -214,6 +216,7 @@ class Adaptive:
                 self.events.append(Event(sample, time, number, q, v))
                 if getattr(self.method.events[number], "terminal", False):
                     self.stopped[sample] = True
+                    self.end[sample] = time
                     break
 
     def _zero(self, g: Any, sample: tuple[int, ...], before: float) -> float:

@@ -216,9 +216,9 @@ class Simulation:
             for _ in x.advance(now, end, forces):
                 pass
             q, v = x.at(now)
-            q[x.stopped], v[x.stopped] = np.nan, np.nan
+            q[now > x.end], v[now > x.end] = np.nan, np.nan
             self.events = x.events
-            self.ended = {e.sample for e in x.events if x.stopped[e.sample]}
+            self.ended = {e.sample for e in x.events if now > x.end[e.sample]}
             yield q, v, forces
 
     def _look(self) -> bool:

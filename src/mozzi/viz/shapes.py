@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Part", "box", "capsule", "colour", "cylinder", "extent", "parts_of", "skeleton",
-           "sphere", "triangles"]  # fmt: skip
+from mozzi.errors import MozziError
+
+__all__ = [
+    "Part", "box", "capsule", "colour", "cone", "cylinder", "extent", "merged", "onto", "parts_of",
+    "skeleton", "sphere", "triangles",
+]  # fmt: skip
 
 Triangles = tuple[np.ndarray, np.ndarray]
 
@@ -43,13 +47,13 @@ def capsule(a: Any, b: Any, radius: float, around: int = 12) -> Triangles:
     half = np.linspace(0, np.pi / 2, 4)
     heights = [length] * len(half) + [0.0] * len(half)
     angles = np.concatenate([half, half + np.pi / 2])
-    return _lathe(heights, radius, angles, around, a, _onto(b - a))
+    return _lathe(heights, radius, angles, around, a, onto(b - a))
 
 
 def cylinder(a: Any, b: Any, radius: float, around: int = 20) -> Triangles:
     """A cylinder from a to b with flat ends."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    R, length = _onto(b - a), float(np.linalg.norm(b - a))
+    R, length = onto(b - a), float(np.linalg.norm(b - a))
     turn = np.linspace(0, 2 * np.pi, around, endpoint=False)
     ring = np.stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros(around)], axis=1)
     top = np.array([0.0, 0.0, length])
@@ -62,6 +66,27 @@ def cylinder(a: Any, b: Any, radius: float, around: int = 20) -> Triangles:
         (3 * m + k, 3 * m + n, last + 1),
     )  # fmt: skip
     return points, np.concatenate([np.stack(row, axis=1) for row in rows])
+
+
+def cone(a: Any, b: Any, radius: float, around: int = 16) -> Triangles:
+    """A cone from its base at a to its tip at b."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    turn = np.linspace(0, 2 * np.pi, around, endpoint=False)
+    ring = np.stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros(around)], axis=1)
+    points = np.concatenate([ring @ onto(b - a).T + a, [a, b]])
+    k = np.arange(around)
+    n, foot = (k + 1) % around, np.full(around, around)
+    return points, np.concatenate([np.stack([n, k, foot], 1), np.stack([k, n, foot + 1], 1)])
+
+
+def merged(*pieces: Triangles) -> Triangles:
+    """Several pieces as one."""
+    points, faces, start = [], [], 0
+    for vertices, triangles in pieces:
+        points.append(vertices)
+        faces.append(triangles + start)
+        start += len(vertices)
+    return np.concatenate(points), np.concatenate(faces)
 
 
 def box(edges: Any, center: Any = (0.0, 0.0, 0.0)) -> Triangles:
@@ -98,7 +123,7 @@ def _lathe(
     return np.concatenate(rings) @ R.T + origin, np.concatenate(faces)
 
 
-def _onto(direction: np.ndarray) -> np.ndarray:
+def onto(direction: np.ndarray) -> np.ndarray:
     """A rotation of z onto a direction."""
     length = np.linalg.norm(direction)
     if length == 0.0:
@@ -121,7 +146,7 @@ def extent(model: Any) -> float:
     return max(reach)
 
 
-def skeleton(model: Any, samples: int = 1, color: Any = None) -> list[Part]:
+def skeleton(model: Any, color: Any = None) -> list[Part]:
     """A mechanism drawn from its joints and masses: limbs between joints, drums on hinges, balls
     at centres of mass at the ends.
     """
@@ -153,30 +178,38 @@ def skeleton(model: Any, samples: int = 1, color: Any = None) -> list[Part]:
 
 
 def parts_of(model: Any, file: Any) -> list[Part]:
-    """What a model from a file looks like: its visual shapes, or a skeleton where it has none."""
-    from mozzi.errors import MozziError
+    """What a model from a file looks like: the visual shapes of its links, the collision shapes
+    of links whose visual ones cannot be read, or a skeleton where there is nothing.
+    """
     from mozzi.loaders import load_geometry
 
     try:
-        shapes = [x for x in load_geometry(file) if x.role == "visual"]
+        shapes = load_geometry(file)
     except MozziError:
-        shapes = []
-    parts = [part for shape in shapes for part in _shape_parts(model, shape)]
+        return skeleton(model)
+    parts: list[Part] = []
+    for link in dict.fromkeys(shape.link for shape in shapes):
+        for role in ("visual", "collision"):
+            own = [x for x in shapes if x.link == link and x.role == role]
+            made = [_part(model, shape) for shape in own]
+            found = [part for part in made if part is not None]
+            if found:
+                parts += found
+                break
     return parts or skeleton(model)
 
 
-def _shape_parts(model: Any, shape: Any) -> list[Part]:
-    from mozzi.errors import MozziError
-
+def _part(model: Any, shape: Any) -> Part | None:
+    """A shape on its body; None where it cannot be read."""
     try:
         body, placement = model.frame(shape.link)
-        made = triangles(shape)
-    except (MozziError, ImportError, ValueError, OSError):
-        return []
+        vertices, faces = triangles(shape)
+    except (MozziError, ImportError, ValueError, OSError, KeyError):
+        return None
     T = np.array((placement @ shape.pose).matrix(), dtype=float)
-    vertices = made[0] @ T[:3, :3].T + T[:3, 3]
-    tint = tuple(shape.color[:3]) if shape.color is not None else (0.72, 0.75, 0.8)
-    return [Part(body, vertices, made[1], (tint[0], tint[1], tint[2]), shape.name or shape.link)]
+    r, g, b = shape.color[:3] if shape.color is not None else (0.72, 0.75, 0.8)
+    points = vertices @ T[:3, :3].T + T[:3, 3]
+    return Part(body, points, faces, (r, g, b), shape.name or shape.link)
 
 
 def triangles(shape: Any) -> Triangles:

@@ -1,0 +1,56 @@
+"""``mozzi view FILE``: a mechanism in the browser."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mozzi.cli.console import put
+from mozzi.cli.info import Base
+
+__all__ = ["view"]
+
+
+def view(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .sdf file.")
+    ],
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion to replay, from mozzi simulate --out.")
+    ] = None,
+    base: Annotated[Base, typer.Option(help="How the root is held to the world.")] = Base.fixed,
+    skeleton: Annotated[
+        bool, typer.Option("--skeleton", help="Draw joints and masses, not the shapes of the file.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="The port; the next free one where it is taken.")
+    ] = 8080,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after so many seconds, not at Ctrl-C.")
+    ] = None,
+) -> None:
+    """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
+    from mozzi.integrate.trajectory import Trajectory
+    from mozzi.loaders import load
+    from mozzi.viz.shapes import parts_of
+    from mozzi.viz.viewer import Viewer
+
+    model = load(file, base.value)
+    motion = None if trajectory is None else Trajectory.load(trajectory, model)
+    parts = None if skeleton else parts_of(model, file)
+    with Viewer(model, parts, motion, host, port) as viewer:
+        put(f"[bold]{viewer.url}[/] shows {model.name}; Ctrl-C ends it")
+        if browser:
+            webbrowser.open(viewer.url)
+        try:
+            end = None if seconds is None else time.monotonic() + seconds
+            while end is None or time.monotonic() < end:
+                time.sleep(0.1)
+        except KeyboardInterrupt:
+            pass

@@ -1,0 +1,117 @@
+"""The viewer: a page with sliders, through viser."""
+
+import math
+
+import numpy as np
+import pytest
+from viz.browser import wait
+
+import mozzi as mz
+from mozzi.model.generate import chain, double_pendulum
+from mozzi.viz.viewer import Viewer, from_sliders, quaternion, ranges, screw_axes
+
+pytest.importorskip("viser", reason="the extra viz is not installed")
+
+
+def mixed() -> mz.Model:
+    body = mz.Inertia(1.0, (0.1, 0.0, -0.3), np.eye(3) * 0.02)
+    below = mz.SE3.translation(0.0, 0.0, -0.5)
+    return (
+        mz.Builder("mixed")
+        .add("a", None, mz.Free(), body)
+        .add("b", "a", mz.Screw("x", pitch=0.2).between(below), body)
+        .add("c", "b", mz.Prismatic("y").between(below), body, limits=(-0.1, 0.3))
+        .add("d", "c", mz.Spherical().between(below), body)
+        .build()
+    )
+
+
+def test_every_degree_of_freedom_has_a_slider():
+    model = mixed()
+    labels = [label for label, _, _ in ranges(model)]
+    assert len(labels) == model.nv and len(set(labels)) == model.nv
+    assert (-0.1, 0.3) in [(low, high) for _, low, high in ranges(model)]
+    q = from_sliders(model, np.linspace(-0.3, 0.3, model.nv))
+    model.check_configuration(q)
+
+
+def test_screw_axes_have_the_pitch_of_the_joints():
+    """z of a screw's frame is its axis, in the inertial frame; the pitch is that of its twist."""
+    model = mixed()
+    q = model.random_configuration(3)
+    axes = screw_axes(model, q)
+    assert [pitch for _, pitch in axes][6:8] == [pytest.approx(0.2), math.inf]
+    J = mz.jacobian(model, q, "d", "spatial")
+    for column, (T, pitch) in zip(J.T, axes, strict=True):
+        z, p = T[:3, 2], T[:3, 3]
+        twist = np.r_[0 * z, z] if math.isinf(pitch) else np.r_[z, np.cross(p, z) + pitch * z]
+        assert np.allclose(column, twist, atol=1e-12)
+
+
+def test_quaternions_are_those_of_the_rotations():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        T = np.array(mz.SE3.exp(mz.Twist.unflatten(rng.normal(size=6).tolist())).matrix(), float)
+        w, x, y, z = quaternion(T[:3, :3])
+        R = np.array(mz.Rotation.from_quaternion(mz_quaternion(x, y, z, w)).array(), dtype=float)
+        assert np.allclose(R, T[:3, :3], atol=1e-12)
+
+
+def mz_quaternion(x: float, y: float, z: float, w: float):
+    from mozzi.lie.quaternion import Quaternion
+
+    return Quaternion(x, y, z, w)
+
+
+def test_a_trajectory_is_replayed():
+    model = double_pendulum()
+    motion = mz.simulate(model, [1.0, 0.0], [0.0, 0.0], 0.5, 1e-2)
+    with Viewer(model, trajectory=motion, port=8391) as viewer:
+        viewer.clock.value = 0.3
+        viewer._seek()
+        assert np.array_equal(viewer.q, motion.q[30])
+        viewer.playing.value = True
+        wait(lambda: not np.array_equal(viewer.q, motion.q[30]))
+
+
+def test_chromium_shows_the_robot_and_a_slider_moves_it(browser):
+    """The page loads, shows the robot, a slider moves it, and the console stays without errors."""
+    model = chain(4, seed=1)
+    with Viewer(model, port=8392) as viewer:
+        browser.open(viewer.url)
+        wait(lambda: browser.run("document.querySelectorAll('[role=slider]').length") >= model.nv)
+        scene = (0.0, 160.0, 640.0, 540.0)  # beside the controls and below the notices
+        shown = steady(browser, scene)
+        for handle in viewer.bodies:
+            handle.visible = False
+        hidden = changed(browser, scene, shown)
+        for handle in viewer.bodies:
+            handle.visible = True
+        again = changed(browser, scene, hidden)
+        browser.run("document.querySelectorAll('[role=slider]')[1].focus()")
+        browser.press("ArrowRight", 200)
+        wait(lambda: abs(viewer.q[1]) > 0.3)
+        changed(browser, scene, again)
+        assert viewer.sliders[1].value == pytest.approx(viewer.q[1])
+        assert browser.problems == []
+
+
+def steady(browser, clip):
+    """A picture that no longer changes."""
+    last = browser.picture(clip)
+
+    def same():
+        nonlocal last
+        now = browser.picture(clip)
+        still = np.abs(now - last).max() < 8 and now.std() > 1.0
+        last = now
+        return still
+
+    wait(same, 60.0)
+    return last
+
+
+def changed(browser, clip, before):
+    """A steady picture that differs from the one before."""
+    wait(lambda: (np.abs(browser.picture(clip) - before).max(axis=-1) > 30).sum() > 150, 30.0)
+    return steady(browser, clip)
