@@ -21,7 +21,7 @@ from benchmarks.cases_dynamics import OPERATIONS, RELATIVE, SCALING, STUDY, THRO
 from benchmarks.robots import mozzi_model
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import apply, with_armature
-from mozzi.algorithms.recursion import joint_vector, per_body
+from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.representations import shifting, turning
 from mozzi.compile import program_of
 from mozzi.lie import SE3, ArticulatedInertia, Twist, Vec3, Wrench, inverse_spd, solve_spd

@@ -9,7 +9,7 @@ import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, articulated, held_by
-from mozzi.algorithms.recursion import Columns, per_body
+from mozzi.algorithms.containers import Columns, per_body
 from mozzi.errors import ModelError
 from mozzi.lie import ArticulatedInertia, Mat3, Screws, Sym3, Twist, Vec3, Wrench
 from mozzi.lie.vec import Spatial

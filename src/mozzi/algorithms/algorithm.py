@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.recursion import Mechanism, _Array, mechanism
+from mozzi.algorithms.containers import ALGORITHMS, BlockArray
+from mozzi.algorithms.recursion import Mechanism, mechanism
 from mozzi.errors import LoopError
 from mozzi.lie import Inertia, Momentum, Twist, Wrench
 from mozzi.program.node import active
 
 __all__ = ["ARRAYS", "Algorithm", "algorithm", "closed", "rolling", "shape_of"]
 
-#: What the arrays that algorithms take are, by name: axes per body (see recursion._Array), and the
-#: type of a block.
+#: What the arrays that algorithms take are, by name: axes per body (see containers.BlockArray), and
+#: the type of a block.
 ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **dict.fromkeys(("q", "q0", "q1", "q_ref", "q_lower", "q_upper"), (("q",), None)),
     **dict.fromkeys(
@@ -64,7 +65,7 @@ def shape_of(name: str, model: Any, options: Mapping[str, Any] | None = None) ->
 class _Typed:
     """Blocks of a body array as spatial quantities."""
 
-    def __init__(self, array: _Array, kind: Any):
+    def __init__(self, array: BlockArray, kind: Any):
         self.blocks, self.kind = array, kind
 
     def __getitem__(self, body: Any) -> Any:
@@ -122,7 +123,7 @@ class Algorithm:
     ):
         self.function, self.regroup, self.threshold = function, regroup, threshold
         self.loops, self.outside = loops, outside
-        self.name = function.__name__
+        self.name = ALGORITHMS[function.__code__] = function.__name__
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
         self.__wrapped__ = function
@@ -187,7 +188,7 @@ class Algorithm:
                     f"{self.name}: {name} has shape {data.shape}; this model takes {shape}"
                 )
             axes = tuple(size if axis in ("f", "m") else axis for axis, size in zip(axes, shape))
-            array = _Array(view, name, axes, data)
+            array = BlockArray(view, name, axes, data)
             wrapped[name] = array if kind is None else _Typed(array, kind)
         return _plain(self.function(view, **wrapped, **others))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.recursion import joint_configuration, joint_vector
+from mozzi.algorithms.containers import joint_configuration, joint_vector
 
 __all__ = ["difference", "increment_rates", "integrate", "rates"]
 

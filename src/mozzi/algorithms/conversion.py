@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_array
 from mozzi.algorithms.jacobian import columns, rows
 from mozzi.algorithms.kinematics import frame_pose
-from mozzi.algorithms.recursion import joint_array
 from mozzi.algorithms.representations import convert, convert_rate
 from mozzi.lie import Screws, Twist
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any, final
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, per_body
 from mozzi.algorithms.mass_matrix import second_moments_flow, summed, transposed
-from mozzi.algorithms.recursion import Columns, joint_array, joint_matrix, per_body
 from mozzi.lie import SE3, Inertia, Mat3, Momentum, Screws, Twist, Vec3
 from mozzi.lie.vec import Spatial
 

@@ -26,12 +26,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import Columns, joint_matrix, joint_vector, per_body
 from mozzi.algorithms.coriolis import Flow
 from mozzi.algorithms.derivatives_solve import InverseMass
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
-from mozzi.algorithms.recursion import Columns, joint_matrix, joint_vector, per_body
 from mozzi.errors import LoopError
 from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench
 

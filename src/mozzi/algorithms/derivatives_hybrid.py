@@ -7,11 +7,11 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import held_by
+from mozzi.algorithms.containers import joint_matrix, joint_vector
 from mozzi.algorithms.derivatives import inverse_changes, no_loops
 from mozzi.algorithms.derivatives_solve import Block, InverseMass, add_rows, rows
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix
-from mozzi.algorithms.recursion import joint_matrix, joint_vector
 
 __all__ = ["hybrid_dynamics_derivatives"]
 

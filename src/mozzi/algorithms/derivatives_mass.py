@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_array, per_body
 from mozzi.algorithms.derivatives import no_loops
 from mozzi.algorithms.derivatives_solve import InverseMass
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.mass_matrix import carried, mass_matrix
-from mozzi.algorithms.recursion import joint_array, per_body
 from mozzi.lie import SE3, Inertia
 
 __all__ = ["mass_matrix_inverse_partials", "mass_matrix_partials"]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from mozzi.algorithms.containers import joint_array, joint_matrix, per_body
 from mozzi.algorithms.mass_matrix import transposed
-from mozzi.algorithms.recursion import joint_array, joint_matrix, per_body
 from mozzi.lie import inverse_spd
 from mozzi.program.program import Index, load, loop, store
 

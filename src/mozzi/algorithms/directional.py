@@ -13,13 +13,13 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import Algorithm, algorithm
 from mozzi.algorithms.articulated import apply, columns, held_by, with_armature
+from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.derivatives import no_loops
 from mozzi.algorithms.derivatives_solve import minus, plus, product
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
-from mozzi.algorithms.recursion import joint_vector, per_body
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_array, per_body
 from mozzi.algorithms.mass_matrix import composites
-from mozzi.algorithms.recursion import joint_array, per_body
 from mozzi.lie import SE3, Inertia, Momentum, Twist, Vec3
 
 __all__ = [

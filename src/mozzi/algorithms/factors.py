@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mozzi.algorithms.algorithm import Algorithm, algorithm
-from mozzi.algorithms.recursion import body_array, joint_vector, per_body
+from mozzi.algorithms.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.representations import check, convert, from_body
 from mozzi.lie import SE3, Screws, Twist, Wrench
 from mozzi.program.node import active

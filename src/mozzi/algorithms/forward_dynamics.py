@@ -6,8 +6,8 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import held_by
+from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.hybrid_dynamics import hybrid
-from mozzi.algorithms.recursion import joint_vector
 
 __all__ = ["forward_dynamics"]
 

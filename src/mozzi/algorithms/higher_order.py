@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import body_array, per_body
 from mozzi.algorithms.kinematics import step
-from mozzi.algorithms.recursion import body_array, per_body
 from mozzi.algorithms.representations import check, turning
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 

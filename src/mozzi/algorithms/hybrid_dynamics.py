@@ -7,9 +7,9 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, apply, articulated, columns, held_by
+from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.inverse_dynamics import resisting
 from mozzi.algorithms.newton_euler import Field
-from mozzi.algorithms.recursion import joint_vector, per_body
 from mozzi.lie import Twist, Vec3, Wrench
 
 __all__ = ["hybrid_dynamics"]

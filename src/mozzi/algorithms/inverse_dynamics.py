@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.newton_euler import Field, second_moments
-from mozzi.algorithms.recursion import body_array, joint_vector, per_body
 from mozzi.algorithms.representations import check, shifting, turning
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import select

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_array, joint_configuration
 from mozzi.algorithms.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics import frame_pose
-from mozzi.algorithms.recursion import joint_array, joint_configuration
 from mozzi.errors import ConfigurationError
 from mozzi.lie import Rotation, Vec3, solve_spd
 from mozzi.program.scalar import maximum, minimum, select

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_array, per_body
 from mozzi.algorithms.kinematics import forward_kinematics, locate
-from mozzi.algorithms.recursion import joint_array, per_body
 from mozzi.algorithms.representations import check, from_body, shifting, turning
 from mozzi.lie import SE3, Screws, Twist, Vec3
 

@@ -7,10 +7,10 @@ from itertools import combinations, product
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_array, per_body
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics import locate
-from mozzi.algorithms.recursion import joint_array, per_body
 from mozzi.algorithms.representations import check, shifting, turning
 from mozzi.lie import SE3, Screws, Twist, Vec3
 

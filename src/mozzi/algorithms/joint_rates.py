@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.higher_order import accelerations
-from mozzi.algorithms.recursion import joint_vector, per_body
 from mozzi.algorithms.representations import check, to_body, turning
 from mozzi.lie import SE3, ArticulatedInertia, Mat3, Sym3, Twist, Wrench, inverse_spd
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.recursion import body_array, per_body
+from mozzi.algorithms.containers import body_array, per_body
 from mozzi.algorithms.representations import check, shifting, turning
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.bodies import tidy_pose
 from mozzi.algorithms.loop_joints import meet
 from mozzi.algorithms.newton_euler import Field
-from mozzi.algorithms.recursion import tidy_pose
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.scalar import divide, sqrt

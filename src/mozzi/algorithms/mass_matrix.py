@@ -7,8 +7,8 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, apply, articulated, held_by
+from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, per_body
 from mozzi.algorithms.newton_euler import second_moments
-from mozzi.algorithms.recursion import Columns, joint_array, joint_matrix, per_body
 from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = ["composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]

@@ -17,13 +17,8 @@ import numpy as np
 from mozzi.algorithms.admittance import UNITS, Compliance, compliances
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, articulated, held_by, with_armature
-from mozzi.algorithms.recursion import (
-    body_array,
-    joint_array,
-    joint_matrix,
-    mechanism,
-    per_body,
-)  # fmt: skip
+from mozzi.algorithms.containers import body_array, joint_array, joint_matrix, per_body
+from mozzi.algorithms.recursion import mechanism
 
 __all__ = ["LinearOperator", "Operators", "operators"]
 

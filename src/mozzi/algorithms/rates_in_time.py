@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_matrix, joint_vector, per_body
 from mozzi.algorithms.derivatives import no_loops
 from mozzi.algorithms.derivatives_solve import InverseMass, rows
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.mass_matrix import mass_matrix, mass_matrix_rate, transposed
-from mozzi.algorithms.recursion import joint_matrix, joint_vector, per_body
 from mozzi.lie import Inertia, Screws, Twist, Wrench
 
 __all__ = ["inverse_dynamics_rates", "mass_matrix_inverse_rate"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import Columns, joint_array, per_body
 from mozzi.algorithms.inverse_dynamics import motion
 from mozzi.algorithms.newton_euler import Field
-from mozzi.algorithms.recursion import Columns, joint_array, per_body
 from mozzi.lie import Inertia, Screws, Twist, Vec3, Wrench
 
 __all__ = ["inverse_dynamics_regressor"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.configuration import integrate
+from mozzi.algorithms.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
-from mozzi.algorithms.recursion import body_array, joint_vector, per_body
 from mozzi.errors import ConfigurationError
 from mozzi.integrate.newton import newton
 from mozzi.integrate.system import System
