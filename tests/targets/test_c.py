@@ -322,3 +322,13 @@ def test_lines_are_readable():
         for text in (build(make).source, build(make).header):
             assert max(map(len, text.splitlines())) <= 110
             assert text.isascii()
+
+
+def test_values_name_the_algorithm_they_come_from():
+    """Also where the pass that computes them is a function of its own."""
+    import mozzi as mz
+    from mozzi.model import generate
+
+    source = mz.compile(mz.inverse_dynamics, generate.chain(3), target="c").source
+    assert "inverse_dynamics (66b) body_2" in source
+    assert "/* body" not in source
