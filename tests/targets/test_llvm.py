@@ -10,14 +10,17 @@ import time
 import numpy as np
 import pytest
 from program.rolled import ROLLED, powers
+from targets.machines import MACHINES, older
 
 from mozzi.program.interpret import interpret
 from mozzi.program.program import Buffer, Index, Input, Program, load, loop, store, trace
 from mozzi.program.scalar import atan2, cos, maximum, minimum, select, sin, sqrt
 from mozzi.targets import llvm_body
 from mozzi.targets.llvm import CpuKernel, compile_cpu, module_text
+from mozzi.targets.llvm_memory import unwritten
 
 DTYPES = ("float64", "float32")
+WIDTHS = {"float64": (2, 4, 8), "float32": (4, 8, 16)}
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
 
 
@@ -200,6 +203,33 @@ def test_memory_reads_as_zero_in_every_evaluation():
     np.testing.assert_array_equal(memory, np.arange(40.0)[:, None] * [0, 0, 1, 0])
 
 
+def ranges(program):
+    found = unwritten(program)
+    return {b.name: found[id(b)] for b in program.buffers() if id(b) in found}
+
+
+def test_only_memory_that_is_read_before_it_is_written_is_cleared():
+    n, parent = 6, np.array([-1, 0, 1, 1, 3, 0])
+
+    def function(x):
+        a, b, c = (Buffer(name, size, "scratch") for name, size in (("a", 7), ("b", 6), ("c", 9)))
+        for _, k in loop(0, n):  # reads the parent: written, but for the first, which has none
+            before = load(a, Index(parent + 1, k), 1, 0)
+            store(a, k, 1, 1, before + x)
+        for _, k in loop(n - 1, -1, -1):
+            store(b, k, 1, 0, load(a, k, 1, 1))
+            for _, j in loop(k, 0, follow=parent):
+                store(c, Index(terms=((k, 1), (j, 0))), 1, 2, load(b, j, 1, 0))
+        return np.array([load(b, None, 0, k) for k in range(6)]), load(c, None, 0, 1)
+
+    program = trace(function, [Input("x", ())])
+    assert ranges(program) == {"a": [(0, 1)], "b": [(0, 2), (3, 4)], "c": [(1, 2)]}
+    check(compile_cpu(program), program, [np.linspace(0, 1, 11)])
+    for make in ROLLED.values():
+        assert all(stop <= 26 for part in ranges(make().program).values() for _, stop in part)
+    assert ranges(powers()) == {"total": [(0, 1)]}
+
+
 def test_followed_loops_and_entries_of_tables():
     parent = np.array([-1, 0, 0, 2, 1])
 
@@ -216,12 +246,27 @@ def test_followed_loops_and_entries_of_tables():
     np.testing.assert_array_equal(found, [0, x[0], x[0], x[2] + x[0], x[1] + x[0]])
 
 
-@pytest.mark.parametrize("lanes", [2, 4, 8])
-def test_vectors_of_other_widths(lanes):
+@pytest.mark.parametrize(
+    ("dtype", "lanes"), [(t, n) for t, widths in WIDTHS.items() for n in widths]
+)
+def test_vectors_of_other_widths(dtype, lanes):
     program = random_program(5)
+    kernel = compile_cpu(program, dtype, lanes=lanes)
     for size in (1, lanes - 1, lanes, 2 * lanes + 1):
-        args = arguments(program, (size,), "float64")
-        check(compile_cpu(program, lanes=lanes), program, args)
+        check(kernel, program, arguments(program, (size,), dtype))
+    with pytest.raises(ValueError, match="vectors hold"):
+        compile_cpu(program, dtype, lanes=3)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_older_machines(machine, dtype, monkeypatch):
+    """The code for machines with less than this one, on this one."""
+    older(machine, monkeypatch)
+    program = random_program(6)
+    kernel = compile_cpu(program, dtype)
+    assert kernel.entry.lanes == MACHINES[machine][1] // kernel.dtype.itemsize
+    check(kernel, program, arguments(program, (21,), dtype))
 
 
 # -- batches -----------------------------------------------------------------------------------

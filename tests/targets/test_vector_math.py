@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from targets.machines import MACHINES, older
 
 from mozzi.program.program import Input, trace
 from mozzi.program.scalar import atan2, cos, sin
@@ -12,15 +13,27 @@ from mozzi.targets.llvm import compile_cpu
 DTYPES = ("float64", "float32")
 
 
-@pytest.fixture(scope="module", params=DTYPES)
-def sincos(request):
-    return compile_cpu(trace(lambda x: (sin(x), cos(x)), [Input("x", ())]), request.param)
+CASES = [(dtype, machine) for machine in ("this", *MACHINES) for dtype in DTYPES]
 
 
-@pytest.fixture(scope="module", params=DTYPES)
-def angle(request):
-    program = trace(lambda y, x: atan2(y, x), [Input("y", ()), Input("x", ())])
-    return compile_cpu(program, request.param)
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
+def compiled(request):
+    """A compiler for this machine or an older one."""
+    dtype, machine = request.param
+    with pytest.MonkeyPatch.context() as patch:
+        if machine != "this":
+            older(machine, patch)
+        yield lambda program: compile_cpu(program, dtype)
+
+
+@pytest.fixture(scope="module")
+def sincos(compiled):
+    return compiled(trace(lambda x: (sin(x), cos(x)), [Input("x", ())]))
+
+
+@pytest.fixture(scope="module")
+def angle(compiled):
+    return compiled(trace(lambda y, x: atan2(y, x), [Input("y", ()), Input("x", ())]))
 
 
 def ulps(found, exact, dtype):
@@ -46,14 +59,14 @@ def worst(kernel, x):
 
 @pytest.mark.parametrize("size", [1.0, 10.0, 1e3, 1e5, 1e9, 1e12])
 def test_sin_and_cos_of_uniform_angles(sincos, size):
-    assert worst(sincos, np.random.default_rng(0).uniform(-size, size, 600)) < 1.6
+    assert worst(sincos, np.random.default_rng(0).uniform(-size, size, 600)) < 1.9
 
 
 def test_sin_and_cos_of_all_magnitudes(sincos):
     rng = np.random.default_rng(1)
     most = 308 if sincos.dtype == np.float64 else 38
     x = 10.0 ** rng.uniform(-most - 10, most, 1000) * rng.choice([-1, 1], 1000)
-    assert worst(sincos, x) < 1.6
+    assert worst(sincos, x) < 1.9
 
 
 def test_sin_and_cos_near_multiples_of_a_quarter_turn(sincos):
@@ -62,17 +75,17 @@ def test_sin_and_cos_near_multiples_of_a_quarter_turn(sincos):
     n = np.r_[np.arange(1, 200), rng.integers(1, 2**16, 200), rng.integers(1, 2**29, 200)]
     with mp.workprec(200):
         near = np.array([float(int(k) * mp.pi / 2) for k in n]).astype(sincos.dtype)
-    assert worst(sincos, near) < 1.6
-    assert worst(sincos, np.nextafter(near, sincos.dtype.type(0))) < 1.6
+    assert worst(sincos, near) < 1.9
+    assert worst(sincos, np.nextafter(near, sincos.dtype.type(0))) < 1.9
 
 
 def test_sin_and_cos_of_notorious_angles(sincos):
-    limits = [2.0**16, np.nextafter(2.0**16, 0), 2.0**30, np.nextafter(2.0**30, 1e300)]
+    limits = [y for n in (12, 16, 20, 30) for y in (2.0**n, np.nextafter(2.0**n, 1e300))]
     x = [*limits, 1e22, 0.5, np.pi / 4, 2.0**127]
     if sincos.dtype == np.float64:
         # the double nearest to a multiple of π/2 of all (Muller), and the largest one
         x += [6381956970095103 * 2.0**797, np.finfo(float).max, 1e300, 2.0**1000]
-    assert worst(sincos, x) < 1.6
+    assert worst(sincos, x) < 1.9
 
 
 def test_sin_and_cos_of_zeros_and_tiny_and_infinite_angles(sincos):
@@ -122,7 +135,7 @@ def test_atan2(angle, kind):
     y, x = y.astype(dtype), x.astype(dtype)
     keep = (y != 0) & (x != 0)
     y, x = y[keep], x[keep]
-    assert ulps(angle(y, x), exact_angles(y, x), dtype).max() < 1.6
+    assert ulps(angle(y, x), exact_angles(y, x), dtype).max() < 1.9
 
 
 def test_atan2_of_zeros_and_infinities(angle):

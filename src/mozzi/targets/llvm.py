@@ -263,6 +263,9 @@ def build(
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype {dtype!r}: the CPU target computes in float64 or float32")
     W = lanes or llvm_jit.lanes(dtype)
+    widths = (2, 4, 8) if dtype == "float64" else (4, 8, 16)
+    if W not in widths:
+        raise ValueError(f"{W} lanes of {dtype}; vectors hold {', '.join(map(str, widths))}")
     here = (dtype, W, *llvm_jit.host(), sys.modules["mozzi"].__version__)
     found = None if key is None else cache.lookup(repr((key, here)))
     if found is not None:

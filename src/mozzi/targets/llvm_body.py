@@ -14,6 +14,7 @@ import numpy as np
 from mozzi.program.node import Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.llvm_driver import TABLE
+from mozzi.targets.llvm_memory import unwritten
 from mozzi.targets.vector_math import splat
 
 __all__ = ["Body"]
@@ -21,7 +22,7 @@ __all__ = ["Body"]
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 LAZY = ("const", "input")  # emitted where they are used
 POINTERS = ("%in", "%out", "%scratch", "%table")
-CHUNK = 4000
+CHUNK = 2500
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
@@ -57,7 +58,7 @@ class Body:
         self._open()
         pure = not program.rolled
         statements = [s for s in program.region.statements if not pure or s.op not in LAZY]
-        if pure and len(statements) > 1.5 * CHUNK:
+        if pure and len(statements) > 1.6 * CHUNK:
             self._chunks(statements)
         else:
             self._clear(program)
@@ -102,12 +103,11 @@ class Body:
 
     def _clear(self, program: Program) -> None:
         """Memory reads as zero before it is written."""
-        for buffer in program.buffers():
-            if buffer.kind == "scratch" and buffer.size:
-                at = self._at(*self.places[id(buffer)])
-                self.code.append(
-                    f"  call void {self._function('clear')}(ptr {at}, i64 {buffer.size})"
-                )
+        for buffer, ranges in unwritten(program).items():
+            base, slot = self.places[buffer]
+            for start, stop in ranges:
+                at, clear = self._at(base, slot + start), self._function("clear")
+                self.code.append(f"  call void {clear}(ptr {at}, i64 {stop - start})")
 
     def _finish(self, program: Program) -> None:
         """Results that are not stored when they are computed: buffers, inputs, constants."""
@@ -167,9 +167,12 @@ class Body:
         return self.new(f"load {self.V}, ptr {self._at(base, slot)}, align {self.align}")
 
     def _put(self, base: str, slot: int, value: str) -> None:
-        self.code.append(
-            f"  store {self.V} {value}, ptr {self._at(base, slot)}, align {self.align}"
-        )
+        """Store a result or a value that crosses functions.
+
+        Volatile: LLVM spends quadratic time on looking for stores that it could merge.
+        """
+        at = self._at(base, slot)
+        self.code.append(f"  store volatile {self.V} {value}, ptr {at}, align {self.align}")
 
     def _name(self, x: Scalar) -> str:
         name = self.names.get(id(x))

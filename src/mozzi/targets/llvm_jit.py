@@ -21,6 +21,10 @@ _lock = threading.RLock()
 FROM_PYTHON = (
     "PyMem_RawMalloc", "PyMem_RawFree", "PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release",
 )  # fmt: skip
+# llvmlite's memory manager keeps code and its constants within 32-bit distances, for code that
+# needs no symbols of others. On Windows large stack frames need one (__chkstk).
+NEAR = sys.platform != "win32"
+MODEL = "small" if NEAR else "jitdefault"
 LEVEL = 2  # of code generation; docs/theory/cpu_target.md has the measurements
 
 
@@ -71,7 +75,7 @@ def _machine() -> Any:
         binding()
         .Target.from_triple(triple)
         .create_target_machine(
-            cpu=cpu, features=features, opt=LEVEL, reloc="pic", codemodel="small", jit=True
+            cpu=cpu, features=features, opt=LEVEL, reloc="pic", codemodel=MODEL, jit=True
         )
     )
 
@@ -103,9 +107,8 @@ class Code:
     def __init__(self, obj: bytes):
         llvm = binding()
         with _lock:
-            # llvmlite's memory manager keeps code and constants close enough for 32-bit distances
             self.engine = llvm.create_mcjit_compiler(
-                llvm.parse_assembly(""), _machine(), use_lmm=True
+                llvm.parse_assembly(""), _machine(), use_lmm=NEAR
             )
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(obj))
             self.engine.finalize_object()
@@ -119,9 +122,9 @@ class Code:
 def runtime(dtype: str, W: int) -> Any:
     """The table of functions that all kernels of a type share, as an array of pointers."""
     T = "double" if dtype == "float64" else "float"
-    text = "\n".join(
-        [planes(T, W), vector_math.sincos(T, W), vector_math.atan2(T, W), gufunc_call.CALL]
-    )
+    fused = not is_x86() or "+fma" in host()[2].split(",")
+    math = vector_math.sincos(T, W, fused), vector_math.atan2(T, W, fused)
+    text = "\n".join([planes(T, W), *math, gufunc_call.CALL])
     key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
     obj = disk.read(key)
     if obj is None:

@@ -28,6 +28,15 @@ _PI_2 = {  # π/2 = Σ parts; the first part is π/2 rounded
               float.fromhex("-0x1.ee59dap-50")),
 }  # fmt: skip
 _LIMIT = {"double": 2.0**30, "float": 2.0**16}  # |x| up to which n is exact enough
+# Without fused multiply-add: parts so short that n times a part is exact, up to a lower limit.
+_PI_2_SHORT = {
+    "double": (float.fromhex("0x1.921fb544p+0"), float.fromhex("0x1.0b4611a6p-34"),
+               float.fromhex("0x1.3198a2ep-69"), float.fromhex("0x1.b839a252049c1p-104")),
+    "float": (float.fromhex("0x1.92p+0"), float.fromhex("0x1.fb4p-12"),
+              float.fromhex("0x1.444p-24"), float.fromhex("0x1.68cp-39"),
+              float.fromhex("0x1.1a6264p-54")),
+}  # fmt: skip
+_LIMIT_SHORT = {"double": 2.0**20, "float": 2.0**12}
 _ROUND = {"double": 1.5 * 2.0**52, "float": 1.5 * 2.0**23}  # adding it rounds to an integer
 _SIN = {
     "double": (-0.16666666666666666, 0.008333333333330925, -0.00019841269836722418,
@@ -74,8 +83,8 @@ def _number(T: str, value: float) -> str:
 class _Text:
     """Lines of a function; every call names one value."""
 
-    def __init__(self, T: str, W: int):
-        self.T, self.W, self.V = T, W, f"<{W} x {T}>"
+    def __init__(self, T: str, W: int, fused: bool):
+        self.T, self.W, self.V, self.fused = T, W, f"<{W} x {T}>", fused
         self.bits = 64 if T == "double" else 32
         self.I, self.M = f"<{W} x i{self.bits}>", f"<{W} x i1>"
         self.suffix = f"v{W}f{self.bits}"
@@ -101,6 +110,8 @@ class _Text:
 
     def fma(self, a: str, b: str, c: str) -> str:
         V = self.V
+        if not self.fused:
+            return self.two("fadd", self.two("fmul", a, b), c)
         return self(f"call {V} @llvm.fma.{self.suffix}({V} {a}, {V} {b}, {V} {c})")
 
     def fabs(self, a: str) -> str:
@@ -122,12 +133,12 @@ class _Text:
         return p
 
 
-def sincos(T: str, W: int) -> str:
-    """{sin, cos} @sincos(x)."""
-    f = _Text(T, W)
+def sincos(T: str, W: int, fused: bool = True) -> str:
+    """{sin, cos} @sincos(x).  fused: the machine has fused multiply-add."""
+    f = _Text(T, W, fused)
     V, I, M, bits = f.V, f.I, f.M, f.bits
     head = [
-        _reduce(),
+        _reduce(fused),
         f"define {{ {V}, {V} }} @sincos({V} %x) {{",
         "start:",
     ]
@@ -136,10 +147,11 @@ def sincos(T: str, W: int) -> str:
     n = f.two("fsub", t, f.c(_ROUND[T]))
     minus_n = f(f"fneg {V} {n}")
     r = "%x"
-    for part in _PI_2[T]:
+    for part in (_PI_2 if fused else _PI_2_SHORT)[T]:
         r = f.fma(minus_n, f.c(part), r)
     q = f.as_bits(t)
-    huge = f(f"fcmp ogt {V} {f.fabs('%x')}, {f.c(_LIMIT[T])}")
+    limit = (_LIMIT if fused else _LIMIT_SHORT)[T]
+    huge = f(f"fcmp ogt {V} {f.fabs('%x')}, {f.c(limit)}")
     some = f(f"call i1 @llvm.vector.reduce.or.v{W}i1({M} {huge})")
     f.lines += [f"  br i1 {some}, label %slow, label %go, !prof !0", "slow:"]
     slow = _slow_lanes(f, huge, r, q)
@@ -219,8 +231,8 @@ def _slow_lanes(f: _Text, huge: str, r: str, q: str) -> tuple[str, str]:
     return "%r.slow", "%q.slow"
 
 
-def _reduce() -> str:
-    """{r, n mod 4} @reduce(x) for |x| ≥ 2¹⁶ (Payne and Hanek).
+def _reduce(fused: bool) -> str:
+    """{r, n mod 4} @reduce(x) for |x| ≥ 2¹² (Payne and Hanek).
 
     x = ± m 2ᵉ with an integer m of 53 bits. Bits of 2/π with a weight of 2²⁻ᵉ and more only add
     multiples of 4 to x 2/π: m times the 192 bits behind them, modulo 2¹⁹², is n mod 4 in the two
@@ -230,6 +242,15 @@ def _reduce() -> str:
     table = ", ".join(f"i64 u0x{word}" for word in words)
     high, low = (_number("double", x) for x in _PI_2["double"][:2])
     nan = "0x7FF8000000000000"
+    product = (
+        f"""  %s2 = call double @llvm.fma.f64(double %hi, double {low}, double %s1)
+  %s3 = call double @llvm.fma.f64(double %hi, double {high}, double %s2)"""
+        if fused
+        else f"""  %m2 = fmul double %hi, {low}
+  %m3 = fmul double %hi, {high}
+  %s2 = fadd double %m2, %s1
+  %s3 = fadd double %m3, %s2"""
+    )
     return f"""@two_over_pi = private constant [{len(words)} x i64] [{table}]
 define internal {{ double, i64 }} @reduce(double %x) noinline cold {{
   %bits = bitcast double %x to i64
@@ -284,8 +305,7 @@ define internal {{ double, i64 }} @reduce(double %x) noinline cold {{
   %scale.bits = shl i64 %scale.exponent, 52
   %scale = bitcast i64 %scale.bits to double
   %s1 = fmul double %lo1, {high}
-  %s2 = call double @llvm.fma.f64(double %hi, double {low}, double %s1)
-  %s3 = call double @llvm.fma.f64(double %hi, double {high}, double %s2)
+{product}
   %r.size = fmul double %s3, %scale
   %minus = fneg double %r.size
   %f.negative = icmp slt i128 %f, 0
@@ -302,9 +322,9 @@ define internal {{ double, i64 }} @reduce(double %x) noinline cold {{
 }}"""
 
 
-def atan2(T: str, W: int) -> str:
+def atan2(T: str, W: int, fused: bool = True) -> str:
     """angle @atan2(y, x)."""
-    f = _Text(T, W)
+    f = _Text(T, W, fused)
     V, I, M, bits = f.V, f.I, f.M, f.bits
     huge, tiny = (2.0**1000, 2.0**-900) if T == "double" else (2.0**120, 2.0**-90)
     inf = f.c(float("inf"))
