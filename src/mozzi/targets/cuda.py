@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
+from mozzi.targets.cuda_driver import Function, machine_code
 from mozzi.targets.cuda_source import CudaSource
 
 __all__ = ["CudaKernel", "build"]
@@ -44,36 +45,40 @@ class CudaKernel:
         self.operations, self.flops = program.operations, program.flops
         self.single = program.single
         self._shapes = tuple(x.shape for x in self.inputs)
-        sizes = [x.size for x in (*self.inputs, *self.outputs)]
-        self._strides = [(np.int64(size), np.int64(1)) for size in sizes]
-
-    @cached_property
-    def code(self) -> CudaSource:
-        return CudaSource(self.program, self.dtype.name, BLOCK)
+        self._results_shapes = tuple(x.shape for x in self.outputs)
 
     @property
     def source(self) -> str:
-        """The CUDA C of the kernels."""
-        return self.code.text
+        """The CUDA C of the kernel, for arrays of any strides."""
+        return CudaSource(self.program, self.dtype.name, BLOCK).text
 
     @cached_property
-    def _kernel(self) -> Any:
-        options = ("--std=c++17",)
-        module = _cupy().RawModule(code=self.source, options=options, backend="nvrtc")
-        return module.get_function("kernel")
+    def strided(self) -> Function:
+        """The kernel for arrays of any strides."""
+        return Function(_cupy(), machine_code(_cupy(), self.source))
+
+    @cached_property
+    def packed(self) -> Function:
+        """The kernel for arrays whose rows lie one after the other."""
+        text = CudaSource(self.program, self.dtype.name, BLOCK, packed=True).text
+        return Function(_cupy(), machine_code(_cupy(), text))
 
     def report(self) -> dict[str, int]:
         """What the compiler made of it: registers and bytes of local memory per thread."""
-        kernel = self._kernel
-        return {"registers": kernel.num_regs, "local_bytes": kernel.local_size_bytes}
+        return self.packed.report(_cupy().cuda.Device().id)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         cupy = _cupy()
-        if out is None and self._plain(cupy, args):
-            n = args[0].shape[0]
-            results = [cupy.empty((n, *s.shape), self.dtype) for s in self.outputs]
-            self._start(n, (*args, *results))
-            return results[0] if self.single else tuple(results)
+        n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
+        if n and self._plain(cupy, args, n, self._shapes):
+            if out is None:
+                results: Any = [cupy.empty(n + s, self.dtype) for s in self._results_shapes]
+            else:
+                results = (out,) if self.single else tuple(out)
+            if out is None or self._plain(cupy, results, n, self._results_shapes):
+                places = [x.data.ptr for x in (*args, *results)]
+                self.start(n[0], places, cupy.cuda.get_current_stream().ptr)
+                return results[0] if self.single else tuple(results)
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
         torch = _torch_of(args)
@@ -90,7 +95,7 @@ class CudaKernel:
                 for x, s in zip(arrays, self.inputs, strict=True)
             ]
             results = self._results(cupy, batch, rows, out)
-            self._launch(math.prod(batch), rows, results)
+            self._launch(cupy, math.prod(batch), [*rows, *results])
         answers = tuple(
             y.reshape(*batch, *s.shape) for y, s in zip(results, self.outputs, strict=True)
         )
@@ -100,16 +105,29 @@ class CudaKernel:
             answers = tuple(torch.from_dlpack(y) for y in answers)
         return answers[0] if self.single else answers
 
-    def _plain(self, cupy: Any, args: Any) -> bool:
-        """Whether the arguments are what most are: row-major arrays (N, n) of CuPy."""
-        n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
-        return len(args) == len(self._shapes) and all(
+    def _plain(self, cupy: Any, arrays: Any, n: Any, shapes: Any) -> bool:
+        """Whether the arrays are what most are: row-major arrays (N, n) of CuPy."""
+        return len(arrays) == len(shapes) and all(
             type(x) is cupy.ndarray
             and x.shape == n + shape
             and x.dtype == self.dtype
             and x.flags.c_contiguous
-            for x, shape in zip(args, self._shapes, strict=True)
+            for x, shape in zip(arrays, shapes, strict=True)
         )
+
+    def on_tensors(self, tensors: Any, results: Any) -> None:
+        """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
+        import torch
+
+        n = results[0].numel() // self.outputs[0].size if self.outputs[0].size else 0
+        stream = torch.cuda.current_stream(tensors[0].device).cuda_stream
+        with torch.cuda.device(tensors[0].device):
+            if all(x.is_contiguous() for x in tensors):
+                self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream)
+                return
+            rows = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
+            strides = [x.stride() for x in rows] + [(s.size, 1) for s in self.outputs]
+            self.start(n, [x.data_ptr() for x in (*rows, *results)], stream, strides)
 
     def _array(self, cupy: Any, x: Any, spec: Any) -> Any:
         if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
@@ -153,21 +171,25 @@ class CudaKernel:
             return [cupy.empty((s.size, n), self.dtype).T for s in self.outputs]
         return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]
 
-    def _launch(self, n: int, rows: list[Any], results: list[Any]) -> None:
+    def _launch(self, cupy: Any, n: int, arrays: list[Any]) -> None:
         size = self.dtype.itemsize
-        strides = [
-            (np.int64(x.strides[0] // size), np.int64(x.strides[1] // size))
-            for x in (*rows, *results)
-        ]
-        self._start(n, (*rows, *results), strides)
+        packed = all(_rowwise(x) for x in arrays)
+        strides = None if packed else [tuple(k // size for k in x.strides) for x in arrays]
+        stream = cupy.cuda.get_current_stream().ptr
+        self.start(n, [x.data.ptr for x in arrays], stream, strides)
 
-    def _start(self, n: int, arrays: Any, strides: Any = None) -> None:
+    def start(self, n: int, places: Sequence[int], stream: int, strides: Any = None) -> None:
+        """Run n samples: arrays by their addresses, packed or with strides (row, step)."""
         if n == 0:
             return
-        arguments: list[Any] = [np.int64(n)]
-        for x, (row, step) in zip(arrays, strides or self._strides, strict=True):
-            arguments += (x.data.ptr, row, step)
-        self._kernel(((n + BLOCK - 1) // BLOCK,), (BLOCK,), arguments)
+        blocks = (n + BLOCK - 1) // BLOCK
+        if strides is None:
+            self.packed.launch(blocks, BLOCK, stream, [n, *places])
+        else:
+            words = [n]
+            for place, (row, step) in zip(places, strides, strict=True):
+                words += (place, row, step)
+            self.strided.launch(blocks, BLOCK, stream, words)
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.name} {self.dtype}>"

@@ -60,5 +60,11 @@ __device__ __forceinline__ void fast_sincos(T x, T* s, T* c) {
 __device__ __forceinline__ T reciprocal(T x) { return 1.0 / x; }
 """
 
+_INFINITE = """
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000ll)
+#endif"""
+
 #: The functions, by the C type of the numbers.
-PRELUDE = {"float": _FLOAT, "double": _DOUBLE}
+PRELUDE = {"float": _INFINITE + _FLOAT, "double": _INFINITE + _DOUBLE}

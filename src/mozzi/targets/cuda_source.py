@@ -21,10 +21,14 @@ __all__ = ["CudaSource"]
 
 
 class CudaSource:
-    """The text of a program's kernels; `block` threads make a block."""
+    """The text of a program's kernel; `block` threads make a block.
 
-    def __init__(self, program: Program, dtype: str, block: int = 128):
-        self.program, self.block = program, block
+    packed: rows lie one after the other, and the kernel takes (n, x0, …, y0, …); else it takes
+    (n, x0, row, step, …), strides from row to row and within a row, in elements.
+    """
+
+    def __init__(self, program: Program, dtype: str, block: int = 128, packed: bool = False):
+        self.program, self.block, self.packed = program, block, packed
         self.T = TYPES[dtype]
         self.suffix = "f" if self.T == "float" else ""
         self.lines: list[str] = []
@@ -32,6 +36,7 @@ class CudaSource:
         self.names: dict[int, str] = {}
         self.indices: dict[int, str] = {}
         self.buffers: dict[int, str] = {}
+        self.written: dict[int, str] = {}
         self.indent = "  "
         self.count = 0
         self.pairs = _pairs(program)
@@ -60,15 +65,29 @@ class CudaSource:
         self.lines.append(self.indent + text)
 
     def _body(self) -> list[str]:
-        """The program as a device function on accessors: `in_k(j)` reads, `out_k(j, x)` writes."""
+        """The program as a device function on accessors: `in_k(j)` reads, `out_k(j, x)` writes.
+
+        A buffer that is a result, and that nothing loads, is written where the result goes.
+        """
         program = self.program
-        for k, buffer in enumerate(b for b in program.buffers() if b.kind == "scratch"):
+        loaded = {
+            id(s.value[0]) for s, _ in program.walk() if isinstance(s, Scalar) and s.op == "load"
+        }
+        for k, output in enumerate(program.outputs):
+            buffer = output.values
+            if isinstance(buffer, Buffer) and id(buffer) not in loaded | self.written.keys():
+                self.written[id(buffer)] = f"out{k}"
+                self.say(f"for (int i = 0; i < {output.size}; ++i) out{k}(i, 0);")
+        scratch = (b for b in program.buffers() if b.kind == "scratch")
+        for k, buffer in enumerate(b for b in scratch if id(b) not in self.written):
             self.buffers[id(buffer)] = f"m{k}"
             self.say(f"T m{k}[{max(1, buffer.size)}];  // {buffer.name}")
             self.say(f"for (int i = 0; i < {buffer.size}; ++i) m{k}[i] = 0;")
         self.region(program.region)
         for k, output in enumerate(program.outputs):
             if isinstance(output.values, Buffer):
+                if self.written.get(id(output.values)) == f"out{k}":
+                    continue
                 name = self.buffers[id(output.values)]
                 self.say(f"for (int i = 0; i < {output.size}; ++i) out{k}(i, {name}[i]);")
             else:
@@ -86,14 +105,16 @@ class CudaSource:
         ]
 
     def _entry(self) -> list[str]:
-        """The kernel; strides from row to row and within a row are arguments, in elements."""
+        """The kernel."""
         parameters, accessors = ["Int n"], []
-        for k in range(len(self.program.inputs)):
-            parameters += [f"const T* __restrict__ x{k}", f"Int x{k}_row", f"Int x{k}_step"]
-            accessors.append(f"[=](int j) {{ return x{k}[row * x{k}_row + j * x{k}_step]; }}")
-        for k in range(len(self.program.outputs)):
-            parameters += [f"T* __restrict__ y{k}", f"Int y{k}_row", f"Int y{k}_step"]
-            accessors.append(f"[=](int j, T x) {{ y{k}[row * y{k}_row + j * y{k}_step] = x; }}")
+        for k, x in enumerate(self.program.inputs):
+            parameters.append(f"const T* __restrict__ x{k}")
+            accessors.append(f"[=](int j) {{ return x{k}[{self._place(f'x{k}', x.size)}]; }}")
+            parameters += [] if self.packed else [f"Int x{k}_row", f"Int x{k}_step"]
+        for k, y in enumerate(self.program.outputs):
+            parameters.append(f"T* __restrict__ y{k}")
+            accessors.append(f"[=](int j, T x) {{ y{k}[{self._place(f'y{k}', y.size)}] = x; }}")
+            parameters += [] if self.packed else [f"Int y{k}_row", f"Int y{k}_step"]
         arguments = ",\n    ".join(accessors)
         return [
             f'extern "C" __global__ void __launch_bounds__({self.block})',
@@ -103,6 +124,9 @@ class CudaSource:
             "}",
         ]
 
+    def _place(self, name: str, size: int) -> str:
+        return f"row * {size} + j" if self.packed else f"row * {name}_row + j * {name}_step"
+
     # -- statements --
 
     def region(self, region: Region) -> None:
@@ -110,6 +134,10 @@ class CudaSource:
             if isinstance(s, Scalar):
                 self.value(s)
             elif isinstance(s, Store):
+                if id(s.buffer) in self.written:
+                    at = self.integer(s.index, s.stride, s.offset)
+                    self.say(f"{self.written[id(s.buffer)]}({at}, {self.ref(s.value)});")
+                    continue
                 where = self.address(s.buffer, s.index, s.stride, s.offset)
                 self.say(f"{where} = {self.ref(s.value)};")
             else:

@@ -1,22 +1,25 @@
 """The JAX target: a program as a function of JAX arrays that traces under jit, vmap and grad.
 
-The program becomes XLA operations: straight-line code one operation each, rolled code as loops over
-bodies (`lax.fori_loop`, `lax.while_loop`, `lax.switch`). Leading axes of the arguments are batch
-axes and broadcast. Derivatives are JAX's own, through these operations.
+All programs are one JAX primitive. On NVIDIA GPUs it is the CUDA kernel, called by XLA through its
+foreign function interface (`jax_ffi`), where CuPy is installed to compile it; elsewhere it is the
+program as XLA operations (`jax_xla`). Its derivatives are programs: forwards the program of the
+Jacobian times tangents, and as that is linear in the tangents, backwards its transpose. Programs
+with loops over bodies leave their derivative to JAX.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
-from mozzi.program.interpret import MEANING, Run
-from mozzi.program.node import Scalar
-from mozzi.program.program import Buffer, Loop, Program, Store
+from mozzi.program.program import Program
+from mozzi.targets.derived import derived, find, register
+from mozzi.targets.jax_xla import operations
 
 __all__ = ["JaxKernel", "build"]
 
@@ -63,6 +66,7 @@ class JaxKernel:
         import jax.numpy as jnp
 
         program, dtype = self.program, self.dtype
+        key, evaluate = register(program, dtype.name), _primitive()
 
         def function(*args: Any) -> Any:
             if len(args) != len(program.inputs):
@@ -79,15 +83,17 @@ class JaxKernel:
                         f" its last axes are {spec.shape}"
                     )
                 batches.append(array.shape[:split])
-                arrays.append(array.reshape(*array.shape[:split], spec.size))
-            batch = jnp.broadcast_shapes(*batches) if batches else ()
-            columns = [
-                jnp.moveaxis(jnp.broadcast_to(x, (*batch, x.shape[-1])), -1, 0) for x in arrays
-            ]
-            run = _XlaRun(columns, batch, dtype)
-            run.region(program.region)
-            results = tuple(run.output(x, batch) for x in program.outputs)
-            return results[0] if program.single else results
+                arrays.append(array)
+            if not arrays:
+                results = operations(program, dtype, [])
+            else:
+                batch = jnp.broadcast_shapes(*batches)
+                arrays = [
+                    jnp.broadcast_to(x, (*batch, *spec.shape))
+                    for x, spec in zip(arrays, program.inputs, strict=True)
+                ]
+                results = evaluate.bind(*arrays, key=key)
+            return results[0] if program.single else tuple(results)
 
         function.__name__ = program.name
         return function
@@ -96,127 +102,72 @@ class JaxKernel:
         return f"<JaxKernel {self.name} {self.dtype}>"
 
 
-def _meaning() -> dict[str, Callable[..., Any]]:
+@cache
+def _primitive() -> Any:
+    """(arrays…; key) ↦ results: what JAX's transformations know of programs."""
+    import jax
     import jax.numpy as jnp
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad, batching, mlir
 
-    return {
-        **MEANING,
-        "sqrt": jnp.sqrt,
-        "sin": jnp.sin,
-        "cos": jnp.cos,
-        "atan2": jnp.arctan2,
-        "lt": lambda a, b: a < b,
-        "le": lambda a, b: a <= b,
-        "select": jnp.where,
-        "min": lambda a, b: jnp.where(a <= b, a, b),
-        "max": lambda a, b: jnp.where(a >= b, a, b),
-    }
+    evaluate = Primitive("mozzi_evaluate")
+    evaluate.multiple_results = True
 
+    @cache
+    def compiled(key: str) -> Any:
+        return jax.jit(lambda *arrays: evaluate.bind(*arrays, key=key))
 
-class _XlaRun(Run):
-    """The interpreter on JAX arrays: buffers are arrays (size, batch), loops are XLA loops."""
+    def as_operations(*arrays: Any, key: str) -> Any:
+        found = find(key)
+        return operations(found.program, found.dtype, arrays)
 
-    def __init__(self, columns: list[Any], batch: tuple[int, ...], dtype: np.dtype):
-        super().__init__(columns, _meaning())
-        self.batch, self.dtype = batch, dtype
+    def as_kernel(*arrays: Any, key: str) -> Any:
+        from mozzi.targets import jax_ffi
 
-    def memory_of(self, buffer: Buffer) -> Any:
-        import jax.numpy as jnp
+        if not jax_ffi.possible():
+            return as_operations(*arrays, key=key)
+        return jax_ffi.call(key, arrays)
 
-        if id(buffer) not in self.memory:
-            if buffer.kind == "table":
-                self.memory[id(buffer)] = jnp.asarray(np.ravel(buffer.data), dtype=self.dtype)
-            elif buffer.kind == "input":
-                self.memory[id(buffer)] = self.arguments[buffer.position]
-            else:
-                self.memory[id(buffer)] = jnp.zeros((buffer.size, *self.batch), self.dtype)
-        return self.memory[id(buffer)]
+    def abstract(*arrays: Any, key: str) -> Any:
+        found = find(key)
+        batch = found.batch(arrays)
+        return [arrays[0].update(shape=(*batch, *y.shape)) for y in found.outputs]
 
-    def put(self, buffer: Buffer, where: Any, value: Any) -> None:
-        self.memory[id(buffer)] = self.memory_of(buffer).at[where].set(value)
+    def pushforward(primals: Any, tangents: Any, *, key: str) -> Any:
+        moving = [type(x) is not ad.Zero for x in tangents]
+        if find(key).program.rolled:
+            still = tuple(ad.instantiate_zeros(x) for x in tangents)
+            return jax.jvp(lambda *x: as_operations(*x, key=key), tuple(primals), still)
+        moved = [x for x, moves in zip(tangents, moving) if moves]
+        results = evaluate.bind(*primals, key=key)
+        return results, evaluate.bind(*primals, *moved, key=derived(key, "ahead", moving))
 
-    def entry(self, table: np.ndarray, at: Any) -> Any:
-        import jax.numpy as jnp
+    def transpose(weights: Any, *arrays: Any, key: str) -> Any:
+        """Backwards through arguments in which the program is linear: their values play no part."""
+        open_ = [ad.is_undefined_primal(x) for x in arrays]
+        values = [
+            jnp.zeros(x.aval.shape, x.aval.dtype) if ad.is_undefined_primal(x) else x
+            for x in arrays
+        ]
+        weights = [ad.instantiate_zeros(x) for x in weights]
+        found = iter(evaluate.bind(*values, *weights, key=derived(key, "back", open_)))
+        return [next(found) if is_open else None for is_open in open_]
 
-        return int(table[at]) if isinstance(at, int) else jnp.asarray(table, np.int32)[at]
+    def vectorised(arrays: Any, axes: Any, *, key: str) -> Any:
+        size = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        moved = [
+            jnp.broadcast_to(x, (size, *x.shape)) if a is None else jnp.moveaxis(x, a, 0)
+            for x, a in zip(arrays, axes)
+        ]
+        results = evaluate.bind(*moved, key=key)
+        return results, [0] * len(results)
 
-    def loop(self, loop: Loop) -> None:
-        from jax import lax
-
-        scratch = _stored(loop)
-        for buffer in scratch:
-            self.memory_of(buffer)
-        keys = [id(b) for b in scratch]
-
-        def step(at: Any, memory: tuple[Any, ...]) -> tuple[Any, ...]:
-            inner = self.fork(dict(zip(keys, memory, strict=True)))
-            inner.indices[id(loop.variable)] = at
-
-            def branch(n: int) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-                def run(memory: tuple[Any, ...]) -> tuple[Any, ...]:
-                    own = inner.fork(dict(zip(keys, memory, strict=True)))
-                    own.region(loop.branches[n])
-                    return tuple(own.memory[k] for k in keys)
-
-                return run
-
-            if loop.which is None:
-                return branch(0)(memory)
-            branches = [branch(n) for n in range(len(loop.branches))]
-            return lax.switch(self.entry(loop.which, at), branches, memory)
-
-        start = loop.start if isinstance(loop.start, int) else self.index(loop.start)
-        memory = tuple(self.memory[k] for k in keys)
-        if loop.follow is not None:
-            _, memory = lax.while_loop(
-                lambda s: s[0] >= loop.stop,
-                lambda s: (self.entry(loop.follow, s[0]), step(s[0], s[1])),
-                (np.int32(start) if isinstance(start, int) else start.astype(np.int32), memory),
-            )
-        else:
-            stop = loop.stop if isinstance(loop.stop, int) else self._count(loop.stop)
-            count = (
-                (stop - start + loop.step - (1 if loop.step > 0 else -1)) // loop.step
-                if isinstance(stop, int)
-                else stop - start
-            )
-            memory = lax.fori_loop(0, count, lambda n, m: step(start + n * loop.step, m), memory)
-        self.memory.update(zip(keys, memory, strict=True))
-
-    def _count(self, stop: Scalar) -> Any:
-        """A number of steps: the same for all samples, so the first one's."""
-        import jax.numpy as jnp
-
-        return jnp.ravel(self.values[id(stop)])[0].astype(np.int32)
-
-    def fork(self, memory: dict[int, Any]) -> _XlaRun:
-        new = _XlaRun(self.arguments, self.batch, self.dtype)
-        new.values, new.indices = dict(self.values), dict(self.indices)
-        new.memory = self.memory | memory
-        return new
-
-    def output(self, output: Any, batch: tuple[int, ...]) -> Any:
-        import jax.numpy as jnp
-
-        if isinstance(output.values, Buffer):
-            flat = jnp.moveaxis(self.memory_of(output.values), 0, -1)
-        else:
-            values = [jnp.asarray(self.values[id(x)], self.dtype) for x in output.values]
-            rows = [jnp.broadcast_to(x, batch) for x in values]
-            flat = jnp.stack(rows, axis=-1) if rows else jnp.zeros((*batch, 0), self.dtype)
-        return flat.reshape(*batch, *output.shape)
-
-
-def _stored(loop: Loop) -> list[Buffer]:
-    """The buffers that a loop writes, inner loops included."""
-    found: dict[int, Buffer] = {}
-    stack = [s for b in loop.branches for s in b.statements]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Store):
-            found[id(s.buffer)] = s.buffer
-        elif isinstance(s, Loop):
-            stack.extend(x for b in s.branches for x in b.statements)
-    return list(found.values())
-
-
+    evaluate.def_impl(lambda *arrays, key: compiled(key)(*arrays))
+    evaluate.def_abstract_eval(abstract)
+    ad.primitive_jvps[evaluate] = pushforward
+    ad.primitive_transposes[evaluate] = transpose
+    batching.primitive_batchers[evaluate] = vectorised
+    mlir.register_lowering(evaluate, mlir.lower_fun(as_operations, multiple_results=True))
+    lower = mlir.lower_fun(as_kernel, multiple_results=True)
+    mlir.register_lowering(evaluate, lower, platform="cuda")
+    return evaluate

@@ -1,30 +1,23 @@
 """The PyTorch target: functions of tensors with gradients, on the CPU and on NVIDIA GPUs.
 
-All programs are one function of (key, tensors…). A key names a program by its digest, and a
-derivative by the key of its program and what is derived, so that derivatives of any order are
-programs, made when they are first needed. torch.compile meets the function as the operator
-`mozzi::evaluate`, whose shapes and derivative are registered; torch.func, which does not
-differentiate custom operators, meets it as a torch.autograd.Function.
+All programs and their derivatives are one function of (key, tensors…); `derived` says what a key
+is. torch.compile meets the function as the operator `mozzi::evaluate`, whose shapes and derivative
+are registered; torch.func, which does not differentiate custom operators, meets it as a
+torch.autograd.Function.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
-from mozzi.program.products import (
-    pullback,
-    pullback_arrays,
-    pushforward,
-    pushforward_arrays,
-)
 from mozzi.program.program import Program
+from mozzi.targets.derived import Evaluation, derived, find, register
 
 __all__ = ["TorchKernel", "build"]
 
@@ -51,15 +44,13 @@ class TorchKernel:
         self.inputs, self.outputs = program.inputs, program.outputs
         self.operations, self.flops = program.operations, program.flops
         self.single = program.single
-        self._key = f"{program.digest()[:24]} {dtype}"
+        self._key = register(program, dtype)
         self._shapes = tuple((x.name, x.shape) for x in self.inputs)
-        found = _FOUND.setdefault(self._key, _Evaluation(self.inputs, self.outputs, dtype))
-        found.make = lambda: program
         self._operator, self._function = _operator(), _function()
 
     @property
     def source(self) -> str:
-        return _find(self._key).cpu.source
+        return find(self._key).cpu.source
 
     def __call__(self, *args: Any) -> Any:
         import torch
@@ -96,73 +87,17 @@ class TorchKernel:
         return f"<TorchKernel {self.name} {self.dtype}>"
 
 
-class _Evaluation:
-    """A program by its arguments and results; made and compiled when it is first run."""
+def _run(found: Evaluation, tensors: Sequence[Any]) -> list[Any]:
+    import torch
 
-    make: Callable[[], Program]
-
-    def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any], dtype: str):
-        self.inputs, self.outputs, self.dtype = inputs, outputs, dtype
-
-    @cached_property
-    def program(self) -> Program:
-        return self.make()
-
-    @cached_property
-    def cpu(self) -> Any:
-        from mozzi.targets import llvm
-
-        return llvm.build(lambda: self.program, self.dtype)
-
-    @cached_property
-    def cuda(self) -> Any:
-        from mozzi.targets import cuda
-
-        return cuda.build(lambda: self.program, self.dtype)
-
-    def derived(self, how: str, wrt: tuple[int, ...]) -> _Evaluation:
-        arrays, make = _DERIVED[how]
-        derived = _Evaluation(*arrays(self.inputs, self.outputs, wrt), self.dtype)
-        derived.make = lambda: make(self.program, wrt)
-        return derived
-
-    def batch(self, tensors: Sequence[Any]) -> tuple[int, ...]:
-        return tuple(tensors[0].shape[: tensors[0].dim() - len(self.inputs[0].shape)])
-
-    def run(self, tensors: Sequence[Any]) -> list[Any]:
-        import torch
-
-        with _LOCK:
-            kernel = self.cuda if tensors[0].is_cuda else self.cpu
-        if tensors[0].is_cuda:
-            batch = self.batch(tensors)
-            results = [tensors[0].new_empty((*batch, *y.shape)) for y in self.outputs]
-            kernel.on_tensors([x.detach() for x in tensors], results)
-            return results
-        found = kernel(*(x.detach().numpy() for x in tensors))
-        found = found if isinstance(found, tuple) else (found,)
-        return [torch.from_numpy(np.asarray(y)) for y in found]
-
-
-_DERIVED: dict[str, tuple[Callable[..., Any], Callable[..., Program]]] = {
-    "back": (pullback_arrays, pullback),
-    "ahead": (pushforward_arrays, pushforward),
-}
-_FOUND: dict[str, _Evaluation] = {}
-_LOCK = threading.RLock()
-
-
-def _find(key: str) -> _Evaluation:
-    """What a key names: a program that was built, or a derivative of one."""
-    if key not in _FOUND:
-        base, how, numbers = key.rsplit(" ", 2)
-        _FOUND[key] = _find(base).derived(how, tuple(map(int, numbers.split(","))))
-    return _FOUND[key]
-
-
-def _derived(key: str, how: str, chosen: Iterable[Any]) -> str:
-    """The key of a derivative with respect to the chosen arguments."""
-    return f"{key} {how} {','.join(str(k) for k, choice in enumerate(chosen) if choice)}"
+    if tensors[0].is_cuda:
+        batch = found.batch(tensors)
+        results = [tensors[0].new_empty((*batch, *y.shape)) for y in found.outputs]
+        found.cuda.on_tensors([x.detach() for x in tensors], results)
+        return results
+    numbers = found.cpu(*(x.detach().numpy() for x in tensors))
+    numbers = numbers if isinstance(numbers, tuple) else (numbers,)
+    return [torch.from_numpy(np.asarray(y)) for y in numbers]
 
 
 @cache
@@ -174,11 +109,11 @@ def _operator() -> Any:
         "mozzi::evaluate", mutates_args=(), schema="(str key, Tensor[] tensors) -> Tensor[]"
     )
     def evaluate(key: str, tensors: Any) -> Any:
-        return _find(key).run(tensors)
+        return _run(find(key), tensors)
 
     @evaluate.register_fake
     def _(key: str, tensors: Any) -> Any:
-        found = _find(key)
+        found = find(key)
         batch = found.batch(tensors)
         return [tensors[0].new_empty((*batch, *y.shape)) for y in found.outputs]
 
@@ -188,7 +123,7 @@ def _operator() -> Any:
 
     def backward(ctx: Any, weights: Any) -> Any:
         needed = ctx.needs_input_grad[1]
-        found = evaluate(_derived(ctx.key, "back", needed), [*ctx.saved_tensors, *weights])
+        found = evaluate(derived(ctx.key, "back", needed), [*ctx.saved_tensors, *weights])
         results = iter(found)
         return None, [next(results) if need else None for need in needed]
 
@@ -204,7 +139,7 @@ def _function() -> Any:
     class Evaluate(torch.autograd.Function):
         @staticmethod
         def forward(key: str, *tensors: Any) -> Any:
-            return tuple(_find(key).run(tensors))
+            return tuple(_run(find(key), tensors))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -215,14 +150,14 @@ def _function() -> Any:
         @staticmethod
         def backward(ctx: Any, *weights: Any) -> Any:
             needed = ctx.needs_input_grad[1:]
-            key = _derived(ctx.key, "back", needed)
+            key = derived(ctx.key, "back", needed)
             found = iter(Evaluate.apply(key, *ctx.saved_tensors, *weights))
             return None, *(next(found) if need else None for need in needed)
 
         @staticmethod
         def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
             moved = [x for x in tangents if x is not None]
-            key = _derived(ctx.key, "ahead", [x is not None for x in tangents])
+            key = derived(ctx.key, "ahead", [x is not None for x in tangents])
             return Evaluate.apply(key, *ctx.saved_tensors, *moved)
 
         @staticmethod
