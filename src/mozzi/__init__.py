@@ -76,11 +76,14 @@ _HOME: dict[str, str] = {
     "system_jacobian_factors": "mozzi.algorithms.factors",
     "twists": "mozzi.algorithms.kinematics",
     # dynamics
+    "assemble": "mozzi.algorithms.assemble",
+    "Assembly": "mozzi.algorithms.assemble",
     "bias_forces": "mozzi.algorithms.inverse_dynamics",
     "center_of_mass": "mozzi.algorithms.energy",
     "centroidal_momentum": "mozzi.algorithms.energy",
     "centroidal_momentum_matrix": "mozzi.algorithms.energy",
     "christoffel": "mozzi.algorithms.coriolis",
+    "consistent_velocities": "mozzi.algorithms.assemble",
     "coriolis_matrix": "mozzi.algorithms.coriolis",
     "forward_dynamics": "mozzi.algorithms.forward_dynamics",
     "gravity_forces": "mozzi.algorithms.inverse_dynamics",
@@ -90,6 +93,10 @@ _HOME: dict[str, str] = {
     "joint_resistance": "mozzi.algorithms.inverse_dynamics",
     "joint_wrenches": "mozzi.algorithms.inverse_dynamics",
     "kinetic_energy": "mozzi.algorithms.energy",
+    "loop_forces": "mozzi.algorithms.loop_forces",
+    "loop_jacobian": "mozzi.algorithms.loops",
+    "loop_residual": "mozzi.algorithms.loops",
+    "loop_rows": "mozzi.algorithms.loops",
     "mass_matrix": "mozzi.algorithms.mass_matrix",
     "mass_matrix_inverse": "mozzi.algorithms.mass_matrix",
     "mass_matrix_rate": "mozzi.algorithms.mass_matrix",
@@ -103,14 +110,18 @@ _HOME: dict[str, str] = {
     "directional": "mozzi.algorithms.directional",
     "forward_dynamics_derivatives": "mozzi.algorithms.derivatives",
     "forward_dynamics_directional": "mozzi.algorithms.directional",
+    "forward_dynamics_hessian": "mozzi.algorithms.second_order",
     "hybrid_dynamics_derivatives": "mozzi.algorithms.derivatives_hybrid",
     "hybrid_dynamics_directional": "mozzi.algorithms.directional",
     "inverse_dynamics_derivatives": "mozzi.algorithms.derivatives",
     "inverse_dynamics_directional": "mozzi.algorithms.directional",
+    "inverse_dynamics_gradient": "mozzi.algorithms.second_order",
+    "inverse_dynamics_hessian": "mozzi.algorithms.second_order",
     "inverse_dynamics_rates": "mozzi.algorithms.rates_in_time",
     "mass_matrix_inverse_partials": "mozzi.algorithms.derivatives_mass",
     "mass_matrix_inverse_rate": "mozzi.algorithms.rates_in_time",
     "mass_matrix_partials": "mozzi.algorithms.derivatives_mass",
+    "sensitivity": "mozzi.algorithms.sensitivity",
     # programs
     "compile": "mozzi.compile",
     "set_num_threads": "mozzi.targets.threads",
@@ -131,6 +142,9 @@ _HOME: dict[str, str] = {
 
 if TYPE_CHECKING:
     from mozzi.algorithms.admittance import operational_admittance as operational_admittance
+    from mozzi.algorithms.assemble import Assembly as Assembly
+    from mozzi.algorithms.assemble import assemble as assemble
+    from mozzi.algorithms.assemble import consistent_velocities as consistent_velocities
     from mozzi.algorithms.configuration import difference as difference
     from mozzi.algorithms.configuration import integrate as integrate
     from mozzi.algorithms.configuration import rates as rates
@@ -200,6 +214,10 @@ if TYPE_CHECKING:
     from mozzi.algorithms.kinematics import pose as pose
     from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
     from mozzi.algorithms.kinematics import twists as twists
+    from mozzi.algorithms.loop_forces import loop_forces as loop_forces
+    from mozzi.algorithms.loops import loop_jacobian as loop_jacobian
+    from mozzi.algorithms.loops import loop_residual as loop_residual
+    from mozzi.algorithms.loops import loop_rows as loop_rows
     from mozzi.algorithms.mass_matrix import mass_matrix as mass_matrix
     from mozzi.algorithms.mass_matrix import mass_matrix_inverse as mass_matrix_inverse
     from mozzi.algorithms.mass_matrix import mass_matrix_rate as mass_matrix_rate
@@ -208,6 +226,10 @@ if TYPE_CHECKING:
     from mozzi.algorithms.rates_in_time import inverse_dynamics_rates as inverse_dynamics_rates
     from mozzi.algorithms.rates_in_time import mass_matrix_inverse_rate as mass_matrix_inverse_rate
     from mozzi.algorithms.regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
+    from mozzi.algorithms.second_order import forward_dynamics_hessian as forward_dynamics_hessian
+    from mozzi.algorithms.second_order import inverse_dynamics_gradient as inverse_dynamics_gradient
+    from mozzi.algorithms.second_order import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from mozzi.algorithms.sensitivity import sensitivity as sensitivity
     from mozzi.compile import compile as compile
     from mozzi.errors import ConfigurationError as ConfigurationError
     from mozzi.errors import DivergenceWarning as DivergenceWarning

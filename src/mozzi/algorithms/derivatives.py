@@ -32,27 +32,25 @@ from mozzi.algorithms.derivatives_solve import InverseMass
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
-from mozzi.errors import LoopError
 from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = [
     "Changes", "forward_dynamics_derivatives", "inverse_changes", "inverse_dynamics_derivatives",
-    "no_loops",
+    "solved",
 ]  # fmt: skip
 
 
-@algorithm(regroup=True)
+@algorithm(regroup=True, loops="refuse")
 def inverse_dynamics_derivatives(model: Any, q: Any, v: Any, a: Any, wrenches: Any = None) -> Any:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
     """
-    no_loops(model, "inverse_dynamics_derivatives")
     return inverse_changes(model, q, v, a, wrenches)
 
 
-@algorithm(regroup=True, threshold=20)
+@algorithm(regroup=True, threshold=20, loops="refuse")
 def forward_dynamics_derivatives(model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Any:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
 
@@ -61,14 +59,19 @@ def forward_dynamics_derivatives(model: Any, q: Any, v: Any, tau: Any, wrenches:
     factors and O(n² d) for the products (d: the depth of the tree).
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
     """
-    no_loops(model, "forward_dynamics_derivatives")
     inverse = InverseMass(model, mass_matrix(model, q))
+    a = solved(model, inverse, q, v, tau, wrenches)
+    dq, dv, _ = inverse_changes(model, q, v, a, wrenches)
+    return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
+
+
+def solved(model: Any, inverse: InverseMass, q: Any, v: Any, tau: Any, wrenches: Any) -> Any:
+    """The accelerations M⁻¹ (τ − bias)."""
     bias = inverse_dynamics(model, q, v, ZERO, wrenches)
     x = joint_vector(model, "x")
     for i in model.outward():
         x[i] = [t - b for t, b in zip(tau[i], bias[i], strict=True)]
-    dq, dv, _ = inverse_changes(model, q, v, inverse.vector(x), wrenches)
-    return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
+    return inverse.vector(x)
 
 
 class Changes(NamedTuple):
@@ -89,7 +92,8 @@ def inverse_changes(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Change
         T[i] = i.pose(q[i])
         X[i], V[i], A[i] = _moving(i, q, v, a, T[i].pull(V[i.parent]), T[i].pull(A[i.parent]))
         I[i], B[i] = i.inertia, Flow.of(i.inertia, V[i] * 2.0)
-        W[i] = i.inertia.wrench(V[i], A[i]) - i.frame.push(wrenches[i])
+        inertial = i.inertia.wrench(V[i], A[i])
+        W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])
     for i in model.inward():
         for Y in (I, B, W):
             Y[i.parent] += T[i].push(Y[i])
@@ -159,12 +163,3 @@ def _with_armature(block: Sequence[Sequence[Any]], i: Any) -> Any:
         tuple(x + i.armature[r] if r == c else x for c, x in enumerate(row))
         for r, row in enumerate(block)
     )
-
-
-def no_loops(model: Any, name: str) -> None:
-    """Refuse models with loops."""
-    if model.model.loops:
-        raise LoopError(
-            f"{name} is for trees, and {model.model.name!r} has loops; call it on the model "
-            "without loops, or differentiate the closed motion by mozzi.program.differentiate"
-        )

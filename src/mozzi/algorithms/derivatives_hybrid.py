@@ -8,7 +8,7 @@ from typing import Any
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.containers import joint_matrix, joint_vector
-from mozzi.algorithms.derivatives import inverse_changes, no_loops
+from mozzi.algorithms.derivatives import inverse_changes
 from mozzi.algorithms.derivatives_solve import Block, InverseMass, add_rows, rows
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix
@@ -16,7 +16,7 @@ from mozzi.algorithms.mass_matrix import mass_matrix
 __all__ = ["hybrid_dynamics_derivatives"]
 
 
-@algorithm(regroup=True, threshold=20)
+@algorithm(regroup=True, threshold=20, loops="refuse")
 def hybrid_dynamics_derivatives(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
     wrenches: Any = None,
@@ -28,7 +28,6 @@ def hybrid_dynamics_derivatives(
     τₓ of inverse dynamics at the same motion,  ∂a_f/∂x = −M_ff⁻¹ τₓ_f  and
     ∂τ_p/∂x = τₓ_p + M_pf ∂a_f/∂x.  O(n² d).  Kim Table 7 for all coordinates at once.
     """
-    no_loops(model, "hybrid_dynamics_derivatives")
     model = held_by(model, prescribed)
     M = mass_matrix(model, q)
     inverse = InverseMass(model, M, held=True)

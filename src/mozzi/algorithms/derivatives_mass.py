@@ -6,7 +6,6 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.containers import joint_array, per_body
-from mozzi.algorithms.derivatives import no_loops
 from mozzi.algorithms.derivatives_solve import InverseMass
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.mass_matrix import carried, mass_matrix
@@ -15,7 +14,7 @@ from mozzi.lie import SE3, Inertia
 __all__ = ["mass_matrix_inverse_partials", "mass_matrix_partials"]
 
 
-@algorithm(regroup=True, threshold=20)
+@algorithm(regroup=True, threshold=20, loops="refuse")
 def mass_matrix_partials(model: Any, q: Any) -> Any:
     """∂M (nv, nv, nv):  ∂M_ij/∂q_k = d M(q ⊕ t e_k)_ij / dt.
 
@@ -23,17 +22,15 @@ def mass_matrix_partials(model: Any, q: Any) -> Any:
     J_iᵀ (J_k ×* I_j J_j) for k behind i and not behind j, and J_iᵀ (J_k ×* I_k − I_k J_k ×) J_j
     for k behind j; else 0. O(n d²).  Müller, Dynamics (15), (16) in (81).
     """
-    no_loops(model, "mass_matrix_partials")
     return _partials(model, q)
 
 
-@algorithm(regroup=True, threshold=20)
+@algorithm(regroup=True, threshold=20, loops="refuse")
 def mass_matrix_inverse_partials(model: Any, q: Any) -> Any:
     """∂(M⁻¹) (nv, nv, nv):  ∂M⁻¹/∂q_k = −M⁻¹ (∂M/∂q_k) M⁻¹.
 
     From the sparse factors of M⁻¹, O(n³ d).
     """
-    no_loops(model, "mass_matrix_inverse_partials")
     inverse = InverseMass(model, mass_matrix(model, q))
     half = inverse.times(_partials(model, q))
     turned = joint_array(model, "v", "v", "v", letter="turned")

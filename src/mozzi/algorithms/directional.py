@@ -14,7 +14,6 @@ from typing import Any
 from mozzi.algorithms.algorithm import Algorithm, algorithm
 from mozzi.algorithms.articulated import apply, columns, held_by, with_armature
 from mozzi.algorithms.containers import joint_vector, per_body
-from mozzi.algorithms.derivatives import no_loops
 from mozzi.algorithms.derivatives_solve import minus, plus, product
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.higher_order import stages
@@ -45,7 +44,7 @@ def directional(function: Any, model: Any, *arrays: Any, **changes: Any) -> Any:
     return _DIRECTIONAL[function](model, *arrays, **changes)
 
 
-@algorithm
+@algorithm(loops="refuse")
 def inverse_dynamics_directional(
     model: Any, q: Any, v: Any, a: Any, dq: Any = None, dv: Any = None, da: Any = None,
     dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
@@ -55,12 +54,9 @@ def inverse_dynamics_directional(
 
     One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
     """
-    no_loops(model, "inverse_dynamics_directional")
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     da = ZERO if da is None else da
-    T, h, V, dV, A, dA = per_body(
-        model, T="local", h="local", V=Twist, dV=Twist, A=Twist, dA=Twist
-    )
+    T, h, V, dV, A, dA = per_body(model, T="local", h="local", V=Twist, dV=Twist, A=Twist, dA=Twist)
     W, dW = per_body(model, W=Wrench, dW=Wrench)
     dtau = joint_vector(model, "dtau")
     A[model.world] = model.upward
@@ -88,7 +84,7 @@ def inverse_dynamics_directional(
     return dtau
 
 
-@algorithm
+@algorithm(loops="refuse")
 def forward_dynamics_directional(
     model: Any, q: Any, v: Any, tau: Any, dq: Any = None, dv: Any = None, dtau: Any = None,
     dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
@@ -99,13 +95,12 @@ def forward_dynamics_directional(
     Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
     prescribed.  Kim Table 6.
     """
-    no_loops(model, "forward_dynamics_directional")
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias
     return _hybrid(held_by(model, ()), q, v, tau, ZERO, given, dtau, None, loads)[1]
 
 
-@algorithm
+@algorithm(loops="refuse")
 def hybrid_dynamics_directional(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (), dq: Any = None,
     dv: Any = None, dtau: Any = None, da: Any = None, dwrenches: Any = None, dinertias: Any = None,
@@ -115,7 +110,6 @@ def hybrid_dynamics_directional(
 
     Articulated bodies with their derivatives, O(n).  Kim Table 7.
     """
-    no_loops(model, "hybrid_dynamics_directional")
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias
     return _hybrid(held_by(model, prescribed), q, v, tau, a, given, dtau, da, loads)

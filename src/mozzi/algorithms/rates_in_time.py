@@ -11,7 +11,6 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.containers import joint_matrix, joint_vector, per_body
-from mozzi.algorithms.derivatives import no_loops
 from mozzi.algorithms.derivatives_solve import InverseMass, rows
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.mass_matrix import mass_matrix, mass_matrix_rate, transposed
@@ -22,14 +21,13 @@ __all__ = ["inverse_dynamics_rates", "mass_matrix_inverse_rate"]
 Motion = tuple[Twist, Twist, Twist, Twist]  # V, V̇, V̈, V⃛
 
 
-@algorithm(regroup=True)
+@algorithm(regroup=True, loops="refuse")
 def inverse_dynamics_rates(model: Any, q: Any, v: Any, a: Any, j: Any, s: Any) -> Any:
     """(τ, τ̇, τ̈) along a motion with v̇ = a, ȧ = j (jerk) and j̇ = s (snap).
 
     Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the
     wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3.
     """
-    no_loops(model, "inverse_dynamics_rates")
     T, X = per_body(model, T="local", X="local")
     V, A, B, C = per_body(model, V=Twist, A=Twist, B=Twist, C=Twist)  # V and its rates
     W, dW, ddW = per_body(model, W=Wrench, dW=Wrench, ddW=Wrench)
@@ -98,13 +96,12 @@ def _twice(S: Screws) -> Screws:
     return Screws(c * 2.0 for c in S)
 
 
-@algorithm(regroup=True, threshold=20)
+@algorithm(regroup=True, threshold=20, loops="refuse")
 def mass_matrix_inverse_rate(model: Any, q: Any, v: Any) -> Any:
     """d(M⁻¹)/dt = −M⁻¹ Ṁ M⁻¹ along the velocity v.
 
     From the sparse factors of M⁻¹, O(n² d).
     """
-    no_loops(model, "mass_matrix_inverse_rate")
     inverse = InverseMass(model, mass_matrix(model, q))
     half = inverse.times(mass_matrix_rate(model, q, v))  # M⁻¹ Ṁ, whose transpose is Ṁ M⁻¹
     turned = joint_matrix(model, "turned")

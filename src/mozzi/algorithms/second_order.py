@@ -1,0 +1,129 @@
+"""Second derivatives of inverse and forward dynamics, contracted with a covector.
+
+λᵀ τ(q, v, a) is one number, so its gradient costs a small multiple of τ (reverse mode), and its
+Hessian one more sweep for every coordinate (forward mode): of all orders of sweeps this one takes
+the fewest operations. Derivatives with respect to q are iterated along the group,
+
+    H_ij = ∂_j ∂_i f,   ∂_i f = d f(q ⊕ t e_i) / dt  at t = 0,
+
+which is symmetric where the coordinates of q are numbers (revolute, prismatic, …); on the groups
+of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivative along their bracket.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.algorithm import algorithm, rolling
+from mozzi.algorithms.configuration import rates
+from mozzi.algorithms.derivatives import inverse_changes, solved
+from mozzi.algorithms.derivatives_solve import InverseMass
+from mozzi.algorithms.inverse_dynamics import inverse_dynamics
+from mozzi.algorithms.mass_matrix import mass_matrix
+from mozzi.program.differentiate import forward, reverse
+from mozzi.program.interpret import interpret
+from mozzi.program.passes import prune
+from mozzi.program.program import Input, Program, trace
+
+__all__ = [
+    "forward_dynamics_hessian", "inverse_dynamics_gradient", "inverse_dynamics_hessian",
+    "tangent_basis",
+]  # fmt: skip
+
+UNROLLED = 10**9  # differentiated programs are straight-line programs
+
+
+@algorithm(threshold=UNROLLED, loops="refuse")
+def inverse_dynamics_gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
+
+    Reverse mode, O(n): about three times the operations of inverse dynamics.
+    """
+    return _run(model, _gradient, q, v, a, covector)
+
+
+@algorithm(threshold=UNROLLED, loops="refuse")
+def inverse_dynamics_hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
+
+    τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
+    mode, O(n²).
+    """
+    return _run(model, _hessian, q, v, a, covector)
+
+
+@algorithm(regroup=True, threshold=UNROLLED, loops="refuse")
+def forward_dynamics_hessian(model: Any, q: Any, v: Any, tau: Any, covector: Any) -> Any:
+    """(H_qq, H_qv, H_vv, H_qτ) of λᵀ a of `forward_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
+
+    a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
+    contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
+    H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹.
+    """
+    inverse = InverseMass(model, mass_matrix(model, q))
+    a = solved(model, inverse, q, v, tau, None)
+    dq, dv, _ = inverse_changes(model, q, v, a, None)
+    qq, qv, vv, qa = _run(model, _hessian, q, v, a, inverse.vector(covector))
+    turned = qa @ inverse.times(dq, -1.0).array()
+    mixed = qa @ inverse.times(dv, -1.0).array()
+    return -(qq + turned + turned.T), -(qv + mixed), -vv, -(qa @ inverse.matrix().array())
+
+
+def tangent_basis(model: Any, q: np.ndarray) -> np.ndarray:
+    """N(q) (nq, nv): the rates of the coordinates for each unit velocity."""
+    columns = [rates(model, q, e) for e in np.eye(model.nv)]
+    return np.array(columns, dtype=object).reshape(model.nv, model.nq).T
+
+
+# -- programs, traced once for a model and inlined where they are used --
+
+
+def _run(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
+    """The outputs of a program at these arrays: numbers, or scalars of the present trace."""
+    program = _program(model.model, make)
+    flat = interpret(program, [list(x.array().ravel()) for x in arrays])
+    shaped = zip(program.outputs, flat, strict=True)
+    return tuple(np.array(values, dtype=object).reshape(x.shape) for x, values in shaped)
+
+
+def _program(model: Any, make: Any) -> Program:
+    if make not in model.cache:
+        sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "covector": model.nv}
+        inputs = [Input(name, (size,)) for name, size in sizes.items()]
+
+        def call(q: Any, v: Any, a: Any, covector: Any) -> Any:
+            with rolling(False):
+                return make(model, q, v, a, covector)
+
+        model.cache[make] = prune(trace(call, inputs, make.__name__))
+    return model.cache[make]
+
+
+def _gradients(model: Any, q: Any, v: Any, a: Any, covector: Any) -> tuple[np.ndarray, Any, Any]:
+    """Of λᵀ τ with respect to q and v, and the basis of tangents at q."""
+    f = np.dot(inverse_dynamics(model, q, v, a), covector)
+    both = reverse(f, np.concatenate([q, v]), 1.0)
+    N = tangent_basis(model, q)
+    return N.T @ both[: model.nq], both[model.nq :], N
+
+
+def _gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    by_q, by_v, _ = _gradients(model, q, v, a, covector)
+    return by_q, by_v, mass_matrix(model, q) @ covector
+
+
+def _hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    by_q, by_v, N = _gradients(model, q, v, a, covector)
+    qq, vq = forward(by_q, q, N), forward(by_v, q, N)
+    vv = forward(by_v, v, np.eye(model.nv))
+    if all(body.joint.flat for body in map(model.body, range(model.nb))):
+        qq = _mirrored(qq)
+    qa = forward(mass_matrix(model, q) @ covector, q, N).T
+    return qq, vq.T, _mirrored(vv), qa
+
+
+def _mirrored(H: np.ndarray) -> np.ndarray:
+    """A symmetric matrix from its upper half: the lower need not be computed."""
+    return np.triu(H) + np.triu(H, 1).T
