@@ -137,7 +137,10 @@ class Algorithm:
 
     def __call__(self, model: Any, *args: Any, **options: Any) -> Any:
         if not options and len(args) == len(self.required) and active() is None:
-            kernel = model.cache.get(self)
+            try:
+                kernel = model.cache.get(self)
+            except AttributeError:
+                raise self._not_a_model(model) from None
             if kernel is not None:
                 return kernel(*args)
         if isinstance(model, Mechanism):
@@ -152,11 +155,29 @@ class Algorithm:
 
     def bind(self, model: Any, args: Any, options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arguments as (arrays given, other options), by name."""
-        bound = self.signature.bind(model, *args, **options)
+        if not hasattr(model, "cache"):
+            raise self._not_a_model(model)
+        try:
+            bound = self.signature.bind(model, *args, **options)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: {error}; call {self.name}{self._call()}") from None
         bound.apply_defaults()
         values = dict(list(bound.arguments.items())[1:])
         arrays = {n: values.pop(n) for n in self.arrays if values.get(n) is not None}
         return arrays, {n: x for n, x in values.items() if n not in self.arrays}
+
+    def _call(self) -> str:
+        """How it is called: names and defaults, without types."""
+        parameters = [
+            p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values()
+        ]
+        return str(inspect.Signature(parameters))
+
+    def _not_a_model(self, thing: Any) -> TypeError:
+        return TypeError(
+            f"{self.name}: the first argument is a {type(thing).__name__}; give a Model, as load or "
+            "Builder make it"
+        )
 
     def inline(self, model: Any, *args: Any, **options: Any) -> Any:
         """Trace the recursion here."""

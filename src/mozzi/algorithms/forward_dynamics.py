@@ -12,16 +12,19 @@ from mozzi.algorithms.hybrid_dynamics import hybrid
 __all__ = ["forward_dynamics"]
 
 
-@algorithm(regroup="moments")
+@algorithm(regroup="moments", loops="honour")
 def forward_dynamics(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
-) -> Any:
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
+    loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
     """Accelerations that the joint forces τ produce:  M(q) a = τ − C(q, v) v − g(q) + Σ Jᵢᵀ Wᵢ.
 
     Articulated bodies, O(n): `hybrid_dynamics` with nothing prescribed. Damping, friction and
-    springs of the joints act on request (``resistance``).
-    Kim Table 3; Rodriguez et al. (.39), (.40).
+    springs of the joints act on request (``resistance``). With loops, A a + Ȧ v = 0 holds (or =
+    ``loop_accelerations``, where rows have a prescribed motion), and Aᵀ λ acts besides τ.
+    Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
     """
     a_out = joint_vector(model, "a_out")
-    hybrid(held_by(model, ()), q, v, tau, None, wrenches, resistance, a_out)
+    free = held_by(model, ())
+    hybrid(free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations)
     return a_out

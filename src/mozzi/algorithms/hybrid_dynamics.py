@@ -7,38 +7,42 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, apply, articulated, columns, held_by
+from mozzi.algorithms.constrained_forward import Closing, closing
 from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.inverse_dynamics import resisting
+from mozzi.algorithms.loops import Moving
 from mozzi.algorithms.newton_euler import Field
 from mozzi.lie import Twist, Vec3, Wrench
 
 __all__ = ["hybrid_dynamics"]
 
 
-@algorithm(regroup="moments")
+@algorithm(regroup="moments", loops="honour")
 def hybrid_dynamics(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
-    wrenches: Any = None, resistance: bool = False,
+    wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,
 ) -> Any:  # fmt: skip
     """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
 
     ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
-    Kim Table 4.
+    Loops are kept closed: see `constrained_forward`. Prescribed accelerations must agree with them.
+    Kim Table 4, (72)–(80).
     """
     model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
-    hybrid(model, q, v, tau, a, wrenches, resistance, a_out, tau_out)
+    hybrid(model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations)
     return tau_out, a_out
 
 
 def hybrid(
     model: Any, q: Any, v: Any, tau: Any, a: Any, wrenches: Any, resistance: bool, a_out: Any,
-    tau_out: Any = None,
-) -> None:  # fmt: skip
+    tau_out: Any = None, loop_accelerations: Any = None, least: bool = False,
+) -> Closing | None:  # fmt: skip
     """The recursion: S, τ and a of a joint are split into what is held and what is free.
 
-    Accelerations are A = (ω̇, Rᵀr̈) of the frames' origins, as in inverse dynamics.
+    Accelerations are A = (ω̇, Rᵀr̈) of the frames' origins, as in inverse dynamics. Returns what
+    closes the loops (``least``: by multipliers of least norm).
     """
     T, n, u, w, A, B = per_body(model, T="local", n="local", u="local", w=Vec3, A=Twist, B=Wrench)
     P, U, D = per_body(model, **ARTICULATED)
@@ -67,9 +71,12 @@ def hybrid(
             beta = beta + U[i] @ apply(D[i], u[i])
         B[i.parent] += T[i].push(beta)  # (50), (52)
 
+    loops = closing(model, Moving(q, T, v, w), n, u, U, D, loop_accelerations, least)
     for i in model.outward():
         S = i.joint.screws(q[i])
         X = T[i].pull(A[i.parent]) + n[i]
+        if loops is not None:
+            u[i] = _plus(u[i], loops.force(i))
         solved = apply(D[i], _minus(u[i], U[i].T @ X))  # (45)
         A[i] = X + columns(S, i.held, False) @ solved  # (41)
         both = _merge(i, solved, _held(i, a))
@@ -77,10 +84,13 @@ def hybrid(
         if tau_out is not None:
             S = columns(S, i.held, True)
             F = _plus((P[i] @ S).T @ A[i], S.T @ B[i])  # (43)
+            if loops is not None:
+                F = _minus(F, _plus(S.T @ loops.wrench(i), loops.held(i)))  # (79)
             F = _plus(F, [m * x for m, x in zip(_held(i, i.armature), _held(i, a), strict=True)])
             if resistance:
                 F = _plus(F, _held(i, resisting(i, q[i], v[i])))
             tau_out[i] = _merge(i, _free(i, tau[i]), F)
+    return loops
 
 
 def _held(i: Any, x: Any) -> list[Any]:

@@ -29,7 +29,7 @@ class Meeting:
 
     pose: the pose of the joint nearest to G; S: its screws there; rows: the wrenches in frame B
     that it transmits; pinned: whether the origins of A and B always coincide; turns: whether B
-    can turn in A.
+    can turn in A; exact: whether the rows are a basis, of unit length.
     """
 
     joint: Joint
@@ -39,6 +39,7 @@ class Meeting:
     q: Sequence[Any] | None
     pinned: bool
     turns: bool
+    exact: bool = True
 
     def error(self, G: SE3) -> Twist:
         """What separates G from the joint: rotation vector and displacement, in frame B.
@@ -150,7 +151,7 @@ def _fitted(joint: Any, G: SE3) -> Meeting:
     for e in units(*range(6)):
         inside = S @ _coordinates(S, Twist(e.ang, e.lin))
         rows.append(Wrench(e.ang - inside.ang, e.lin - inside.lin))
-    return Meeting(joint, joint.pose(q), S, Screws(rows), q, False, True)
+    return Meeting(joint, joint.pose(q), S, Screws(rows), q, False, True, exact=False)
 
 
 def _coordinates(S: Screws, V: Twist) -> Sequence[Any]:

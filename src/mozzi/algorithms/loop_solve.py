@@ -29,11 +29,18 @@ Row = dict[int, Any]
 """A sparse row: column → scalar that is not structurally zero."""
 
 
-def solve(Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any], r: Sequence[Any]) -> list[Any]:
+def solve(
+    Y: Sequence[Row],
+    DY: Sequence[Row],
+    scale: Sequence[Any],
+    r: Sequence[Any],
+    least: bool = False,
+) -> list[Any]:
     """λ with Λ λ = r, for Λ = Y DYᵀ (DY: the rows D⁻¹ y); zero for rows that depend on others.
 
     ``scale``: what a pivot is compared with. r must be in the range of Λ, as it is for rows that
-    agree. O(k b²) for k rows that meet b others each.
+    agree. O(k b²) for k rows that meet b others each. ``least``: the λ of least norm among those
+    that exert the same forces, O(k³).
     """
     order = [k for k in elimination_order(Y) if Y[k]]
     factor = Factor(gram(Y, DY, order), order, scale)
@@ -42,7 +49,10 @@ def solve(Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any], r: Sequence
     for k in order:
         _add(force, DY[k], x[k])
     more = factor.solve({k: r[k] - _dot(Y[k], force) for k in order})
-    return [x[k] + more[k] if k in x else 0.0 for k in range(len(Y))]
+    x = {k: x[k] + more[k] for k in order}
+    if least:
+        x = factor.shortest(x)
+    return [x.get(k, 0.0) for k in range(len(Y))]
 
 
 def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int, Row]:
@@ -63,9 +73,10 @@ def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int,
 class Factor:
     """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out."""
 
-    def __init__(self, matrix: dict[int, Row], order: Sequence[int], scale: Sequence[Any]):
+    def __init__(self, matrix: dict[int, Row], order: Sequence[int], scale: Any):
         self.order = order
         self.reciprocal: dict[int, Any] = {}
+        self.dependent: dict[int, Any] = {}
         self.below: dict[int, Row] = {}  # column k of L, below its diagonal
         at = {k: n for n, k in enumerate(order)}
         for k in order:
@@ -73,7 +84,7 @@ class Factor:
             pivot = row.pop(k, 0.0)
             small = pivot <= TOLERANCE * scale[k]
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
-            self.reciprocal[k] = inverse
+            self.reciprocal[k], self.dependent[k] = inverse, small
             self.below[k] = {j: x * inverse for j, x in row.items()}
             for j, l in self.below[k].items():
                 to = matrix[j]
@@ -92,6 +103,38 @@ class Factor:
             for j, l in self.below[k].items():
                 x[k] = x[k] - l * x[j]
         return x
+
+
+    def null_vectors(self) -> dict[int, Row]:
+        """For every row that was left out, how it follows from others; zero for the others.
+
+        Λ z = 0 where Lᵀ z vanishes at all pivots: z is 1 at the row, and the rest follows.
+        """
+        vectors = {}
+        for n, k in enumerate(self.order):
+            z: Row = {k: select(self.dependent[k], 1.0, 0.0)}
+            for j in reversed(self.order[:n]):
+                x = _dot(self.below[j], z)
+                if number(x) != 0.0:
+                    z[j] = -x
+            vectors[k] = z
+        return vectors
+
+    def shortest(self, x: dict[int, Any]) -> dict[int, Any]:
+        """x less its part in the null space: x − Z (ZᵀZ)⁻¹ Zᵀ x."""
+        Z = self.null_vectors()
+        at = {k: n for n, k in enumerate(self.order)}
+        square: dict[int, Row] = {}
+        for k in self.order:
+            square[k] = {j: _dot(Z[k], Z[j]) for j in self.order if at[j] >= at[k]}
+            square[k] = {j: y for j, y in square[k].items() if number(y) != 0.0}
+            square[k][k] = select(self.dependent[k], square[k][k], 1.0)
+        inside = Factor(square, self.order, {k: 0.0 for k in self.order})
+        part = inside.solve({k: _dot(Z[k], x) for k in self.order})
+        total: Row = {}
+        for k in self.order:
+            _add(total, Z[k], part[k])
+        return {k: x[k] - total[k] for k in self.order}
 
 
 def elimination_order(Y: Sequence[Row]) -> list[int]:

@@ -55,8 +55,10 @@ def _size(part: Any) -> int:
 class Rows:
     """The m rows of one closure.
 
-    wrenches: number of a body → the m wrenches on it, in its joint frame; forces: number of a body
-    → m blocks of joint forces; residual: φ (m); bias: Ȧ v (m), where velocities are known.
+    wrenches: number of a body (0: the world) → the m wrenches on it, in its joint frame; forces:
+    number of a body → m blocks of joint forces; residual: φ (m); bias: Ȧ v (m), where velocities
+    are known; norms: squares of the lengths of the rows' wrenches in their own frame, where
+    rounding can leave something of rows that should vanish.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Rows:
     forces: dict[int, list[list[Any]]]
     residual: Sequence[Any]
     bias: Sequence[Any]
+    norms: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.residual)
@@ -129,13 +132,10 @@ class Pair:
 
     def wrenches(self, R: Screws, pinned: bool) -> dict[int, Screws]:
         """Wrenches R in frame B on body b, and their opposites on body a, in the bodies' frames."""
-        on = {self.b.index: self.F_b.push(R)} if self.b.index else {}
-        if self.a.index:
-            at = SE3(self.F_a.R @ self.G.R, self.point_a(pinned))
-            back = -at.push(R)
-            k = self.a.index
-            on[k] = on[k] + back if k in on else back
-        return on
+        on = {self.b.index: self.F_b.push(R)}
+        back = -SE3(self.F_a.R @ self.G.R, self.point_a(pinned)).push(R)
+        k = self.a.index
+        return on | {k: on[k] + back if k in on else back}
 
     def drift(self, pinned: bool, turns: bool) -> Twist:
         """The acceleration of B relative to A when no joint accelerates, in frame B.
@@ -179,13 +179,14 @@ def _loop(model: Any, loop: Loop, move: Moving) -> Rows:
     met = meet(loop.joint, pair.G)
     R = met.rows
     bias: Sequence[Any] = [0.0] * len(R)
-    if move.v is not None:
+    if move.v is not None and len(R):
         drift = pair.drift(met.pinned, met.turns)
         if not loop.joint.subgroup:
             drift = drift - met.drift(pair.V)
         bias = R.T @ drift
     on = pair.wrenches(R, met.pinned)
-    return Rows(loop.name, on, {}, R.T @ met.error(pair.G), bias)
+    norms = None if met.exact else [W.ang.dot(W.ang) + W.lin.dot(W.lin) for W in R]
+    return Rows(loop.name, on, {}, R.T @ met.error(pair.G), bias, norms)
 
 
 def _distance(model: Any, rod: Distance, move: Moving) -> Rows:

@@ -1,0 +1,274 @@
+"""Closing a mechanism: configurations whose loops are closed, and velocities that keep them so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.articulated import held_by
+from mozzi.algorithms.configuration import integrate
+from mozzi.algorithms.loops import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.mass_matrix import mass_matrix
+from mozzi.algorithms.recursion import mechanism
+from mozzi.errors import LoopError
+
+__all__ = ["Assembly", "assemble", "consistent_velocities"]
+
+RANK = 1e-9  # singular values below this share of the largest count as zero
+LONGEST = 0.7  # the longest step, in radians or metres
+STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What `assemble` found, for every sample of the batch.
+
+    q: the closed configuration (the best one, where it could not be closed); closed: whether it
+    is; residual: the largest entry of `loop_residual`; rank: of the closure Jacobian A; mobility:
+    nv − rank, the degrees of freedom at q; singular: whether a small motion from q raises the rank,
+    so that q is a point where branches of motion meet or a motion is only instantaneous;
+    margin: the smallest singular value of A that counts, over the largest; iterations: taken.
+    """
+
+    model: Any
+    hold: Sequence[Any]
+    q: np.ndarray
+    closed: np.ndarray
+    residual: np.ndarray
+    rank: np.ndarray
+    mobility: np.ndarray
+    singular: np.ndarray
+    margin: np.ndarray
+    iterations: np.ndarray
+
+    @cached_property
+    def branch(self) -> np.ndarray:
+        """Which way the mechanism is assembled: +1 or −1, and 0 in a singular configuration.
+
+        The sign of a minor of A: of its first independent rows, and of the first independent
+        columns among the joints that are not held. It changes only where that minor vanishes, so
+        that configurations with different signs are apart as long as the held joints drive.
+        """
+        free = ~held_mask(self.model, self.hold)
+        A = loop_jacobian(self.model, self.q)[..., free]
+        A = A.reshape(-1, *A.shape[-2:])
+        out = np.array([0 if s else _sign(a) for a, s in zip(A, self.singular.ravel())])
+        return out.reshape(self.singular.shape)
+
+    def report(self, most: int = 5) -> str:
+        """In words: what was closed, and by how much the rest is open, loop by loop."""
+        closed = self.closed.ravel()
+        lines = [f"{int(closed.sum())} of {closed.size} closed"] if closed.size > 1 else []
+        q = self.q.reshape(-1, self.q.shape[-1])
+        for n in np.flatnonzero(~closed)[:most]:
+            r = np.abs(loop_residual(self.model, q[n]))
+            gaps = {k: r[s].max(initial=0.0) for k, s in loop_rows(self.model).items()}
+            worst = sorted(gaps, key=gaps.__getitem__)[::-1][:3]
+            text = ", ".join(f"{k!r} stays open by {gaps[k]:.3g}" for k in worst if gaps[k] > 1e-10)
+            lines.append((f"sample {n}: " if closed.size > 1 else "") + text)
+        if closed.all():
+            ranks = sorted(set(map(int, np.ravel(self.rank))))
+            free = sorted(set(map(int, np.ravel(self.mobility))))
+            signs = sorted(set(map(int, self.branch.ravel())))
+            lines.append(f"rank {ranks}, mobility {free}, branch {signs}")
+        return "; ".join(lines)
+
+    def check(self) -> Assembly:
+        """Itself where everything is closed; else a `LoopError`."""
+        if not self.closed.all():
+            held = f" with {', '.join(map(str, self.hold))} held" if len(self.hold) else ""
+            raise LoopError(
+                f"model {self.model.name!r} cannot be closed near this configuration{held}: "
+                f"{self.report()} (m or rad); give a nearer guess, or hold fewer joints"
+            )
+        return self
+
+
+def assemble(
+    model: Any,
+    q: Any,
+    hold: Sequence[Any] = (),
+    *,
+    loop_offsets: Any = None,
+    tolerance: float = 1e-10,
+    iterations: int = 80,
+    report: bool = False,
+    rng: Any = 0,
+) -> Any:
+    """A closed configuration near q, with some joints held where they are.
+
+    Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
+    no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
+    starts again a little aside, further and further. Leading axes of q are a batch.
+
+    hold: names of joints, or pairs (joint, coordinate). loop_offsets: what the residual shall be
+    instead of zero, row by row (prescribed motions). Raises `LoopError` with the loops that stay
+    open and by how much. With ``report`` returns an `Assembly` instead, and never raises.
+    """
+    start = model.normalize(model.check_configuration(q))
+    batch = start.shape[:-1]
+    rows = start.reshape(-1, model.nq)
+    free = ~held_mask(model, hold)
+    target = np.zeros(_count(model)) if loop_offsets is None else np.asarray(loop_offsets, float)
+    target = np.broadcast_to(target, (*batch, _count(model))).reshape(len(rows), -1)
+    rng = np.random.default_rng(rng)
+    best, gap = rows.copy(), _gap(model, rows, target)
+    steps = np.zeros(len(rows), dtype=int)
+    for noise in STARTS:
+        left = np.flatnonzero(gap > tolerance)
+        if not len(left):
+            break
+        aside = rng.normal(size=(len(left), model.nv)) * noise * free
+        tried = rows[left] if noise == 0.0 else integrate(model, rows[left], aside)
+        found, used = _descend(model, tried, target[left], free, iterations)
+        gaps = _gap(model, found, target[left])
+        better = gaps < gap[left]
+        best[left[better]], gap[left[better]] = found[better], gaps[better]
+        steps[left] += used
+    result = _assembly(model, best, gap, target, hold, tolerance, steps, batch, report)
+    return result if report else result.check().q
+
+
+def _descend(
+    model: Any, q: np.ndarray, target: np.ndarray, free: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken."""
+    q, mu = q.copy(), np.full(len(q), 1e-2)
+    r = loop_residual(model, q) - target
+    steps, going = np.zeros(len(q), dtype=int), np.arange(len(q))
+    slow = np.zeros(len(q), dtype=int)
+    for _ in range(most):
+        if not len(going):
+            break
+        A = loop_jacobian(model, q[going]) * free
+        cost = np.square(r[going]).sum(-1)
+        step = -_damped(A, r[going], mu[going] * np.minimum(cost, 1.0))
+        longest = np.abs(step).max(-1, initial=1e-300, keepdims=True)
+        step *= np.minimum(1.0, LONGEST / longest)
+        new = integrate(model, q[going], step)
+        s = loop_residual(model, new) - target[going]
+        after = np.square(s).sum(-1)
+        taken = after < cost
+        at = going[taken]
+        q[at], r[at] = new[taken], s[taken]
+        mu[going] = np.clip(mu[going] * np.where(taken, 0.2, 6.0), 1e-9, 1e6)
+        slow[going] = np.where(taken & (after < 0.95 * cost), 0, slow[going] + 1)
+        steps[going] += 1
+        going = going[(np.abs(r[going]).max(-1, initial=0.0) > 1e-15) & (slow[going] < 8)]
+    return q, steps
+
+
+def _damped(A: np.ndarray, r: np.ndarray, damping: np.ndarray) -> np.ndarray:
+    """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    keep = s > RANK * s[..., :1]
+    factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)
+    return np.einsum("...rv,...r,...mr,...m->...v", Vt, factor, U, r, optimize=True)
+
+
+def _gap(model: Any, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return np.abs(loop_residual(model, q) - target).max(-1, initial=0.0)
+
+
+def _count(model: Any) -> int:
+    return sum(rows.stop - rows.start for rows in loop_rows(model).values())
+
+
+def held_mask(model: Any, hold: Sequence[Any]) -> np.ndarray:
+    """Which velocities belong to joints that are held."""
+    marks = (dict(b.marks)["held"] for b in held_by(mechanism(model), hold).bodies)
+    return np.array([h for own in marks for h in own], dtype=bool)
+
+
+def _assembly(
+    model: Any,
+    q: np.ndarray,
+    gap: np.ndarray,
+    target: np.ndarray,
+    hold: Sequence[Any],
+    tolerance: float,
+    steps: np.ndarray,
+    batch: tuple[int, ...],
+    judge: bool,
+) -> Assembly:
+    rank, margin, null = _rank(loop_jacobian(model, q)) if judge else (steps * 0, gap * 0.0, None)
+    singular = np.zeros(len(q), dtype=bool)
+    if null is not None and null.shape[-1]:
+        motion = null[..., -1] / np.abs(null[..., -1]).max(-1, keepdims=True)
+        aside = integrate(model, q, 0.1 * motion)
+        near, _ = _descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
+        singular = (rank < model.nv) & (_rank(loop_jacobian(model, near))[0] > rank)
+    shaped = (x.reshape(batch) for x in (gap <= tolerance, gap, rank, model.nv - rank, singular))
+    tail = (x.reshape(batch) for x in (margin, steps))
+    return Assembly(model, tuple(hold), q.reshape(*batch, model.nq), *shaped, *tail)
+
+
+def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rank, the last singular value that counts over the first, and the right singular vectors
+    (of which those behind the rank span the motions).
+    """
+    if A.shape[-2] == 0:
+        n = A.shape[-1]
+        return np.zeros(A.shape[:-2], int), np.ones(A.shape[:-2]), np.broadcast_to(
+            np.eye(n), (*A.shape[:-2], n, n)
+        )
+    _, s, Vt = np.linalg.svd(A, full_matrices=True)
+    keep = s > np.maximum(RANK * s[..., :1], 1e-12)
+    rank = keep.sum(-1)
+    last = np.where(keep, s, np.inf).min(-1, initial=np.inf)
+    margin = np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
+    return rank, margin, np.swapaxes(Vt, -1, -2)
+
+
+def _sign(A: np.ndarray) -> int:
+    """The sign of the minor of the first independent rows and columns."""
+    rows = _independent(A)
+    columns = _independent(A[rows].T)
+    return int(np.sign(np.linalg.det(A[np.ix_(rows, columns)]))) if rows else 1
+
+
+def _independent(A: np.ndarray) -> list[int]:
+    """The first rows that are independent of those before them."""
+    size = np.abs(A).max(initial=0.0)
+    chosen: list[int] = []
+    basis = np.zeros((0, A.shape[1]))
+    for k, row in enumerate(A):
+        rest = row - basis.T @ (basis @ row)
+        rest = rest - basis.T @ (basis @ rest)
+        length = np.linalg.norm(rest)
+        if length > 1e-6 * size:
+            chosen.append(k)
+            basis = np.vstack([basis, rest / length])
+    return chosen
+
+
+def consistent_velocities(
+    model: Any, q: Any, v: Any, hold: Sequence[Any] = (), *, loop_rates: Any = None
+) -> np.ndarray:
+    """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
+
+    Nearest in kinetic energy, ½ (v′ − v)ᵀ M (v′ − v): what an impulse in the loops leaves of v.
+    Joints in ``hold`` keep their velocity; where that cannot be, `LoopError` says by how much.
+    """
+    q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    A, M = loop_jacobian(model, q), mass_matrix(model, q)
+    free = ~held_mask(model, hold)
+    U = 0.0 if loop_rates is None else np.asarray(loop_rates, dtype=float)
+    needed = U - (A @ v[..., None])[..., 0]
+    L = np.linalg.cholesky(M[..., free, :][..., :, free])
+    B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
+    y = np.linalg.pinv(B, rcond=RANK) @ needed[..., None]
+    change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
+    change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
+    out = v + change
+    left = np.abs((A @ out[..., None])[..., 0] - U).max(initial=0.0)
+    if left > 1e-9 * (1.0 + np.abs(v).max(initial=0.0) + np.abs(U).max(initial=0.0)):
+        raise LoopError(
+            f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
+            f"disagree by {left:.3g}; hold fewer joints"
+        )
+    return out

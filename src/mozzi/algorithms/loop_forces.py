@@ -1,0 +1,62 @@
+"""The forces that keep loops closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.articulated import held_by
+from mozzi.algorithms.containers import joint_vector
+from mozzi.algorithms.forward_dynamics import forward_dynamics
+from mozzi.algorithms.hybrid_dynamics import hybrid
+from mozzi.algorithms.inverse_dynamics import inverse_dynamics
+from mozzi.algorithms.loops import loop_jacobian, loop_rows
+from mozzi.errors import LoopError
+
+__all__ = ["loop_forces"]
+
+MOST = 36  # rows whose multipliers of least norm are found inside a program
+
+RANK = 1e-9
+"""Singular values of a Jacobian below this share of the largest count as zero, outside programs."""
+
+
+def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
+    singular values (LAPACK, batched), between two programs.
+    """
+    if sum(r.stop - r.start for r in loop_rows(model).values()) <= MOST:
+        return NotImplemented
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    a = forward_dynamics(model, **arrays, **options)
+    rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
+    force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
+    At = np.swapaxes(loop_jacobian(model, q), -1, -2)
+    return (np.linalg.pinv(At, rcond=RANK) @ force[..., None])[..., 0]
+
+
+@algorithm(regroup="moments", loops="honour", outside=_outside)
+def loop_forces(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
+    loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
+    """λ (m) with M a + C v + g = τ + Aᵀ λ, for the accelerations a that keep the loops closed.
+
+    Rows as `loop_rows` tells: of a loop, the wrench on body b along the rows of its joint, in the
+    joint's frame there; of a distance, the force along it (positive pushes apart); of a coupling,
+    its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
+    zero.  Kim (67); Rodriguez et al. step (D).
+    """
+    many = sum(r.stop - r.start for r in loop_rows(model.model).values())
+    if many > MOST:
+        raise LoopError(
+            f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
+            "the accelerations and solve Aᵀ λ = M a + C v + g − τ"
+        )
+    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
+    loops = hybrid(
+        free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
+    )
+    return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
