@@ -129,6 +129,7 @@ _HOME: dict[str, str] = {
     "Simulation": "mozzi.integrate.simulate",
     "Trajectory": "mozzi.integrate.trajectory",
     "simulate": "mozzi.integrate.simulate",
+    "stepper": "mozzi.integrate.stepper",
     # errors
     "ConfigurationError": "mozzi.errors",
     "DivergenceWarning": "mozzi.errors",
@@ -241,6 +242,7 @@ if TYPE_CHECKING:
     from mozzi.errors import UnphysicalWarning as UnphysicalWarning
     from mozzi.integrate.simulate import Simulation as Simulation
     from mozzi.integrate.simulate import simulate as simulate
+    from mozzi.integrate.stepper import stepper as stepper
     from mozzi.integrate.trajectory import Trajectory as Trajectory
     from mozzi.lie import SE3 as SE3
     from mozzi.lie import Inertia as Inertia

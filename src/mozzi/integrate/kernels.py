@@ -18,7 +18,12 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def named(
-    function: Callable[..., Any], shapes: Shapes, model: Any, name: str, target: str = "cpu"
+    function: Callable[..., Any],
+    shapes: Shapes,
+    model: Any,
+    name: str,
+    target: str = "cpu",
+    dtype: str = "float64",
 ) -> Any:
     """The kernel of function(arrays by name), whose arguments are these, in this order."""
     names = list(shapes)
@@ -28,7 +33,7 @@ def named(
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
-    return compile(call, model, target, inputs=shapes, name=name)
+    return compile(call, model, target, dtype, inputs=shapes, name=name)
 
 
 def held_inputs(system: System, held: bool, wrenches: bool) -> dict[str, tuple[int, ...]]:

@@ -40,6 +40,7 @@ class CudaSource:
         self.indent = "  "
         self.count = 0
         self.pairs = _pairs(program)
+        self.indexed = _indexed(program)
         body = self._body()
         self.text = "\n".join([*self._head(), *body, *self._entry(), ""])
 
@@ -82,14 +83,14 @@ class CudaSource:
         for k, buffer in enumerate(b for b in scratch if id(b) not in self.written):
             self.buffers[id(buffer)] = f"m{k}"
             self.say(f"T m{k}[{max(1, buffer.size)}];  // {buffer.name}")
-            self.say(f"for (int i = 0; i < {buffer.size}; ++i) m{k}[i] = 0;")
+            self._each(buffer, f"m{k}[i] = 0;")
         self.region(program.region)
         for k, output in enumerate(program.outputs):
             if isinstance(output.values, Buffer):
                 if self.written.get(id(output.values)) == f"out{k}":
                     continue
                 name = self.buffers[id(output.values)]
-                self.say(f"for (int i = 0; i < {output.size}; ++i) out{k}(i, {name}[i]);")
+                self._each(output.values, f"out{k}(i, {name}[i]);")
             else:
                 for j, value in enumerate(output.values):
                     self.say(f"out{k}({j}, {self.ref(value)});")
@@ -103,6 +104,12 @@ class CudaSource:
             *self.lines,
             "}",
         ]
+
+    def _each(self, buffer: Buffer, text: str) -> None:
+        """For all elements; unrolled where the buffer may stay in registers."""
+        if id(buffer) not in self.indexed:
+            self.say("#pragma unroll")
+        self.say(f"for (int i = 0; i < {buffer.size}; ++i) {text}")
 
     def _entry(self) -> list[str]:
         """The kernel."""
@@ -223,6 +230,17 @@ class CudaSource:
         kept = dict(self.names)
         self.region(branch)
         self.names = kept
+
+
+def _indexed(program: Program) -> set[int]:
+    """The buffers that are addressed through loop variables."""
+    found = set()
+    for s, _ in program.walk():
+        if isinstance(s, Store) and s.index is not None:
+            found.add(id(s.buffer))
+        elif isinstance(s, Scalar) and s.op == "load" and s.value[1] is not None:
+            found.add(id(s.value[0]))
+    return found
 
 
 def _pairs(program: Program) -> dict[int, tuple[Scalar, Scalar]]:
