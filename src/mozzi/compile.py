@@ -39,7 +39,7 @@ def compile(
     function: Callable[..., Any],
     model: Any,
     target: str = "cpu",
-    dtype: str = "float64",
+    dtype: Any = "float64",
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
@@ -59,7 +59,8 @@ def compile(
     """
     if target not in TARGETS:
         raise ValueError(f"no target {target!r}; there are {', '.join(TARGETS)}")
-    if str(dtype) not in DTYPES:
+    dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
+    if dtype not in DTYPES:
         raise ValueError(f"no dtype {dtype!r}; programs run in {' or '.join(DTYPES)}")
     build = importlib.import_module(TARGETS[target]).build
     with _LOCK:
@@ -75,7 +76,7 @@ def compile(
             with rolling(rolled):
                 return prune(trace(call, specs, name or getattr(function, "__name__", "kernel")))
 
-        return build(make, str(dtype), key=key)
+        return build(make, dtype, key=key)
 
 
 def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Program:

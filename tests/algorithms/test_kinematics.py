@@ -267,3 +267,18 @@ def test_the_other_factorisations():
             agree(A.matrix()[6 * i : 6 * i + 6, 6 * j : 6 * j + 6], Ad)
     A, X = mz.system_jacobian_factors(model, q, "mixed", "hybrid")
     agree(A @ X, value(mz.system_jacobian, model, q, "mixed"))
+
+
+@pytest.mark.parametrize("thing", ["panda.urdf", None, np.zeros(3)])
+def test_the_first_argument_is_a_model(thing):
+    for call in (lambda: mz.twists(thing, [0.0], [0.0]), lambda: mz.twists(thing, [0.0], rep="body")):
+        with pytest.raises(TypeError, match="twists: the first argument is a .*; give a Model"):
+            call()
+
+
+def test_wrong_arguments_tell_the_right_ones():
+    model = chain(2)
+    with pytest.raises(TypeError, match=r"missing .* 'v'; call twists\(model, q, v, rep='body'\)"):
+        mz.twists(model, [0.0, 0.0])
+    with pytest.raises(TypeError, match=r"twists: got an unexpected keyword argument 'repr'; call"):
+        mz.twists(model, [0.0, 0.0], [0.0, 0.0], repr="body")

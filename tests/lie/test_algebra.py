@@ -314,3 +314,17 @@ def test_physical_consistency():
     assert "5 ≤ 1 + 1" in Inertia(1.0, (0, 0, 0), np.diag([1.0, 5.0, 1.0])).defects()[0]
     assert "-1 is negative" in Inertia(1.0, (0, 0, 0), np.diag([1.0, -1.0, 1.0])).defects()[0]
     assert "not all finite" in Inertia(np.inf, (0, 0, 0), np.eye(3)).defects()[0]
+
+
+def test_inertias_refuse_numbers_that_are_none():
+    """A count that is wrong, or a 6×6 matrix that no rigid body has."""
+    with pytest.raises(ValueError, match="an inertia has 10 numbers; 3 were given"):
+        Inertia.from_parameters((1, 2, 3))
+    with pytest.raises(ValueError, match="a centre of mass has 3 numbers; 2 were given"):
+        Inertia(1.0, (0, 0), np.eye(3))
+    for bad in (np.ones((6, 6)), np.diag([1.0, 1, 1, 2, 2, 3]), np.full((6, 6), np.nan)):
+        with pytest.raises(ValueError, match="is not that of a rigid body"):
+            Inertia.from_matrix(bad)
+    linear_first = np.diag([2.0, 2.0, 2.0, 0.1, 0.2, 0.3])  # Featherstone's is angular first, too
+    with pytest.raises(ValueError, match="angular part first"):
+        Inertia.from_matrix(linear_first)

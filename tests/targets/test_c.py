@@ -332,3 +332,13 @@ def test_values_name_the_algorithm_they_come_from():
     source = mz.compile(mz.inverse_dynamics, generate.chain(3), target="c").source
     assert "inverse_dynamics (66b) body_2" in source
     assert "/* body" not in source
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.dtype("float32"), "float32"])
+def test_precision_may_be_named_as_numpy_names_it(dtype):
+    import mozzi as mz
+    from mozzi.model import generate
+
+    code = mz.compile(mz.gravity_forces, generate.chain(2), target="c", dtype=dtype)
+    assert code.dtype == "float32"
+    assert repr(code).startswith("<CSource gravity_forces float32, ")

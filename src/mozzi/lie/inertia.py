@@ -29,6 +29,13 @@ def _blocks(matrix: Any) -> tuple[Sym3, Mat3, Sym3]:
     return block(0, 0).sym(), (block(0, 3) + block(3, 0).T) * 0.5, block(3, 3).sym()
 
 
+def _count(numbers: Iterable[Any], count: int, what: str) -> list[Any]:
+    found = list(numbers)
+    if len(found) != count:
+        raise ValueError(f"{what} {count} numbers; {len(found)} were given")
+    return found
+
+
 def _gather(h: Vec3, p: Vec3, g: Vec3, J: Sym3) -> Sym3:
     """The rotational inertia when all mass moves by p and the first moment from h to g."""
     x, y, z = (h.x + g.x) * p.x, (h.y + g.y) * p.y, (h.z + g.z) * p.z
@@ -47,7 +54,7 @@ class Inertia(Spatial):
 
     def __init__(self, mass: Any, com: Any, inertia_at_com: Any):
         """From the mass, the centre of mass, and the rotational inertia there (`Sym3` or 3×3)."""
-        c = com if type(com) is Vec3 else Vec3(*com)
+        c = com if type(com) is Vec3 else Vec3(*_count(com, 3, "a centre of mass has"))
         J = inertia_at_com if type(inertia_at_com) is Sym3 else Sym3.from_array(inertia_at_com)
         self.m, self.h = mass, c * mass
         self.J = _gather(Vec3.zero(), c, self.h, J)
@@ -61,7 +68,7 @@ class Inertia(Spatial):
     @classmethod
     def from_parameters(cls, parameters: Iterable[Any]) -> Inertia:
         """From m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, in which everything is linear."""
-        m, x, y, z, *J = parameters
+        m, x, y, z, *J = _count(parameters, 10, "an inertia has")
         return cls._of(m, Vec3(x, y, z), Sym3(*J))
 
     @classmethod
@@ -75,9 +82,20 @@ class Inertia(Spatial):
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Inertia:
-        """From a 6×6 array [[J, [h]], [−[h], m 1]]."""
+        """From a 6×6 array [[J, [h]], [−[h], m 1]]; numbers that are no such matrix are refused."""
         J, H, M = _blocks(matrix)
-        return cls._of((M.xx + M.yy + M.zz) / 3.0, H.vee(), J)
+        made = cls._of((M.xx + M.yy + M.zz) / 3.0, H.vee(), J)
+        given = np.asarray(matrix)
+        if given.dtype.kind in "fiu":
+            gap = np.abs(given - np.asarray(made.matrix(), dtype=float))
+            if not np.max(gap) <= 1e-6 * np.max(np.abs(given)):
+                row, column = np.unravel_index(np.argmax(gap), gap.shape)[-2:]
+                raise ValueError(
+                    f"a 6×6 matrix whose entry ({row}, {column}) is not that of a rigid body; give "
+                    "[[J, [h]], [−[h], m 1]], angular part first (an ArticulatedInertia may be any "
+                    "symmetric matrix)"
+                )
+        return made
 
     @classmethod
     def from_array(cls, array: Any) -> Inertia:

@@ -225,7 +225,12 @@ def as_inertia(x: Any, what: str = "inertia") -> Inertia:
     if array.shape == (10,):
         return Inertia.from_parameters(as_vector(array, 10, what))
     if array.shape == (6, 6):
-        return as_inertia(Inertia.from_matrix(array), what)
+        if not np.isfinite(array).all():
+            raise ModelError(f"{what}: not all numbers are finite; give finite numbers")
+        try:
+            return as_inertia(Inertia.from_matrix(array), what)
+        except ValueError as error:
+            raise ModelError(f"{what}: {error}") from None
     raise ModelError(
         f"{what}: shape {array.shape}; give an Inertia, a 6×6 matrix or ten parameters"
     )

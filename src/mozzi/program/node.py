@@ -390,8 +390,8 @@ def _le(a: Scalar, b: Scalar) -> Any:
     return _binary("le", a, b, True)
 
 
-def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Scalar, Scalar], Scalar]:
-    def function(a: Scalar, b: Scalar) -> Scalar:
+def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Scalar, Scalar], Any]:
+    def function(a: Scalar, b: Scalar) -> Any:
         if a is b:
             return a
         if a.op == "const" and b.op == "const":

@@ -290,8 +290,8 @@ def trace(
         for position, x in enumerate(inputs):
             array = np.empty(x.shape, dtype=object)
             for offset, place in enumerate(np.ndindex(x.shape)):
-                array[place] = read(position, offset)
-                array[place].name = x.name + "".join(f"_{n}" for n in place)
+                array[place] = value = read(position, offset)
+                value.name = x.name + "".join(f"_{n}" for n in place)
             arguments.append(array[()])
         result = function(*arguments)
         single = not isinstance(result, (tuple, list))

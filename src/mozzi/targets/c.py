@@ -38,6 +38,9 @@ class CSource:
     program: Program
     dtype: str = "float64"
 
+    def __repr__(self) -> str:
+        return f"<CSource {self.name} {self.dtype}, {self.flops} operations>"
+
     @property
     def operations(self) -> dict[str, int]:
         return self.program.operations
