@@ -111,6 +111,7 @@ _HOME: dict[str, str] = {
     "forward_dynamics_derivatives": "mozzi.algorithms.derivatives",
     "forward_dynamics_directional": "mozzi.algorithms.directional",
     "forward_dynamics_hessian": "mozzi.algorithms.second_order",
+    "forward_dynamics_wrench_derivatives": "mozzi.algorithms.derivatives",
     "hybrid_dynamics_derivatives": "mozzi.algorithms.derivatives_hybrid",
     "hybrid_dynamics_directional": "mozzi.algorithms.directional",
     "inverse_dynamics_derivatives": "mozzi.algorithms.derivatives",
@@ -118,9 +119,13 @@ _HOME: dict[str, str] = {
     "inverse_dynamics_gradient": "mozzi.algorithms.second_order",
     "inverse_dynamics_hessian": "mozzi.algorithms.second_order",
     "inverse_dynamics_rates": "mozzi.algorithms.rates_in_time",
+    "inverse_dynamics_wrench_derivatives": "mozzi.algorithms.derivatives",
+    "linearize": "mozzi.algorithms.linearize",
     "mass_matrix_inverse_partials": "mozzi.algorithms.derivatives_mass",
     "mass_matrix_inverse_rate": "mozzi.algorithms.rates_in_time",
     "mass_matrix_partials": "mozzi.algorithms.derivatives_mass",
+    "rollout": "mozzi.integrate.step_derivatives",
+    "rollout_gradient": "mozzi.integrate.step_derivatives",
     "sensitivity": "mozzi.algorithms.sensitivity",
     # programs
     "compile": "mozzi.compile",
@@ -160,7 +165,13 @@ if TYPE_CHECKING:
         forward_dynamics_derivatives as forward_dynamics_derivatives,
     )
     from mozzi.algorithms.derivatives import (
+        forward_dynamics_wrench_derivatives as forward_dynamics_wrench_derivatives,
+    )
+    from mozzi.algorithms.derivatives import (
         inverse_dynamics_derivatives as inverse_dynamics_derivatives,
+    )
+    from mozzi.algorithms.derivatives import (
+        inverse_dynamics_wrench_derivatives as inverse_dynamics_wrench_derivatives,
     )
     from mozzi.algorithms.derivatives_hybrid import (
         hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
@@ -215,6 +226,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.kinematics import pose as pose
     from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
     from mozzi.algorithms.kinematics import twists as twists
+    from mozzi.algorithms.linearize import linearize as linearize
     from mozzi.algorithms.loop_forces import loop_forces as loop_forces
     from mozzi.algorithms.loops import loop_jacobian as loop_jacobian
     from mozzi.algorithms.loops import loop_residual as loop_residual
@@ -242,6 +254,8 @@ if TYPE_CHECKING:
     from mozzi.errors import UnphysicalWarning as UnphysicalWarning
     from mozzi.integrate.simulate import Simulation as Simulation
     from mozzi.integrate.simulate import simulate as simulate
+    from mozzi.integrate.step_derivatives import rollout as rollout
+    from mozzi.integrate.step_derivatives import rollout_gradient as rollout_gradient
     from mozzi.integrate.stepper import stepper as stepper
     from mozzi.integrate.trajectory import Trajectory as Trajectory
     from mozzi.lie import SE3 as SE3

@@ -26,16 +26,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.containers import Columns, joint_matrix, joint_vector, per_body
+from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, joint_vector, per_body
 from mozzi.algorithms.coriolis import Flow
 from mozzi.algorithms.derivatives_solve import InverseMass
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
-from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench
+from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = [
-    "Changes", "forward_dynamics_derivatives", "inverse_changes", "inverse_dynamics_derivatives",
+    "Changes", "forward_dynamics_derivatives", "forward_dynamics_wrench_derivatives",
+    "inverse_changes", "inverse_dynamics_derivatives", "inverse_dynamics_wrench_derivatives",
     "solved",
 ]  # fmt: skip
 
@@ -63,6 +64,35 @@ def forward_dynamics_derivatives(model: Any, q: Any, v: Any, tau: Any, wrenches:
     a = solved(model, inverse, q, v, tau, wrenches)
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches)
     return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
+
+
+@algorithm(loops="refuse")
+def inverse_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
+    """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
+
+    The body-fixed Jacobians of all bodies, O(n d).
+    """
+    return _wrench_changes(model, q)
+
+
+@algorithm(threshold=20, loops="refuse")
+def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
+    """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
+
+    From the sparse factors of M⁻¹, O(n² d).
+    """
+    return InverseMass(model, mass_matrix(model, q)).times(_wrench_changes(model, q), -1.0)
+
+
+def _wrench_changes(model: Any, q: Any) -> Any:
+    out = joint_array(model, "v", "b", 6, letter="dW")
+    for b in model.outward():
+        C = per_body(model, C=SE3)  # the frame of body b in those on its way to the base
+        C[b] = b.frame
+        for i in b.path():
+            out[i, b] = [(-x).flatten() for x in C[i].pull(i.joint.screws(q[i]))]
+            C[i.parent] = i.pose(q[i]) @ C[i]
+    return out
 
 
 def solved(model: Any, inverse: InverseMass, q: Any, v: Any, tau: Any, wrenches: Any) -> Any:

@@ -6,14 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.containers import joint_array, joint_matrix, per_body
-from mozzi.algorithms.mass_matrix import transposed
+from mozzi.algorithms.mass_matrix import mass_matrix, transposed
 from mozzi.lie import inverse_spd
 from mozzi.program.program import Index, load, loop, store
 
-__all__ = ["InverseMass", "product", "rows"]
+__all__ = ["InverseMass", "mass_matrix_solve", "product", "rows"]
 
 Block = Sequence[Sequence[Any]]
+
+
+@algorithm(regroup=True)
+def mass_matrix_solve(model: Any, q: Any, tau: Any) -> Any:
+    """M(q)⁻¹ τ: the accelerations that joint forces produce at rest, without gravity. O(n d²)."""
+    return InverseMass(model, mass_matrix(model, q)).vector(tau)
 
 
 class InverseMass:

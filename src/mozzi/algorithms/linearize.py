@@ -1,0 +1,83 @@
+"""Linear state-space models of a mechanism near a motion."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.containers import joint_matrix
+from mozzi.algorithms.derivatives import forward_dynamics_derivatives
+from mozzi.lie import Screws, Twist, inverse_spd
+
+__all__ = ["linearize"]
+
+
+def _discrete(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer where a time step is given, from the integrator."""
+    if options["dt"] is None:
+        return NotImplemented
+    steps = importlib.import_module("mozzi.integrate.step_derivatives")
+    return steps.step_jacobians(model, *arrays.values(), options["dt"], options["method"])
+
+
+@algorithm(regroup=True, threshold=20, loops="refuse", outside=_discrete)
+def linearize(
+    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4"
+) -> Any:
+    """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
+
+    (2 nv, 2 nv) and (2 nv, nv); δ is the deviation on the group, q ⊕ δ. From
+    `forward_dynamics_derivatives`:  δ̇ = δv − [v, δ] (0 where q̇ = v),
+    δv̇ = ∂a/∂q δ + ∂a/∂v δv + M⁻¹ u.  Müller, Dynamics 6.1.
+
+    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
+    held: exactly the derivative of that step, not of the flow it approximates.
+    """
+    if dt is not None:
+        raise ValueError("linearize: a step of the integrator is linearized on arrays only")
+    a_q, a_v, a_tau = (x.array() for x in forward_dynamics_derivatives(model, q, v, tau))
+    turn = joint_matrix(model, "turn")
+    for i in model.outward():
+        turn[i, i] = brackets(i.joint, q[i], v[i])
+    n = model.nv
+    A = np.block([[turn.array(), np.eye(n).astype(object)], [a_q, a_v]])
+    return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
+
+
+def brackets(joint: Any, q: Sequence[Any], v: Sequence[Any]) -> list[list[Any]]:
+    """δ ↦ −[v, δ] among the velocities of a joint, factor by factor."""
+    factors = getattr(joint, "factors", None)
+    if factors is not None:
+        return _diagonal([brackets(f, x, u) for f, x, u in joint._parts(q, v)])
+    n = joint.nv
+    if joint.flat or not joint.subgroup:
+        return [[0.0] * n for _ in range(n)]
+    S = joint.screws(q)
+    V = S @ v
+    columns = [coordinates(S, S[c].cross(V)) for c in range(n)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def coordinates(S: Screws, X: Twist) -> list[Any]:
+    """The coefficients of a twist in a basis of screws."""
+    D = inverse_spd([[_dot(x, y) for y in S] for x in S])
+    b = [_dot(x, X) for x in S]
+    return [sum((d * e for d, e in zip(row, b, strict=True)), 0.0) for row in D]
+
+
+def _dot(X: Twist, Y: Twist) -> Any:
+    return X.ang.dot(Y.ang) + X.lin.dot(Y.lin)
+
+
+def _diagonal(blocks: Sequence[list[list[Any]]]) -> list[list[Any]]:
+    width = sum(len(block) for block in blocks)
+    rows, start = [], 0
+    for block in blocks:
+        for row in block:
+            rows.append([0.0] * start + row + [0.0] * (width - start - len(row)))
+        start += len(block)
+    return rows
