@@ -23,6 +23,7 @@ __all__ = ["main"]
 # A command is a function in the file of its name in this folder, and one line here.  Its docstring
 # is its help.  It imports heavy parts when it runs, so that ``mozzi --help`` is quick.
 COMMANDS: tuple[str, ...] = (
+    "bench",
     "demo",
     "export",
     "info",

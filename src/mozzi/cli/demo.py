@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from mozzi.cli.console import put, stdout
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from mozzi.model import Model
 
 __all__ = ["demo"]
+
+Tell = Callable[[float], None]
 
 SAMPLES, SHOWN = 256, 10
 DT = 5e-4
@@ -32,9 +36,9 @@ def demo(
     """Simulate a chaotic mechanism and a robot arm; write plots and a page to look at."""
     start = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
-    chaos, chaos_s = timed(lambda: swing(pendulum()), "chaotic pendulums")
-    falls, falls_s = timed(lambda: drop(arm()), "arm, falling")
-    drawn, drawn_s = timed(lambda: trace(arm()), "arm, drawing")
+    chaos, chaos_s = timed(lambda tell: swing(pendulum(), tell), "chaotic pendulums")
+    falls, falls_s = timed(lambda tell: drop(arm(), tell), "arm, falling")
+    drawn, drawn_s = timed(lambda tell: trace(arm(), tell), "arm, drawing")
     written = [
         chaos[:SHOWN].save(out / "pendulum.npz"),
         drawn.save(out / "arm.npz"),
@@ -51,17 +55,18 @@ def demo(
         (drawn, drawn_s, f"computed torque, off by {error_of(drawn):.1e} rad at the end"),
     )
     for path in written:
-        put(f"wrote {path}")
+        put(f"wrote {escape(str(path))}")
     if missing:
-        put(f"[yellow]no plots:[/] {missing}")
-    put(f"done in {time.perf_counter() - start:.1f} s; open {out / 'demo.html'} in a browser")
+        put(f"[yellow]no plots:[/] {escape(missing)}")
+    seconds = time.perf_counter() - start
+    put(f"done in {seconds:.1f} s; open {escape(str(out))}/demo.html in a browser")
 
 
-def timed(run: Any, title: str) -> tuple[Any, float]:
+def timed(run: Callable[[Tell], Trajectory], title: str) -> tuple[Trajectory, float]:
     """What a simulation gives, and how many seconds it took, compilation included."""
     start = time.perf_counter()
     with watched(title) as tell:
-        result = run()(tell)
+        result = run(tell)
     return result, time.perf_counter() - start
 
 
@@ -114,7 +119,7 @@ def arm() -> Model:
 # -- the motions --
 
 
-def swing(model: Model) -> Any:
+def swing(model: Model, tell: Tell) -> Trajectory:
     """Pendulums that start almost alike."""
     import numpy as np
 
@@ -125,19 +130,17 @@ def swing(model: Model) -> Any:
     apart[:, 1] = 2.2 + 1e-6 * np.arange(SAMPLES) / SAMPLES  # about y
     apart[:, 3:] = 0.4, 0.7
     q0 = integrate(model, model.neutral(), apart)
-    return lambda tell: simulate(
-        model, q0, np.zeros(model.nv), 14.0, DT, record_every=40, progress=tell
-    )
+    return simulate(model, q0, np.zeros(model.nv), 14.0, DT, record_every=40, progress=tell)
 
 
-def drop(model: Model) -> Any:
+def drop(model: Model, tell: Tell) -> Trajectory:
     """The arm let go."""
     import numpy as np
 
     from mozzi.integrate import simulate
 
     q0 = np.array([0.3, 0.9, 1.1, 0.2, 0.8, 0.0])
-    return lambda tell: simulate(model, q0, np.zeros(6), 8.0, DT, record_every=20, progress=tell)
+    return simulate(model, q0, np.zeros(6), 8.0, DT, record_every=20, progress=tell)
 
 
 def reference(t: Any) -> tuple[Any, Any, Any]:
@@ -154,7 +157,7 @@ def reference(t: Any) -> tuple[Any, Any, Any]:
     return middle + size * s, size * speed * c, -size * speed**2 * s
 
 
-def trace(model: Model) -> Any:
+def trace(model: Model, tell: Tell) -> Trajectory:
     """The arm follows the reference by computed torque, compiled with the step."""
     import numpy as np
 
@@ -166,9 +169,7 @@ def trace(model: Model) -> Any:
         return inverse_dynamics(model, q, v, a_ref + 100.0 * (q_ref - q) + 20.0 * (v_ref - v))
 
     q0 = np.array([0.5, 0.2, 0.6, -0.5, 0.2, 0.4])
-    return lambda tell: simulate(
-        model, q0, np.zeros(6), 6.3, DT, torque=law, record_every=20, progress=tell
-    )
+    return simulate(model, q0, np.zeros(6), 6.3, DT, torque=law, record_every=20, progress=tell)
 
 
 # -- what is told --

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,7 +13,7 @@ __all__ = ["watched"]
 
 
 @contextmanager
-def watched(title: str) -> Iterator[Callable[[float], None]]:
+def watched(title: str) -> Generator[Callable[[float], None], None, None]:
     """``with watched("title") as tell: ... tell(share)`` shows the share that is done."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),

@@ -201,9 +201,8 @@ def vector(text: str | None, start: list[float], slices: Any, name: str, size: i
 
 def resisting(model: Model) -> int:
     """How many joints have damping, friction or springs."""
-    return sum(
-        any((*b.dynamics.damping, *b.dynamics.friction, *b.dynamics.stiffness)) for b in model
-    )
+    joints = [model.body(name).dynamics for name in model.bodies]
+    return sum(any((*x.damping, *x.friction, *x.stiffness)) for x in joints)
 
 
 def summary(x: Trajectory, seconds: float, dt: float) -> None:

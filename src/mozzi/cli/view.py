@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from mozzi.cli.console import put
 from mozzi.cli.info import Base
@@ -45,7 +46,7 @@ def view(
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
     parts = None if skeleton else parts_of(model, file)
     with Viewer(model, parts, motion, host, port) as viewer:
-        put(f"[bold]{viewer.url}[/] shows {model.name}; Ctrl-C ends it")
+        put(f"[bold]{viewer.url}[/] shows {escape(model.name)}; Ctrl-C ends it")
         if browser:
             webbrowser.open(viewer.url)
         try:

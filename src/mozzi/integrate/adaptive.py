@@ -190,10 +190,12 @@ class Adaptive:
         """(q, v) on the last step of every sample."""
         x = {name: value[where] for name, value in self.x.items()}
         theta = ((t - x["t_old"]) / x["h_old"])[..., None]
-        y = sum(x["dense"][..., m, :] * theta ** (m + 1) for m in range(4))
         n = self.model.nv
+        y = np.zeros((*theta.shape[:-1], 2 * n))
+        for m in range(4):
+            y = y + x["dense"][..., m, :] * theta ** (m + 1)
         q, v = integrate(self.model, x["q_old"], y[..., :n]), x["v_old"] + y[..., n:]
-        here = (t == x["t"])[..., None]
+        here = np.equal(t, x["t"])[..., None]
         return np.where(here, x["q"], q), np.where(here, x["v"], v)
 
     def _look(self, moved: np.ndarray) -> None:

@@ -104,7 +104,8 @@ def _trajectory(head: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trajecto
 
 
 def _write_npz(x: Trajectory, file: IO[bytes]) -> None:
-    np.savez(file, head=np.array(json.dumps(_head(x))), **_arrays(x))
+    arrays: dict[str, Any] = {"head": np.array(json.dumps(_head(x))), **_arrays(x)}
+    np.savez(file, **arrays)
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -82,7 +82,7 @@ class Stops:
                     out[k + m] = out[k + m] + f * columns[m][n]
         return out
 
-    def _push(self, excess: Any, rate: Any, k: float) -> Any:
+    def _push(self, excess: Any, rate: Any, k: Any) -> Any:
         return k * maximum(excess, 0.0) * maximum(1.0 + self.dissipation * rate, 0.0)
 
     def stiffness(self, model: Any) -> np.ndarray:

@@ -225,7 +225,7 @@ class Simulation:
         """Find samples that diverged since the last look; whether any is still going."""
         since, self._checked = self._checked, self._done
         q, v = self._q[since : self._done], self._v[since : self._done]
-        good = np.isfinite(q).all(axis=-1) & (np.abs(v) < HUGE).all(axis=-1)  # (n, *B)
+        good = np.asarray(np.isfinite(q).all(axis=-1) & (np.abs(v) < HUGE).all(axis=-1))  # (n, *B)
         for sample in map(tuple, np.argwhere(~good.all(axis=0))):
             sample = tuple(map(int, sample))
             first = since + int(np.argmin(good[(slice(None), *sample)]))
@@ -280,7 +280,8 @@ class Simulation:
         if not self.diverged:
             return
         sample, time = min(self.diverged.items(), key=lambda item: item[1])
-        which = f"sample {sample if len(sample) > 1 else sample[0]}" if sample else "the motion"
+        number = sample[0] if len(sample) == 1 else sample
+        which = f"sample {number}" if sample else "the motion"
         more = f" and {len(self.diverged) - 1} more samples" if len(self.diverged) > 1 else ""
         rest = "; the other samples went on" if len(self.diverged) < math.prod(self.batch) else ""
         warnings.warn(

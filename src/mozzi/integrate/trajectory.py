@@ -129,9 +129,10 @@ class Trajectory:
     def _computed(self) -> dict[str, np.ndarray]:
         """Everything that is not yet computed, computed where the model is known."""
         if self.model is not None:
-            self.energy(), self.momentum()
+            self.energy()
+            self.momentum()
         if self.accelerations is not None:
-            _ = self.a
+            self._get("a", lambda: self.a)
         return self.stored
 
     # -- files, pictures -----------------------------------------------------------------------

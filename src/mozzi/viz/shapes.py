@@ -230,7 +230,7 @@ def triangles(shape: Any) -> Triangles:
         return box((size[0] or 10.0, size[1] or 10.0, 1e-4))
     import trimesh
 
-    mesh = trimesh.load(shape.mesh.path(), force="mesh")
+    mesh: Any = trimesh.load(shape.mesh.path(), force="mesh")
     return np.asarray(mesh.vertices) * np.asarray(shape.mesh.scale), np.asarray(mesh.faces)
 
 

@@ -85,8 +85,8 @@ class Viewer:
             self.bodies.append(frame)
         for k, part in enumerate(parts):
             place = f"/body/{part.body}" if part.body >= 0 else "/world"
-            color = tuple(round(255 * c) for c in part.color)
-            scene.add_mesh_simple(f"{place}/part{k}", part.vertices, part.faces, color=color)
+            r, g, b = (round(255 * c) for c in part.color)
+            scene.add_mesh_simple(f"{place}/part{k}", part.vertices, part.faces, color=(r, g, b))
         self.center = scene.add_icosphere("/center", 0.02 * self.size, (200, 40, 40), visible=False)
         self.screws: list[tuple[Handle, Handle]] = []
         arrow = merged(

@@ -1,0 +1,123 @@
+"""``mozzi simulate FILE`` computes a motion, keeps it, and says what went wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import mozzi as mz
+from mozzi.cli import application
+
+LINK = """<link name="{}"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>"""
+JOINT = """<joint name="{}" type="continuous"><origin xyz="0 0 {}"/><parent link="{}"/>
+<child link="{}"/><axis xyz="0 1 0"/><dynamics damping="{}"/></joint>"""
+
+
+@pytest.fixture
+def pendulum(tmp_path: Path) -> Path:
+    path = tmp_path / "pendulum.urdf"
+    parts = [
+        '<robot name="pendulum"><link name="world"/>', LINK.format("upper"), LINK.format("lower"),
+        JOINT.format("shoulder", 0, "world", "upper", 0.5),
+        JOINT.format("elbow", -1, "upper", "lower", 0.0), "</robot>",
+    ]  # fmt: skip
+    path.write_text("\n".join(parts), encoding="utf-8")
+    return path
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(application(), ["simulate", *map(str, arguments)])
+
+
+def test_a_motion_is_kept_as_it_was_computed(pendulum: Path, tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    out, plot, view = tmp_path / "x.npz", tmp_path / "x.png", tmp_path / "x.html"
+    result = run(pendulum, "--duration", 0.5, "--dt", 0.005, "--q0", "1.0,0.5", "--v0", "elbow=-2",
+                 "--every", 10, "--out", out, "--plot", plot, "--view", view)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    model = mz.load(pendulum)
+    x = mz.Trajectory.load(out, model=model)
+    known = mz.simulate(model, [1.0, 0.5], [0.0, -2.0], 0.5, 0.005, record_every=10)
+    assert np.array_equal(x.q, known.q) and np.array_equal(x.t, known.t)
+    assert plot.stat().st_size > 1000 and "<canvas>" in view.read_text(encoding="utf-8")
+    assert "energy drift" in result.stdout and "100 steps" in result.stdout
+    assert "--resistance lets them" in result.stdout  # the file has damping
+
+
+def test_resistance_and_locked_joints(pendulum: Path, tmp_path: Path):
+    result = run(pendulum, "--duration", 0.5, "--q0", "shoulder=1", "--lock", "elbow",
+                 "--resistance", "--out", tmp_path / "x.csv")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    x = mz.Trajectory.load(tmp_path / "x.csv")
+    assert x.q.shape[-1] == 1 and x.energy()[-1] < x.energy()[0] - 1e-3
+
+
+def test_random_starts_are_repeatable(pendulum: Path, tmp_path: Path):
+    for name in ("a.npz", "b.npz"):
+        assert (
+            run(pendulum, "--duration", 0.1, "--q0", "random:7", "--out", tmp_path / name).exit_code
+            == 0
+        )
+    a, b = (mz.Trajectory.load(tmp_path / name) for name in ("a.npz", "b.npz"))
+    assert np.array_equal(a.q, b.q) and np.any(a.q[0] != 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dt", "0"], "dt 0 is not positive"),
+        (["--duration", "-1"], "not positive"),
+        (["--method", "verlet"], "there are semi_implicit"),
+        (["--q0", "1,2,3"], "3 numbers; the model takes 2"),
+        (["--q0", "1,x"], "numbers by commas"),
+        (["--q0", "knee=1"], "no joint 'knee'"),
+        (["--q0", "1,elbow=2"], "all numbers, or joint=number"),
+        (["--q0", "nan,0"], "not finite"),
+        (["--out", "x.txt"], ".npz or .csv"),
+        (["--out", "/nowhere/at/all/x.npz"], "there is no folder"),
+        (["--view", "x.png"], ".html"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(pendulum: Path, options, message):
+    result = run(pendulum, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr and "Traceback" not in result.output
+
+
+def test_a_missing_file_is_told(tmp_path: Path):
+    result = run(tmp_path / "none.urdf")
+    assert result.exit_code == 2 and "none.urdf" in result.stderr
+
+
+def test_a_motion_that_diverges_fails_and_keeps_the_rest(pendulum: Path, tmp_path: Path):
+    out = tmp_path / "x.npz"
+    result = run(pendulum, "--v0", "1e60,0", "--dt", 0.1, "--every", 1, "--out", out)
+    assert result.exit_code == 1
+    assert "diverged after t =" in result.stderr
+    x = mz.Trajectory.load(out)
+    assert not x.complete and np.isfinite(x.q).all() and x.diverged
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_leaves_a_complete_file(pendulum: Path, tmp_path: Path):
+    out = tmp_path / "x.npz"
+    command = [sys.executable, "-c", "from mozzi.cli import main; main()", "simulate", pendulum,
+               "--duration", "1e5", "--dt", "1e-3", "--every", "10", "--out", out]  # fmt: skip
+    process = subprocess.Popen(
+        [str(x) for x in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(6.0)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "what was computed is kept" in stderr
+    x = mz.Trajectory.load(out, model=mz.load(pendulum))
+    assert not x.complete and 0.0 < x.t[-1] < 1e5 and np.isfinite(x.q).all()
+    assert os.listdir(tmp_path) and not [n for n in os.listdir(tmp_path) if n.startswith(".")]
