@@ -168,15 +168,14 @@ class Algorithm:
 
     def _call(self) -> str:
         """How it is called: names and defaults, without types."""
-        parameters = [
-            p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values()
-        ]
-        return str(inspect.Signature(parameters))
+        bare = inspect.Parameter.empty
+        parameters = self.signature.parameters.values()
+        return str(inspect.Signature([p.replace(annotation=bare) for p in parameters]))
 
     def _not_a_model(self, thing: Any) -> TypeError:
         return TypeError(
-            f"{self.name}: the first argument is a {type(thing).__name__}; give a Model, as load or "
-            "Builder make it"
+            f"{self.name}: the first argument is a {type(thing).__name__}; give a Model, as load "
+            "or Builder make it"
         )
 
     def inline(self, model: Any, *args: Any, **options: Any) -> Any:
