@@ -1,0 +1,37 @@
+"""Every example runs, and what it asserts holds."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mozzi
+
+FOLDER = Path(__file__).parents[1] / "docs" / "examples"
+NEEDS_ROBOTS = {"panda.py", "adaptive_control.py"}
+
+
+@pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+def test_example(script: Path, tmp_path: Path):
+    if script.name in NEEDS_ROBOTS:
+        pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    copy = Path(shutil.copy(script, tmp_path))  # examples write beside themselves
+    source = str(Path(mozzi.__file__).parents[1])
+    env = os.environ | {
+        "MPLBACKEND": "Agg",
+        "PYTHONPATH": source,
+        "PYTHONWARNINGS": "error::Warning:mozzi",
+    }
+    done = subprocess.run(
+        [sys.executable, str(copy)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
