@@ -63,8 +63,8 @@ def scene(
             for p in own
         ]  # fmt: skip
     whole = np.concatenate(poses, axis=1)
-    ends = [limbs(model, T)[0].reshape(-1, 3) for T in poses]
-    points = np.concatenate([whole[..., 3].reshape(-1, 3), *ends])
+    lines, tips = zip(*(limbs(model, T) for T in poses), strict=True)
+    points = np.concatenate([whole[..., 3].reshape(-1, 3), *(x.reshape(-1, 3) for x in lines)])
     center, radius = _around(points, 0.3 * extent(model))
     drawn.append(Part(-1, *box([0.05 * radius] * 3), (0.35, 0.38, 0.42), "world"))
     return {
@@ -75,6 +75,7 @@ def scene(
         "bodies": whole.shape[1],
         "poses": _text(whole, "<f4"),
         "drift": _text(np.nanmax(drifts, axis=0), "<f4"),
+        "trails": [_text(_path(tip, k, len(tips)), "<f4") for k, tip in enumerate(tips)],
         "center": center.tolist(),
         "radius": radius,
         "azimuth": -1.0,
@@ -127,6 +128,13 @@ def _around(points: np.ndarray, least: float) -> tuple[np.ndarray, float]:
     low, high = flat.min(axis=0), flat.max(axis=0)
     center = 0.5 * (low + high)
     return center, float(max(np.linalg.norm(flat - center, axis=1).max() * 1.1, least, 1e-6))
+
+
+def _path(points: np.ndarray, number: int, count: int) -> np.ndarray:
+    """A path as (position, normal, colour) rows."""
+    tint = (0.75, 0.25, 0.2) if count == 1 else colour(number, light=0.6)
+    normals, tints = (np.broadcast_to(x, points.shape) for x in ((0.0, 0.0, 1.0), tint))
+    return np.concatenate([points, normals, tints], axis=1)
 
 
 def _with_normals(part: Part) -> np.ndarray:
