@@ -46,7 +46,9 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "point": ((3,), None),
     "targets": (("f", 4, 4), None),
     "damping": ((), None),
-    **dict.fromkeys(("loop_offsets", "loop_rates", "loop_accelerations"), (("m",), None)),
+    **dict.fromkeys(
+        ("loop_offsets", "loop_rates", "loop_accelerations", "multipliers"), (("m",), None)
+    ),
 }
 
 
@@ -153,6 +155,10 @@ class Algorithm:
                 return result
         return importlib.import_module("mozzi.compile").run(self, model, args, options)
 
+    def compiled(self, model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+        """The answer of the kernel on arrays, whatever `outside` says."""
+        return importlib.import_module("mozzi.compile").run(self, model, (), arrays | options)
+
     def bind(self, model: Any, args: Any, options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arguments as (arrays given, other options), by name."""
         if not hasattr(model, "cache"):
@@ -228,6 +234,18 @@ def _plain(result: Any) -> Any:
 def closed(model: Any) -> tuple[Any, ...]:
     """What closes the tree of a model: its loops, distances and couplings."""
     return (*model.loops, *model.distances, *model.couplings)
+
+
+def where_closed(place: str) -> Callable[..., Any]:
+    """For ``outside=``: models that have loops are answered by the function "module:name"."""
+
+    def answer(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+        if not closed(model):
+            return NotImplemented
+        module, name = place.split(":")
+        return getattr(importlib.import_module(module), name)(model, arrays, options)
+
+    return answer
 
 
 def algorithm(

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.articulated import ARTICULATED, apply, articulated, columns, held_by
 from mozzi.algorithms.constrained_forward import Closing, closing
 from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.inverse_dynamics import resisting
-from mozzi.algorithms.loops import Moving
+from mozzi.algorithms.loop_solve import MOST
+from mozzi.algorithms.loops import Moving, row_count
 from mozzi.algorithms.newton_euler import Field
 from mozzi.lie import Twist, Vec3, Wrench
 
 __all__ = ["hybrid_dynamics"]
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(
+    regroup="moments",
+    loops="honour",
+    outside=where_closed("mozzi.algorithms.loop_forces:checked_hybrid_dynamics"),
+)
 def hybrid_dynamics(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
     wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,
@@ -26,12 +31,13 @@ def hybrid_dynamics(
 
     ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
-    Loops are kept closed: see `constrained_forward`. Prescribed accelerations must agree with them.
-    Kim Table 4, (72)–(80).
+    Loops are kept closed: see `constrained_forward`. Prescribed accelerations that open them are a
+    `LoopError`; where they leave several τ, loop forces are of least norm.  Kim Table 4, (72)–(80).
     """
     model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
-    hybrid(model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations)
+    least = row_count(model.model) <= MOST
+    hybrid(model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations, least)
     return tau_out, a_out
 
 

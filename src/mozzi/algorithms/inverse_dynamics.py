@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.newton_euler import Field, second_moments
 from mozzi.algorithms.representations import check, shifting, turning
@@ -18,10 +18,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(regroup="moments")
+@algorithm(
+    regroup="moments",
+    outside=where_closed("mozzi.algorithms.constrained_inverse:actuated_forces"),
+)
 def inverse_dynamics(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, rep: str = "body",
-    resistance: bool = False,
+    resistance: bool = False, actuated: Any = None, minimize: str | None = None,
+    weighting: Any = None,
 ) -> Any:  # fmt: skip
     """Joint forces that produce the accelerations a:  τ = M(q) a + C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
@@ -29,7 +33,16 @@ def inverse_dynamics(
     ``wrenches`` act on the bodies, body-fixed. Armature is part of M; damping, friction and
     springs of the joints are added on request (``resistance``).
     Kim Table 2; Müller, Dynamics (66), (67); (70), (71); (75), (76).
+
+    With loops every joint is taken as actuated, and the loops bear nothing. Where only the joints
+    in ``actuated`` are, the others get τ = 0 and the loops bear the rest; of several answers that
+    with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
+    by ``weighting``. A motion that these actuators cannot make is a `LoopError`.  Kim (56)–(66).
     """
+    if actuated is not None or minimize is not None:
+        raise ValueError(
+            "inverse_dynamics: actuated= and minimize= are for models with loops, on arrays"
+        )
     tau = joint_vector(model)
     force = _RECURSIONS[check(rep)](model, q, v, a, wrenches)
     for i in model.inward():

@@ -8,33 +8,29 @@ import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import held_by
+from mozzi.algorithms.constrained_inverse import OPEN, pinv
 from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.forward_dynamics import forward_dynamics
-from mozzi.algorithms.hybrid_dynamics import hybrid
+from mozzi.algorithms.hybrid_dynamics import hybrid, hybrid_dynamics
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
-from mozzi.algorithms.loops import loop_jacobian, loop_rows
+from mozzi.algorithms.loop_solve import MOST
+from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, row_count
 from mozzi.errors import LoopError
 
-__all__ = ["loop_forces"]
-
-MOST = 36  # rows whose multipliers of least norm are found inside a program
-
-RANK = 1e-9
-"""Singular values of a Jacobian below this share of the largest count as zero, outside programs."""
-
+__all__ = ["checked_hybrid_dynamics", "loop_forces"]
 
 def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
     singular values (LAPACK, batched), between two programs.
     """
-    if sum(r.stop - r.start for r in loop_rows(model).values()) <= MOST:
+    if row_count(model) <= MOST:
         return NotImplemented
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     a = forward_dynamics(model, **arrays, **options)
     rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
     force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
     At = np.swapaxes(loop_jacobian(model, q), -1, -2)
-    return (np.linalg.pinv(At, rcond=RANK) @ force[..., None])[..., 0]
+    return (pinv(At) @ force[..., None])[..., 0]
 
 
 @algorithm(regroup="moments", loops="honour", outside=_outside)
@@ -49,7 +45,7 @@ def loop_forces(
     its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
     zero.  Kim (67); Rodriguez et al. step (D).
     """
-    many = sum(r.stop - r.start for r in loop_rows(model.model).values())
+    many = row_count(model.model)
     if many > MOST:
         raise LoopError(
             f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
@@ -60,3 +56,22 @@ def loop_forces(
         free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
     )
     return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
+
+
+def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """`hybrid_dynamics` of a model with loops, or a `LoopError` where what is prescribed opens
+    them.  Kim 3.3, m > n_v.
+    """
+    tau, a = hybrid_dynamics.compiled(model, arrays, options)
+    if not len(options["prescribed"]):
+        return tau, a
+    left = loop_acceleration(model, arrays["q"], arrays["v"], a)
+    left = np.abs(left - arrays.get("loop_accelerations", 0.0))
+    scale = 1.0 + np.abs(a).max(initial=0.0) + np.square(arrays["v"]).max(initial=0.0)
+    if left.max(initial=0.0) > OPEN * scale:
+        raise LoopError(
+            f"model {model.name!r}: no motion with these accelerations at "
+            f"{', '.join(map(str, options['prescribed']))} keeps its loops closed (rows are left "
+            f"with {left.max():.3g}); prescribe fewer joints, or accelerations that agree"
+        )
+    return tau, a

@@ -20,10 +20,13 @@ from typing import Any
 from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, select
 
-__all__ = ["TOLERANCE", "Row", "solve"]
+__all__ = ["MOST", "TOLERANCE", "Row", "solve"]
 
 TOLERANCE = 1e-12
 """Of pivots, squares of sines: rows are dependent below an angle of a microradian."""
+
+MOST = 36
+"""Rows whose multipliers of least norm are found inside a program."""
 
 Row = dict[int, Any]
 """A sparse row: column → scalar that is not structurally zero."""
@@ -128,7 +131,7 @@ class Factor:
         for k in self.order:
             square[k] = {j: _dot(Z[k], Z[j]) for j in self.order if at[j] >= at[k]}
             square[k] = {j: y for j, y in square[k].items() if number(y) != 0.0}
-            square[k][k] = select(self.dependent[k], square[k][k], 1.0)
+            square[k][k] = select(self.dependent[k], square[k].get(k, 0.0), 1.0)
         inside = Factor(square, self.order, {k: 0.0 for k in self.order})
         part = inside.solve({k: _dot(Z[k], x) for k in self.order})
         total: Row = {}

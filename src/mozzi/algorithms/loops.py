@@ -28,7 +28,10 @@ from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.scalar import divide, sqrt
 
-__all__ = ["Rows", "closures", "loop_jacobian", "loop_residual", "loop_rows"]
+__all__ = [
+    "Moving", "Rows", "closures", "loop_acceleration", "loop_jacobian", "loop_residual",
+    "loop_rows", "matrix", "moving", "row_count",
+]  # fmt: skip
 
 
 # -- how many rows, and where --
@@ -42,6 +45,11 @@ def loop_rows(model: Model) -> Mapping[str, slice]:
         rows[part.name] = slice(start, start + n)
         start += n
     return MappingProxyType(rows)
+
+
+def row_count(model: Model) -> int:
+    """m: how many rows there are."""
+    return sum(map(_size, (*model.loops, *model.distances, *model.couplings)))
 
 
 def _size(part: Any) -> int:
@@ -224,11 +232,16 @@ _ROWS = {Loop: _loop, Distance: _distance, Coupling: _coupling}
 # -- as arrays --
 
 
-def _moving(model: Any, q: Any) -> Moving:
+def moving(model: Any, q: Any, v: Any = None) -> Moving:
+    """The tree at q, moving with v."""
     T: dict[int, Any] = {}
+    w: dict[int, Any] = {0: Vec3.zero()}
     for i in model.outward():
         T[i.index] = i.pose(q[i])
-    return Moving(q, ByNumber(T))
+        if v is not None:
+            own = i.joint.screws(q[i]) @ v[i]
+            w[i.index] = T[i.index].unrotate(w[i.parent.index]) + own.ang
+    return Moving(q, ByNumber(T), v, None if v is None else ByNumber(w))
 
 
 class ByNumber:
@@ -248,7 +261,7 @@ def loop_residual(model: Any, q: Any) -> Any:
     Of a loop: the rotation vector (rad) and displacement (m) to the nearest pose of its joint,
     along the rows, in its frame on body b. Row by row as `loop_rows` tells.
     """
-    out = [x for rows in closures(model, _moving(model, q)) for x in rows.residual]
+    out = [x for rows in closures(model, moving(model, q)) for x in rows.residual]
     return np.array([*out, None], dtype=object)[:-1]
 
 
@@ -261,8 +274,12 @@ def loop_jacobian(model: Any, q: Any) -> Any:
     for those that move body a, zero for joints that move both or neither. O(m d).  Kim (55);
     Rodriguez et al. (0.20).
     """
-    move = _moving(model, q)
-    every = list(closures(model, move))
+    return matrix(model, moving(model, q))
+
+
+def matrix(model: Any, move: Moving) -> np.ndarray:
+    """A, of scalars."""
+    every = list(closures(model, Moving(move.q, move.T)))
     A = np.full((sum(map(len, every)), model.nv), 0.0, dtype=object)
     start = 0
     for rows in every:
@@ -271,6 +288,38 @@ def loop_jacobian(model: Any, q: Any) -> Any:
             for r, line in enumerate(block):
                 A[start + r, column : column + i.joint.nv] += np.array(line, dtype=object)
         start += len(rows)
+    return A
+
+
+@algorithm(loops="honour")
+def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
+    """A a + Ȧ v (m): what remains of the rows of `loop_jacobian` when joints accelerate by a.
+
+    Zero for the accelerations that keep the loops closed.  O(m d).  Kim (71).
+    """
+    move = moving(model, q, v)
+    A = ByNumber(_accelerations(model, move, a))
+    out = []
+    for rows in closures(model, move):
+        for r, x in enumerate(rows.bias):
+            for k, W in rows.wrenches.items():
+                x = x + W[r].dot(A[model.at(k - 1)])
+            for k, forces in rows.forces.items():
+                x = x + sum((c * e for c, e in zip(forces[r], a[model.at(k - 1)])), 0.0)
+            out.append(x)
+    return np.array([*out, None], dtype=object)[:-1]
+
+
+def _accelerations(model: Any, move: Moving, a: Any) -> dict[int, Twist]:
+    """(ω̇, Rᵀr̈) of the bodies, as in the dynamics but without gravity."""
+    A, still = {0: Twist.zero()}, Vec3.zero()
+    for i in model.outward():
+        T, S, w, w_p = move.T[i], i.joint.screws(move.q[i]), move.w[i], move.w[i.parent]
+        Sv, turned = S @ move.v[i], T.unrotate(w_p)
+        swing = T.unrotate(Field(still, w_p, w_p) @ T.p)
+        slide = turned.cross(Sv.lin) + w.cross(Sv.lin)
+        own = S @ a[i] + i.joint.screws_rate(move.q[i], move.v[i]) @ move.v[i]
+        A[i.index] = T.pull(A[i.parent.index]) + Twist(turned.cross(Sv.ang), swing + slide) + own
     return A
 
 
