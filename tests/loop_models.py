@@ -9,7 +9,7 @@ import numpy as np
 import mozzi as mz
 from mozzi.lie import SE3, Twist
 from mozzi.model import Model
-from mozzi.model.generate import random_tree
+from mozzi.model.generate import four_bar, random_tree
 
 
 def pose(rng: np.random.Generator) -> SE3:
@@ -78,3 +78,23 @@ def slider_crank(crank: float = 0.4, rod_length: float = 1.1) -> Model:
     block = mz.Inertia(0.7, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
     b.add("slider", None, mz.Prismatic("x"), block)
     return b.loop("pin", "rod", "slider", mz.Revolute("y"), (rod_length, 0, 0)).build()
+
+
+def motion(seed: int = 0, model: mz.Model | None = None) -> tuple:
+    """A mechanism and a motion that keeps it closed."""
+    rng = np.random.default_rng(seed)
+    model = model or four_bar()
+    q = mz.assemble(model, model.random_configuration(rng))
+    v = mz.consistent_velocities(model, q, rng.normal(size=model.nv))
+    return model, q, v, mz.forward_dynamics(model, q, v, rng.normal(size=model.nv))
+
+
+def five_bar() -> mz.Model:
+    """Two cranks and two rods in a plane: two degrees of freedom."""
+    b = mz.Builder("five_bar")
+    b.add("left", None, mz.Revolute("y"), rod(0.5))
+    b.add("left_rod", "left", mz.Revolute("y"), rod(0.8), placement=(0.5, 0, 0))
+    b.add("right", None, mz.Revolute("y"), rod(0.5), placement=(0.6, 0, 0))
+    b.add("right_rod", "right", mz.Revolute("y"), rod(0.8), placement=(0.5, 0, 0))
+    ends = (0.8, 0, 0), (0.8, 0, 0)
+    return b.loop("tip", "left_rod", "right_rod", mz.Revolute("y"), *ends).build()

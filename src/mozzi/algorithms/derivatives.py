@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, joint_vector, per_body
 from mozzi.algorithms.coriolis import Flow
 from mozzi.algorithms.derivatives_solve import InverseMass
@@ -41,23 +41,38 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(regroup=True, loops="refuse")
-def inverse_dynamics_derivatives(model: Any, q: Any, v: Any, a: Any, wrenches: Any = None) -> Any:
+@algorithm(
+    regroup=True,
+    outside=where_closed("mozzi.algorithms.constrained_derivatives:inverse_derivatives"),
+)
+def inverse_dynamics_derivatives(
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: Any = None,
+    minimize: str | None = None, weighting: Any = None,
+) -> Any:  # fmt: skip
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
-    Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed.
+    Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
+    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
     """
+    if actuated is not None or minimize is not None:
+        raise ValueError("actuated= and minimize= are for models with loops, on arrays")
     return inverse_changes(model, q, v, a, wrenches)
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse")
+@algorithm(
+    regroup=True,
+    threshold=20,
+    loops="refuse",
+    outside=where_closed("mozzi.algorithms.constrained_derivatives:forward_derivatives"),
+)
 def forward_dynamics_derivatives(model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Any:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
 
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
     ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
-    factors and O(n² d) for the products (d: the depth of the tree).
+    factors and O(n² d) for the products (d: the depth of the tree). With loops:
+    `constrained_derivatives`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
     """
     inverse = InverseMass(model, mass_matrix(model, q))

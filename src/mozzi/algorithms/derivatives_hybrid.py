@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.containers import joint_matrix, joint_vector
 from mozzi.algorithms.derivatives import inverse_changes
@@ -16,7 +16,12 @@ from mozzi.algorithms.mass_matrix import mass_matrix
 __all__ = ["hybrid_dynamics_derivatives"]
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse")
+@algorithm(
+    regroup=True,
+    threshold=20,
+    loops="refuse",
+    outside=where_closed("mozzi.algorithms.constrained_derivatives:hybrid_derivatives"),
+)
 def hybrid_dynamics_derivatives(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
     wrenches: Any = None,
