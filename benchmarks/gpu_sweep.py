@@ -66,7 +66,7 @@ def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str,
             from frax import load_panda
 
             robot = load_panda()
-            up = np.array([0, 0, 0, 0, 0, 9.81], np.float32)
+            up = np.array([0, 0, 9.81, 0, 0, 0], np.float32)
             peer = {
                 "inverse_dynamics": lambda q, v, a: robot.rnea(q, v, a, up, None),
                 "forward_dynamics": lambda q, v, tau: robot.forward_dynamics(q, v, tau, None),
@@ -108,7 +108,9 @@ def sweep(cupy: Any, model: Any) -> list[dict[str, Any]]:
                 except Exception as error:
                     print(name, batch, who, repr(error)[:300], flush=True)
                     continue
-                rows.append({"function": name, "batch": batch, "who": who, "per_second": per_second})
+                rows.append(
+                    {"function": name, "batch": batch, "who": who, "per_second": per_second}
+                )
                 print(rows[-1], flush=True)
             cupy.get_default_memory_pool().free_all_blocks()
     return rows
@@ -126,7 +128,9 @@ def accuracy(cupy: Any, models: Any) -> list[dict[str, Any]]:
             function = getattr(mz, name)
             single = states(model, function.required, 4096, "float32")
             exact = mz.compile(function, model)(*(x.astype(np.float64) for x in single))
-            kernel = mz.compile(function, model, target="cuda", dtype="float32", rolled=_rolled(model))
+            kernel = mz.compile(
+                function, model, target="cuda", dtype="float32", rolled=_rolled(model)
+            )
             found = kernel(*map(cupy.asarray, single))
             pairs = zip(*(x if isinstance(x, tuple) else (x,) for x in (exact, found)), strict=True)
             errors = np.max([_errors(x, cupy.asnumpy(y)) for x, y in pairs], axis=0)

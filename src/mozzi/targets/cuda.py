@@ -7,6 +7,7 @@ the first array argument is.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
@@ -107,27 +108,30 @@ class CudaKernel:
 
     def _plain(self, cupy: Any, arrays: Any, n: Any, shapes: Any) -> bool:
         """Whether the arrays are what most are: row-major arrays (N, n) of CuPy."""
-        return len(arrays) == len(shapes) and all(
-            type(x) is cupy.ndarray
-            and x.shape == n + shape
-            and x.dtype == self.dtype
-            and x.flags.c_contiguous
-            for x, shape in zip(arrays, shapes, strict=True)
-        )
+        if len(arrays) != len(shapes):
+            return False
+        kind, dtype = cupy.ndarray, self.dtype
+        for x, shape in zip(arrays, shapes):
+            if type(x) is not kind or x.dtype != dtype or x.shape != n + shape:
+                return False
+            if not x.flags.c_contiguous:
+                return False
+        return True
 
     def on_tensors(self, tensors: Any, results: Any) -> None:
         """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
-        import torch
+        torch: Any = importlib.import_module("torch")
 
+        device = tensors[0].device
+        if torch.cuda.current_device() != device.index:
+            with torch.cuda.device(device):
+                return self.on_tensors(tensors, results)
         n = results[0].numel() // self.outputs[0].size if self.outputs[0].size else 0
-        stream = torch.cuda.current_stream(tensors[0].device).cuda_stream
-        with torch.cuda.device(tensors[0].device):
-            if all(x.is_contiguous() for x in tensors):
-                self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream)
-                return
-            rows = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
-            strides = [x.stride() for x in rows] + [(s.size, 1) for s in self.outputs]
-            self.start(n, [x.data_ptr() for x in (*rows, *results)], stream, strides)
+        stream, strides = torch.cuda.current_stream(device).cuda_stream, None
+        if not all(x.is_contiguous() for x in tensors):
+            tensors = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
+            strides = [x.stride() for x in tensors] + [(s.size, 1) for s in self.outputs]
+        self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
 
     def _array(self, cupy: Any, x: Any, spec: Any) -> Any:
         if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
@@ -233,7 +237,7 @@ def _cupy() -> Any:
 
 def _torch_of(args: Any) -> Any:
     if any(type(x).__module__.partition(".")[0] == "torch" for x in args):
-        import torch
+        torch: Any = importlib.import_module("torch")
 
         return torch
     return None
@@ -243,4 +247,4 @@ def _stream(cupy: Any, torch: Any) -> Any:
     """The stream to work on: PyTorch's for its tensors, CuPy's otherwise."""
     if torch is None:
         return cupy.cuda.get_current_stream()
-    return cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+    return cupy.cuda.Stream.from_external(torch.cuda.current_stream())

@@ -65,7 +65,8 @@ start:
   %places = alloca [{size} x ptr]
   %ask = alloca [4 x i64]
   %error = alloca [4 x i64]
-{_field("api", "frame", _API)}{_field("extension", "frame", _EXTENSION)}  %asked = icmp ne ptr %extension, null
+{_field("api", "frame", _API)}{_field("extension", "frame", _EXTENSION)}
+  %asked = icmp ne ptr %extension, null
   br i1 %asked, label %describe, label %count
 describe:
 {_field("metadata", "extension", _METADATA)}{_field("version", "api", _VERSION, "i64")}
@@ -76,7 +77,8 @@ describe:
   ret ptr null
 count:
 {_field("arguments", "frame", _ARGUMENTS)}{_field("results", "frame", _RESULTS)}
-{_field("first", "arguments", 0)}{_field("rank", "first", _RANK, "i64")}{_field("dims", "first", _DIMS)}
+{_field("first", "arguments", 0)}{_field("rank", "first", _RANK, "i64")}
+{_field("dims", "first", _DIMS)}
   %axes = sub i64 %rank, 1
   br label %axis
 axis:
@@ -115,7 +117,8 @@ run:
   %blocks.32 = trunc i64 %blocks to i32
   %launch = inttoptr i64 {launch} to ptr
   %function = inttoptr i64 {function} to ptr
-  %code = call i32 %launch(ptr %function, i32 %blocks.32, i32 1, i32 1, i32 {block}, i32 1, i32 1, i32 0, ptr %stream, ptr %places, ptr null)
+  %code = call i32 %launch(ptr %function, i32 %blocks.32, i32 1, i32 1,
+    i32 {block}, i32 1, i32 1, i32 0, ptr %stream, ptr %places, ptr null)
   %launched = icmp eq i32 %code, 0
   br i1 %launched, label %done, label %failed
 failed:
@@ -141,7 +144,10 @@ def handler(inputs: int, outputs: int, launch: int, function: int, block: int) -
     text = handler_text(inputs, outputs, launch, function, block)
     code = llvm_jit.Code(llvm_jit.assemble(text))
     make = ctypes.pythonapi.PyCapsule_New
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
     return make(code.address("handler"), None, None), code
 
 

@@ -52,7 +52,7 @@ def _meaning() -> dict[str, Callable[..., Any]]:
 class _XlaRun(Run):
     """The interpreter on JAX arrays: buffers are arrays (size, batch), loops are XLA loops."""
 
-    def __init__(self, columns: list[Any], batch: tuple[int, ...], dtype: np.dtype):
+    def __init__(self, columns: Sequence[Any], batch: tuple[int, ...], dtype: np.dtype):
         super().__init__(columns, _meaning())
         self.batch, self.dtype = batch, dtype
 
@@ -61,7 +61,9 @@ class _XlaRun(Run):
 
         if id(buffer) not in self.memory:
             if buffer.kind == "table":
-                self.memory[id(buffer)] = jnp.asarray(np.ravel(buffer.data), dtype=self.dtype)
+                self.memory[id(buffer)] = jnp.asarray(
+                    np.ravel(np.asarray(buffer.data)), dtype=self.dtype
+                )
             elif buffer.kind == "input":
                 self.memory[id(buffer)] = self.arguments[buffer.position]
             else:
@@ -103,10 +105,11 @@ class _XlaRun(Run):
 
         start = loop.start if isinstance(loop.start, int) else self.index(loop.start)
         memory = tuple(self.memory[k] for k in keys)
-        if loop.follow is not None:
+        follow = loop.follow
+        if follow is not None:
             _, memory = lax.while_loop(
                 lambda s: s[0] >= loop.stop,
-                lambda s: (self.entry(loop.follow, s[0]), step(s[0], s[1])),
+                lambda s: (self.entry(follow, s[0]), step(s[0], s[1])),
                 (np.int32(start) if isinstance(start, int) else start.astype(np.int32), memory),
             )
         else:

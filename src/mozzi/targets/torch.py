@@ -8,6 +8,7 @@ torch.autograd.Function.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -40,56 +41,77 @@ class TorchKernel:
     """
 
     def __init__(self, program: Program, dtype: str):
+        if not program.inputs:
+            raise ValueError(
+                f"{program.name} takes no arrays; the PyTorch target needs one or more"
+            )
         self.program, self.dtype, self.name = program, dtype, program.name
         self.inputs, self.outputs = program.inputs, program.outputs
         self.operations, self.flops = program.operations, program.flops
         self.single = program.single
         self._key = register(program, dtype)
         self._shapes = tuple((x.name, x.shape) for x in self.inputs)
+        self._evaluation = find(self._key)
         self._operator, self._function = _operator(), _function()
+        self._torch = _torch()
+        self._dtype = getattr(self._torch, dtype)
 
     @property
     def source(self) -> str:
-        return find(self._key).cpu.source
+        return self._evaluation.cpu.source
 
     def __call__(self, *args: Any) -> Any:
-        import torch
-
+        torch = self._torch
         if len(args) != len(self._shapes):
             raise TypeError(f"{self.name} takes {len(self._shapes)} tensors, not {len(args)}")
-        dtype = torch.float64 if self.dtype == "float64" else torch.float32
         device = next((x.device for x in args if isinstance(x, torch.Tensor)), None)
         tensors, batches = [], []
         for x, (name, shape) in zip(args, self._shapes):
             if not isinstance(x, torch.Tensor):
-                x = torch.as_tensor(x, dtype=dtype, device=device)
-            if x.dtype != dtype or x.device != (device or x.device):
+                x = torch.as_tensor(x, dtype=self._dtype, device=device)
+            if x.dtype != self._dtype or x.device != (device or x.device):
                 raise TypeError(
                     f"{self.name}: {name} is {x.dtype} on {x.device}; this kernel computes in"
-                    f" {dtype}, here on {device or x.device}: convert it with .to(...)"
+                    f" {self._dtype}, here on {device or x.device}: convert it with .to(...)"
                 )
-            split = x.dim() - len(shape)
-            if split < 0 or x.shape[split:] != shape:
-                raise ValueError(
-                    f"{self.name}: {name} has shape {tuple(x.shape)}; its last axes are {shape}"
-                )
+            size = tuple(x.shape)
+            split = len(size) - len(shape)
+            if split < 0 or size[split:] != shape:
+                raise ValueError(f"{self.name}: {name} has shape {size}; its last axes are {shape}")
             tensors.append(x)
-            batches.append(x.shape[:split])
-        batch = torch.broadcast_shapes(*batches) if batches else ()
-        tensors = [x.expand(*batch, *s) for x, (_, s) in zip(tensors, self._shapes)]
+            batches.append(size[:split])
+        if any(x != batches[0] for x in batches):
+            batch = torch.broadcast_shapes(*batches)
+            tensors = [x.expand(*batch, *s) for x, (_, s) in zip(tensors, self._shapes)]
         if torch.compiler.is_compiling():
             results = self._operator(self._key, tensors)
-        else:
+        elif _watched(tensors):
             results = self._function.apply(self._key, *tensors)
+        else:
+            results = _run(self._evaluation, tensors)
         return results[0] if self.single else tuple(results)
 
     def __repr__(self) -> str:
         return f"<TorchKernel {self.name} {self.dtype}>"
 
 
-def _run(found: Evaluation, tensors: Sequence[Any]) -> list[Any]:
-    import torch
+@cache
+def _torch() -> Any:
+    return importlib.import_module("torch")  # this module has its name
 
+
+def _watched(tensors: Sequence[Any]) -> bool:
+    """Whether somebody differentiates or vectorises."""
+    torch = _torch()
+    return (
+        (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
+        or getattr(torch._C, "_are_functorch_transforms_active", lambda: True)()
+        or getattr(torch.autograd.forward_ad, "_current_level", 0) >= 0
+    )
+
+
+def _run(found: Evaluation, tensors: Sequence[Any]) -> list[Any]:
+    torch = _torch()
     if tensors[0].is_cuda:
         batch = found.batch(tensors)
         results = [tensors[0].new_empty((*batch, *y.shape)) for y in found.outputs]
@@ -103,7 +125,7 @@ def _run(found: Evaluation, tensors: Sequence[Any]) -> list[Any]:
 @cache
 def _operator() -> Any:
     """`mozzi::evaluate`, registered on first use."""
-    import torch
+    torch = _torch()
 
     @torch.library.custom_op(
         "mozzi::evaluate", mutates_args=(), schema="(str key, Tensor[] tensors) -> Tensor[]"
@@ -134,7 +156,7 @@ def _operator() -> Any:
 @cache
 def _function() -> Any:
     """The same function with the derivatives and the vectorisation that torch.func asks for."""
-    import torch
+    torch = _torch()
 
     class Evaluate(torch.autograd.Function):
         @staticmethod
