@@ -219,10 +219,13 @@ def test_bad_input_is_named(model, change, message):
         mz.simulate(model, **given)
 
 
-def test_loops_are_refused():
+def test_open_loops_are_refused():
     model = four_bar()
-    with pytest.raises(mz.LoopError, match="loops"):
+    with pytest.raises(mz.LoopError, match=r"'closure' is open by 1.00e\+00 .*assemble"):
         mz.simulate(model, model.neutral(), np.zeros(model.nv), 1.0, 1e-3)
+    q = mz.assemble(model, model.neutral())
+    with pytest.raises(mz.LoopError, match=r"'closure' opens at .*consistent_velocities"):
+        mz.simulate(model, q, np.ones(model.nv), 1.0, 1e-3)
 
 
 # -- divergence --

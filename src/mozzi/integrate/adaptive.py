@@ -18,6 +18,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.integrate.kernels import Shapes, named
 from mozzi.integrate.memory import Memory
 from mozzi.integrate.munthe_kaas import munthe_kaas_stages
+from mozzi.integrate.projection import closed_again, closed_states
 from mozzi.integrate.system import System
 from mozzi.integrate.tableau import DOPRI5
 from mozzi.program.program import loop
@@ -116,7 +117,8 @@ def _attempt(
     k = munthe_kaas_stages(DOPRI5, system, x["t"], x["q"], x["v"], h, first)
     assert DOPRI5.error is not None and DOPRI5.dense is not None
     step, error = (h * _sum(w, k) for w in (DOPRI5.b, DOPRI5.error))
-    q1, v1 = integrate(model, x["q"], step[:n]), x["v"] + step[n:]
+    ends = {"q": integrate(model, x["q"], step[:n]), "v": x["v"] + step[n:]}
+    q1, v1 = closed_again(model, ends).values()
     ratio: Any = 0.0
     for i in range(n):
         scale = method.atol + method.rtol * maximum(abs(x["v"][i]), abs(v1[i]))
@@ -195,6 +197,7 @@ class Adaptive:
         for m in range(4):
             y = y + x["dense"][..., m, :] * theta ** (m + 1)
         q, v = integrate(self.model, x["q_old"], y[..., :n]), x["v_old"] + y[..., n:]
+        q, v = closed_states(self.model, q, v)
         here = np.equal(t, x["t"])[..., None]
         return np.where(here, x["q"], q), np.where(here, x["v"], v)
 

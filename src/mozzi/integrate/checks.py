@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.algorithm import closed
+from mozzi.algorithms.loops import loop_jacobian, loop_residual, loop_rows
 from mozzi.errors import ConfigurationError, LoopError
 
 __all__ = ["check_model", "check_state", "check_wrenches", "finite", "numbers", "positive"]
 
+OPEN = 1e-6  # loops that are open by more are not closed by accident
+
 
 def check_model(model: Any) -> None:
-    """A tree that moves."""
-    if model.loops or model.distances or model.couplings:
-        parts = [x.name for x in (*model.loops, *model.distances, *model.couplings)]
-        raise LoopError(
-            f"model {model.name!r} has loops or couplings ({', '.join(parts[:4])}), which simulate "
-            "does not keep closed yet; simulate its tree, or lock the joints that they couple"
-        )
+    """A mechanism that moves."""
     if model.nv == 0:
         raise ConfigurationError(f"model {model.name!r} has no joint that moves")
 
@@ -41,10 +39,36 @@ def check_state(model: Any, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
         ) from None
     if 0 in batch:
         raise ConfigurationError(f"q0 and v0 have batch axes {batch}, which hold no sample")
-    return (
-        np.broadcast_to(q, (*batch, model.nq)).copy(),
-        np.broadcast_to(v, (*batch, model.nv)).copy(),
-    )
+    q = np.broadcast_to(q, (*batch, model.nq)).copy()
+    v = np.broadcast_to(v, (*batch, model.nv)).copy()
+    if closed(model):
+        check_closed(model, q, v)
+    return q, v
+
+
+def check_closed(model: Any, q: np.ndarray, v: np.ndarray) -> None:
+    """Loops that are closed, and velocities that keep them so; what little is missing is mended
+    by the first step.
+    """
+    gap, part = _worst(model, loop_residual(model, q))
+    if gap > OPEN:
+        raise LoopError(
+            f"loop {part!r} is open by {gap:.2e} (m or rad); call mozzi.assemble(model, q) first"
+        )
+    rate, part = _worst(model, (loop_jacobian(model, q) @ v[..., None])[..., 0])
+    if rate > OPEN * (1.0 + np.abs(v).max(initial=0.0)):
+        raise LoopError(
+            f"loop {part!r} opens at {rate:.2e} (m/s or rad/s); "
+            "call mozzi.consistent_velocities(model, q, v) first"
+        )
+
+
+def _worst(model: Any, rows: np.ndarray) -> tuple[float, str]:
+    """The largest entry of rows, and whose row it is."""
+    size = np.abs(rows).reshape(-1, rows.shape[-1]).max(0, initial=0.0)
+    names = {name: size[s].max(initial=0.0) for name, s in loop_rows(model).items()}
+    worst = max(names, key=names.__getitem__)
+    return float(names[worst]), worst
 
 
 def check_wrenches(wrenches: Any, model: Any, batch: tuple[int, ...]) -> np.ndarray | None:

@@ -106,7 +106,7 @@ class MomentumPreserving:
 
         def residual(new: np.ndarray) -> np.ndarray:
             after = spatial_momenta(model, integrate(model, mid, half * new), new)
-            force = system.joint_force(t + half, mid, 0.5 * (v + new))
+            force = system.force(t + half, mid, 0.5 * (v + new))
             change = projected(model, mid, after - before) + armature * (new - v)
             return change + h * (load - force)
 

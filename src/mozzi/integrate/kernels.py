@@ -9,6 +9,7 @@ from typing import Any
 from mozzi.compile import compile
 from mozzi.integrate.memory import Memory
 from mozzi.integrate.methods import Method, as_state, sizes
+from mozzi.integrate.projection import closed_again
 from mozzi.integrate.system import System
 from mozzi.program.program import loop
 
@@ -57,7 +58,7 @@ def advance_kernel(method: Method, system: System, forces: Shapes) -> Any:
         for _ in loop(0, steps, name="step"):
             now = clock.get()[0]
             x = as_state(size, [m.get() for m in memory.values()], now)
-            new = method.step(system, x, dt)
+            new = closed_again(system.model, method.step(system, x, dt))
             for n, m in memory.items():
                 m.set(new[n])
             clock.set(now + dt)

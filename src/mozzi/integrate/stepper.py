@@ -16,6 +16,7 @@ from mozzi.integrate.joint_models import Resistance, Stops
 from mozzi.integrate.kernels import named
 from mozzi.integrate.memory import Memory
 from mozzi.integrate.methods import as_state, sizes
+from mozzi.integrate.projection import closed_again
 from mozzi.integrate.registry import method_of
 from mozzi.integrate.system import Law, System
 from mozzi.program.program import load, loop
@@ -73,7 +74,7 @@ def stepper(
             for _ in loop(0, steps, name="step"):
                 now = clock.get()[0]
                 x = as_state(size, [m.get() for m in state.values()], now)
-                new = rule.step(system, x, dt)
+                new = closed_again(model, rule.step(system, x, dt))
                 for n, m in state.items():
                     m.set(new[n])
                 clock.set(now + dt)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.algorithm import closed
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
 from mozzi.errors import ConfigurationError
@@ -50,10 +51,17 @@ class System:
         """v̇."""
         return forward_dynamics(self.model, q, v, self.joint_force(t, q, v), **self._given())
 
+    def force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """All that acts in the joints, and what loops exert on them: Aᵀ λ."""
+        if not closed(self.model):
+            return self.joint_force(t, q, v)
+        a = self.acceleration(t, q, v)
+        return inverse_dynamics(self.model, q, v, a, **self._given())
+
     def balance(self, t: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """M a + C v + g − Jᵀ W − τ: zero where a is the acceleration."""
         needed = inverse_dynamics(self.model, q, v, a, **self._given())
-        return needed - self.joint_force(t, q, v)
+        return needed - self.force(t, q, v)
 
     def _given(self) -> dict[str, Any]:
         return {} if self.wrenches is None else {"wrenches": self.wrenches}
