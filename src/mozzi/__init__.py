@@ -120,7 +120,7 @@ _HOME: dict[str, str] = {
     "inverse_dynamics_hessian": "mozzi.algorithms.second_order",
     "inverse_dynamics_rates": "mozzi.algorithms.rates_in_time",
     "inverse_dynamics_wrench_derivatives": "mozzi.algorithms.derivatives",
-    "linearize": "mozzi.algorithms.linearize",
+    "linearize": "mozzi.integrate.linearize",
     "mass_matrix_inverse_partials": "mozzi.algorithms.derivatives_mass",
     "mass_matrix_inverse_rate": "mozzi.algorithms.rates_in_time",
     "mass_matrix_partials": "mozzi.algorithms.derivatives_mass",
@@ -226,7 +226,6 @@ if TYPE_CHECKING:
     from mozzi.algorithms.kinematics import pose as pose
     from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
     from mozzi.algorithms.kinematics import twists as twists
-    from mozzi.algorithms.linearize import linearize as linearize
     from mozzi.algorithms.loop_forces import loop_forces as loop_forces
     from mozzi.algorithms.loops import loop_jacobian as loop_jacobian
     from mozzi.algorithms.loops import loop_residual as loop_residual
@@ -252,6 +251,7 @@ if TYPE_CHECKING:
     from mozzi.errors import MozziError as MozziError
     from mozzi.errors import SingularError as SingularError
     from mozzi.errors import UnphysicalWarning as UnphysicalWarning
+    from mozzi.integrate.linearize import linearize as linearize
     from mozzi.integrate.simulate import Simulation as Simulation
     from mozzi.integrate.simulate import simulate as simulate
     from mozzi.integrate.step_derivatives import rollout as rollout

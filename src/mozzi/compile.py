@@ -157,7 +157,7 @@ def _source() -> str:
     """
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for folder in ("lie", "model", "algorithms", "program", "targets"):
+    for folder in ("lie", "model", "algorithms", "program", "targets", "integrate"):
         for path in sorted((here / folder).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

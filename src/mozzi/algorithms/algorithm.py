@@ -36,6 +36,7 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "dh": (("b", 6), Twist),
     **dict.fromkeys(("dscrews", "dscrew_rates"), ((6, "v"), None)),
     "covector": (("v",), None),
+    "parameters": (("p",), None),
     "twists": (("b", 6), Twist),
     "twist_rates": (("b", 6), Twist),
     "momenta": (("b", 6), Momentum),
@@ -54,10 +55,12 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
 
 def shape_of(name: str, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
     """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
-    option `frames` names; "m": a row per equation of a loop, distance or coupling).
+    option `frames` names; "m": a row per equation of a loop, distance or coupling; "p": one for
+    each of the option `names`).
     """
     frames = (options or {}).get("frames", ())
     sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "f": len(frames)}
+    sizes["p"] = len((options or {}).get("names", ()))
     if "m" in ARRAYS[name][0]:
         rows = importlib.import_module("mozzi.algorithms.loops").loop_rows(model)
         sizes["m"] = sum(part.stop - part.start for part in rows.values())
@@ -194,12 +197,8 @@ class Algorithm:
         return self._run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
 
     def _run(self, view: Mechanism, args: Any, options: Any) -> Any:
-        if self.loops == "refuse" and closed(view.model):
-            names = [x.name for x in closed(view.model)]
-            raise LoopError(
-                f"{self.name} does not honour loops and couplings, and model {view.model.name!r} "
-                f"has some ({', '.join(names[:4])}); call it on a model without them"
-            )
+        if self.loops == "refuse":
+            refuse_loops(view.model, self.name)
         given, others = self.bind(view.model, args, options)
         wrapped: dict[str, Any] = {}
         for name in self.arrays:
@@ -213,7 +212,7 @@ class Algorithm:
                 raise ValueError(
                     f"{self.name}: {name} has shape {data.shape}; this model takes {shape}"
                 )
-            axes = tuple(size if axis in ("f", "m") else axis for axis, size in zip(axes, shape))
+            axes = tuple(n if axis in ("f", "m", "p") else axis for axis, n in zip(axes, shape))
             array = BlockArray(view, name, axes, data)
             wrapped[name] = array if kind is None else _Typed(array, kind)
         return _plain(self.function(view, **wrapped, **others))
@@ -234,6 +233,16 @@ def _plain(result: Any) -> Any:
 def closed(model: Any) -> tuple[Any, ...]:
     """What closes the tree of a model: its loops, distances and couplings."""
     return (*model.loops, *model.distances, *model.couplings)
+
+
+def refuse_loops(model: Any, function: str) -> None:
+    """Raise where a function that does not honour loops meets some."""
+    names = [x.name for x in closed(model)]
+    if names:
+        raise LoopError(
+            f"{function} does not honour loops and couplings, and model {model.name!r} has some "
+            f"({', '.join(names[:4])}); call it on a model without them"
+        )
 
 
 def where_closed(place: str) -> Callable[..., Any]:

@@ -11,16 +11,17 @@ with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they 
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import Algorithm, shape_of
+from mozzi.algorithms.algorithm import Algorithm
 from mozzi.algorithms.bodies import BodyData, replace
 from mozzi.algorithms.recursion import Mechanism, mechanism
+from mozzi.algorithms.second_order import UNROLLED
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Twist
 from mozzi.program.differentiate import jacobian
@@ -65,63 +66,60 @@ class Sensitivity:
         self.function, self.model, self.names = function, model, names
         self.nominal = nominal_of(model, names)
         """The parameters of the model as it is."""
-        self.arrays = tuple(
-            n for n in function.arrays if n in function.required or options.get(n) is True
-        )
+        arrays = [n for n in function.arrays if n in function.required or options.get(n) is True]
         self.options = {n: x for n, x in options.items() if n not in function.arrays}
-        self._kernels: dict[str, Any] = {}
+        self.derivative = _varying(function, "derivative", tuple(arrays), tuple(self.options))
+        self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
 
     def __call__(self, *arrays: Any, parameters: Any = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
-        return self._kernel("derivative")(*arrays, self._numbers(parameters))
+        return self._run(self.derivative, arrays, parameters)
 
     def value(self, *arrays: Any, parameters: Any = None) -> Any:
         """The function with these parameters."""
-        return self._kernel("value")(*arrays, self._numbers(parameters))
+        return self._run(self.plain, arrays, parameters)
 
-    def trace(self, *arrays: Any, parameters: Any) -> Any:
-        """The function while tracing, with scalars as parameters."""
-        view = varied(self.model, self.names, parameters)
-        given = dict(zip(self.arrays, arrays, strict=True))
-        return self.function._run(view, (), given | self.options)
-
-    def _derivative(self, *arrays: Any, parameters: Any) -> Any:
-        out = self.trace(*arrays, parameters=parameters)
-        if isinstance(out, tuple):
-            return tuple(jacobian(x, parameters) for x in out)
-        return jacobian(out, parameters)
-
-    def _numbers(self, parameters: Any) -> np.ndarray:
+    def _run(self, algorithm: Algorithm, arrays: Any, parameters: Any) -> Any:
         numbers = self.nominal if parameters is None else np.asarray(parameters, dtype=float)
         if numbers.shape[-1:] != (len(self.names),):
             raise ValueError(
                 f"parameters have shape {numbers.shape}; give {len(self.names)}: "
                 f"{', '.join(self.names[:8])}"
             )
-        return numbers
-
-    def _kernel(self, what: str) -> Any:
-        if what not in self._kernels:
-            run = self._derivative if what == "derivative" else self.trace
-            self._kernels[what] = self.compile(run, f"{self.function.name}_{what}")
-        return self._kernels[what]
-
-    def compile(self, run: Any, name: str, **settings: Any) -> Any:
-        """A kernel of a function of the arrays and the parameters."""
-
-        def call(*arrays: Any) -> Any:
-            return run(*arrays[:-1], parameters=np.asarray(arrays[-1], dtype=object))
-
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        arguments = [inspect.Parameter(n, kind) for n in (*self.arrays, "parameters")]
-        call.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
-        shapes = {n: shape_of(n, self.model, self.options) for n in self.arrays}
-        inputs = shapes | {"parameters": (len(self.names),)}
-        build = importlib.import_module("mozzi.compile").compile
-        return build(call, self.model, rolled=False, inputs=inputs, name=name, **settings)
+        return algorithm(self.model, *arrays, numbers, names=self.names, **self.options)
 
     def __repr__(self) -> str:
         return f"<sensitivity of {self.function.name} to {', '.join(self.names)}>"
+
+
+@cache
+def _varying(
+    function: Algorithm, what: str, arrays: tuple[str, ...], options: tuple[str, ...]
+) -> Algorithm:
+    """The algorithm of these arrays and of parameters, whose names are an option."""
+
+    def run(model: Any, names: tuple[str, ...], **given: Any) -> Any:
+        parameters = given.pop("parameters").array()
+        view = varied(model.model, names, parameters)
+        plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
+        out = function._run(view, (), plain)
+        if what == "value":
+            return out
+        if isinstance(out, tuple):
+            return tuple(jacobian(x, parameters) for x in out)
+        return jacobian(out, parameters)
+
+    kind, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    leading = [inspect.Parameter(n, kind) for n in ("model", *arrays, "parameters")]
+    others = [inspect.Parameter(n, keyword) for n in ("names", *options)]
+    run.__signature__ = inspect.Signature(leading + others)  # type: ignore[attr-defined]
+    run.__name__ = f"{function.name}_{what}_of_parameters"
+    return Algorithm(run, False, threshold=UNROLLED, loops="refuse")
+
+
+def _plain(x: Any) -> np.ndarray:
+    """The numbers of an array as an algorithm sees it."""
+    return getattr(x, "blocks", x).array()
 
 
 # -- models with other numbers --

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, closed
 from mozzi.algorithms.containers import joint_matrix
 from mozzi.algorithms.derivatives import forward_dynamics_derivatives
+from mozzi.integrate.step_derivatives import step_jacobians
 from mozzi.lie import Screws, Twist, inverse_spd
 
 __all__ = ["linearize"]
 
 
-def _discrete(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-    """The answer where a time step is given, from the integrator."""
+def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer where a time step is given, from the integrator; and that of models with loops."""
     if options["dt"] is None:
-        return NotImplemented
-    steps = importlib.import_module("mozzi.integrate.step_derivatives")
-    return steps.step_jacobians(model, *arrays.values(), options["dt"], options["method"])
+        return _closed(model, *arrays.values()) if closed(model) else NotImplemented
+    return step_jacobians(model, *arrays.values(), options["dt"], options["method"])
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse", outside=_discrete)
+@algorithm(regroup=True, threshold=20, loops="refuse", outside=_outside)
 def linearize(
     model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4"
 ) -> Any:
@@ -35,17 +34,34 @@ def linearize(
     δv̇ = ∂a/∂q δ + ∂a/∂v δv + M⁻¹ u.  Müller, Dynamics 6.1.
 
     With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
-    held: exactly the derivative of that step, not of the flow it approximates.
+    held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
+    hold for deviations that keep them closed.
     """
     if dt is not None:
         raise ValueError("linearize: a step of the integrator is linearized on arrays only")
     a_q, a_v, a_tau = (x.array() for x in forward_dynamics_derivatives(model, q, v, tau))
+    n = model.nv
+    A = np.block([[_turns(model, q, v).array(), np.eye(n).astype(object)], [a_q, a_v]])
+    return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
+
+
+def _closed(model: Any, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
+    """With loops: from derivatives that are made of several programs."""
+    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau)
+    n = model.nv
+    A, B = np.zeros((*a_q.shape[:-2], 2 * n, 2 * n)), np.zeros((*a_q.shape[:-2], 2 * n, n))
+    A[..., :n, :n], A[..., :n, n:] = _turns(model, q, v), np.eye(n)
+    A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = a_q, a_v, a_tau
+    return A, B
+
+
+@algorithm
+def _turns(model: Any, q: Any, v: Any) -> Any:
+    """δ ↦ −[v, δ]."""
     turn = joint_matrix(model, "turn")
     for i in model.outward():
         turn[i, i] = brackets(i.joint, q[i], v[i])
-    n = model.nv
-    A = np.block([[turn.array(), np.eye(n).astype(object)], [a_q, a_v]])
-    return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
+    return turn
 
 
 def brackets(joint: Any, q: Sequence[Any], v: Sequence[Any]) -> list[list[Any]]:
