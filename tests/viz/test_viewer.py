@@ -93,6 +93,16 @@ def test_chromium_shows_the_robot_and_a_slider_moves_it(browser):
         wait(lambda: abs(viewer.q[1]) > 0.3)
         changed(browser, scene, again)
         assert viewer.sliders[1].value == pytest.approx(viewer.q[1])
+        shown = {
+            "body frames": lambda: all(frame.show_axes for frame in viewer.bodies),
+            "joint screws": lambda: all(x.visible for pair in viewer.screws for x in pair),
+            "centre of mass": lambda: viewer.center.visible,
+        }
+        for label, seen in shown.items():
+            find = f"[...document.querySelectorAll('label')].find(x => x.textContent == '{label}')"
+            assert not seen()
+            browser.run(f"{find}.click()")
+            wait(seen)
         assert browser.problems == []
 
 

@@ -73,7 +73,7 @@ class Viewer:
 
     def _scene(self, parts: Sequence[Part]) -> None:
         scene, length = self.server.scene, 0.12 * self.size
-        self.server.initial_camera.position = tuple(np.array([0.9, -1.2, 0.8]) * self.size)
+        self.server.initial_camera.position = tuple(np.array([0.7, -0.95, 0.7]) * self.size)
         self.server.initial_camera.look_at = (0.0, 0.0, 0.2 * self.size)
         side = 4.0 * self.size
         scene.add_grid("/ground", side, side, cell_size=side / 20, section_size=side / 4)
@@ -93,13 +93,16 @@ class Viewer:
             capsule((0, 0, 0), (0, 0, 0.24 * self.size), 0.006 * self.size),
             cone((0, 0, 0.24 * self.size), (0, 0, 0.3 * self.size), 0.018 * self.size),
         )
+        names = [label for label, _, _ in ranges(self.model)]
         for k, (_, pitch) in enumerate(screw_axes(self.model, self.q)):
             color = TEAL if math.isinf(pitch) else GOLD
             frame = scene.add_frame(f"/screw/{k}", show_axes=False, visible=False)
             scene.add_mesh_simple(f"/screw/{k}/arrow", *arrow, color=color)
-            text = "slides" if math.isinf(pitch) else f"pitch {pitch:.3g} m/rad"
+            motion = "slides" if math.isinf(pitch) else f"pitch {pitch:.3g} m/rad"
             tip = (0.0, 0.0, 0.31 * self.size)
-            label = scene.add_label(f"/screw/{k}/pitch", text, position=tip, visible=False)
+            label = scene.add_label(
+                f"/screw/{k}/pitch", f"{names[k]}: {motion}", position=tip, visible=False
+            )
             self.screws.append((frame, label))
 
     def show(self, q: np.ndarray) -> None:
