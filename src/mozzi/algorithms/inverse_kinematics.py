@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, closed
 from mozzi.algorithms.containers import joint_array, joint_configuration
 from mozzi.algorithms.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics import frame_pose
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, LoopError
 from mozzi.lie import Rotation, Vec3, solve_spd
 from mozzi.program.scalar import maximum, minimum, select
 
@@ -195,6 +195,7 @@ def inverse_kinematics(
     `InverseKinematicsResult.report`.
     """
     frames, parts, goals = _goals(model, targets)
+    _check_loops(model, frames)
     rng = np.random.default_rng(rng)
     q = model.check_configuration(model.neutral() if q0 is None else q0)
     batch = np.broadcast_shapes(q.shape[:-1], goals.shape[:-3])
@@ -305,6 +306,29 @@ def _goals(model: Any, targets: Mapping[str, Any]) -> tuple[tuple[str, ...], Any
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in poses))
     stacked = np.stack([np.broadcast_to(x, (*batch, 4, 4)) for x in poses], axis=-3)
     return tuple(targets), tuple(parts), stacked
+
+
+def _check_loops(model: Any, frames: Sequence[str]) -> None:
+    """Loops that the way to a frame does not pass leave it free; others are not honoured."""
+    ways = {k for frame in frames for k in _way(model, model.frame(frame)[0])}
+    for part in closed(model):
+        ends = [model.joint_index(n) for n in getattr(part, "joints", ())]
+        for end in (getattr(part, "body_a", -1), getattr(part, "body_b", -1)):
+            ends += _way(model, end)
+        if ways & set(ends):
+            raise LoopError(
+                f"inverse_kinematics does not honour loops, and {part.name!r} moves with "
+                f"{', '.join(map(repr, frames))}; solve the tree, then mozzi.assemble(model, q)"
+            )
+
+
+def _way(model: Any, k: int) -> list[int]:
+    """A body and those that carry it."""
+    way = []
+    while k >= 0:
+        way.append(k)
+        k = model.parents[k]
+    return way
 
 
 def _bounds(model: Any, limits: bool) -> tuple[np.ndarray, np.ndarray]:

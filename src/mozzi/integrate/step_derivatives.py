@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.algorithm import refuse_loops
 from mozzi.algorithms.configuration import increment_rates, integrate
 from mozzi.algorithms.derivatives import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives_joint import (
@@ -51,6 +52,7 @@ def step_jacobians(
 
     (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes.
     """
+    refuse_loops(model, "step_jacobians")
     rule, n = _rule(method), model.nv
     q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
@@ -154,6 +156,7 @@ def rollout_gradient(
 
 
 def _cached(model: Any, what: str, method: Any) -> Any:
+    refuse_loops(model, "rollout")
     key = ("step derivatives", what, method)
     if key not in model.cache:
         make = step_kernel if what == "step" else pullback_kernel
