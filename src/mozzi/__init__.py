@@ -76,6 +76,7 @@ _HOME: dict[str, str] = {
     "system_jacobian_factors": "mozzi.algorithms.factors",
     "twists": "mozzi.algorithms.kinematics",
     # dynamics
+    "ClosedSystem": "mozzi.algorithms.topology",
     "assemble": "mozzi.algorithms.assemble",
     "Assembly": "mozzi.algorithms.assemble",
     "bias_forces": "mozzi.algorithms.inverse_dynamics",
@@ -93,6 +94,7 @@ _HOME: dict[str, str] = {
     "joint_resistance": "mozzi.algorithms.inverse_dynamics",
     "joint_wrenches": "mozzi.algorithms.inverse_dynamics",
     "kinetic_energy": "mozzi.algorithms.energy",
+    "loop_acceleration": "mozzi.algorithms.loops",
     "loop_forces": "mozzi.algorithms.loop_forces",
     "loop_jacobian": "mozzi.algorithms.loops",
     "loop_residual": "mozzi.algorithms.loops",
@@ -227,6 +229,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
     from mozzi.algorithms.kinematics import twists as twists
     from mozzi.algorithms.loop_forces import loop_forces as loop_forces
+    from mozzi.algorithms.loops import loop_acceleration as loop_acceleration
     from mozzi.algorithms.loops import loop_jacobian as loop_jacobian
     from mozzi.algorithms.loops import loop_residual as loop_residual
     from mozzi.algorithms.loops import loop_rows as loop_rows
@@ -242,6 +245,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.second_order import inverse_dynamics_gradient as inverse_dynamics_gradient
     from mozzi.algorithms.second_order import inverse_dynamics_hessian as inverse_dynamics_hessian
     from mozzi.algorithms.sensitivity import sensitivity as sensitivity
+    from mozzi.algorithms.topology import ClosedSystem as ClosedSystem
     from mozzi.compile import compile as compile
     from mozzi.errors import ConfigurationError as ConfigurationError
     from mozzi.errors import DivergenceWarning as DivergenceWarning
