@@ -9,6 +9,8 @@ sweep (throughput against batch size, with peers), accuracy (float32 against flo
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import importlib.util
 import json
 import pickle
 import sys
@@ -166,7 +168,8 @@ def main() -> int:
         from benchmarks.robots import mozzi_model
 
         options.pack.parent.mkdir(parents=True, exist_ok=True)
-        options.pack.write_bytes(pickle.dumps({name: mozzi_model(name) for name in ROBOTS}))
+        packed = {"commit": machine()["commit"], **{name: mozzi_model(name) for name in ROBOTS}}
+        options.pack.write_bytes(pickle.dumps(packed))
         return 0
     import cupy
 
@@ -183,6 +186,13 @@ def main() -> int:
         "driver": cupy.cuda.runtime.driverGetVersion(),
         "limits": limit,
     }
+    if "commit" in models:
+        result["machine"]["commit"] = models.pop("commit")
+    for package in ("cupy", "torch", "jax", "frax"):
+        if importlib.util.find_spec(package):
+            module = importlib.import_module(package)
+            version = getattr(module, "__version__", None) or importlib.metadata.version(package)
+            result["machine"][package] = version
     print(result, flush=True)
 
     def keep(part: str, measure: Any, *args: Any, label: str = "") -> None:

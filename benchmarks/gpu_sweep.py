@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,20 @@ import mozzi as mz
 from benchmarks.__main__ import states
 
 SIZES = [1, 16, 256, 4096, 65536, 2**20, 2**22]
+FRAX_SIZES = [1, 256, 4096, 65536, 2**20]  # it compiles for each
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
 ACCURACY = [
     "forward_kinematics", "inverse_dynamics", "forward_dynamics", "mass_matrix",
     "mass_matrix_inverse", "coriolis_matrix", "bias_forces", "gravity_forces", "kinetic_energy",
     "potential_energy", "momentum", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
 ]  # fmt: skip
+
+
+@cache
+def frax_panda() -> Any:
+    from frax import load_panda
+
+    return load_panda()
 
 
 def median(run: Callable[[], Any], least: float = 0.1) -> float:
@@ -62,10 +70,8 @@ def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str,
         traced = mz.compile(function, model, target="jax", dtype="float32")
         there = [jax.device_put(x) for x in arrays]
         yield "mozzi jax", lambda: jax.block_until_ready(traced(*there))
-        if importlib.util.find_spec("frax") and batch <= 2**20:
-            from frax import load_panda
-
-            robot = load_panda()
+        if importlib.util.find_spec("frax") and batch in FRAX_SIZES:
+            robot = frax_panda()
             up = np.array([0, 0, 9.81, 0, 0, 0], np.float32)
             peer = {
                 "inverse_dynamics": lambda q, v, a: robot.rnea(q, v, a, up, None),
@@ -76,12 +82,8 @@ def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str,
 
 
 def latency(cupy: Any, model: Any) -> list[dict[str, Any]]:
-    """Small batches: time of one call from Python until the result is there."""
+    """What a call from Python costs, and waiting for it."""
     rows = []
-    for batch in (1, 256, 4096):
-        for who, run in callers(cupy, model, "inverse_dynamics", batch):
-            rows.append({"batch": batch, "who": who, "microseconds": median(run) * 1e6})
-            print(rows[-1], flush=True)
     kernel = mz.compile(mz.inverse_dynamics, model, target="cuda", dtype="float32")
     inputs = [cupy.asarray(x) for x in states(model, ("q", "v", "a"), 256, "float32")]
     out = kernel(*inputs)

@@ -1,0 +1,82 @@
+"""Generated CUDA C without a GPU: compiled as C++ and run row after row."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mozzi.program.program import Program
+from mozzi.targets.cuda_source import CudaSource
+
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+SHIM = """
+#include <cmath>
+#include <cstring>
+#define __global__
+#define __device__ static
+#define __constant__ static const
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(n)
+struct float2 { float x, y; };
+struct double2 { double x, y; };
+static struct { long long x; } blockIdx, threadIdx;
+static inline float __fdividef(float a, float b) { return a / b; }
+"""
+LOOP = """
+extern "C" void rows(long long n, long long const* words) {{
+  for (long long row = 0; row < n; ++row) {{
+    blockIdx.x = row / {block}; threadIdx.x = row % {block};
+    kernel({arguments});
+  }}
+}}
+"""
+
+
+class Shim:
+    """A program's CUDA kernel as a function of arrays (N, …)."""
+
+    def __init__(self, folder: Path, program: Program, dtype: str, packed: bool = False):
+        self.program, self.dtype, self.packed = program, np.dtype(dtype), packed
+        text = CudaSource(program, dtype, 128, packed=packed).text
+        words = ["n"]
+        for k in range(len(program.inputs) + len(program.outputs)):
+            first = k if packed else 3 * k
+            words.append(f"(T*)words[{first}]")
+            words += [] if packed else [f"words[{first + 1}]", f"words[{first + 2}]"]
+        loop = LOOP.format(block=128, arguments=", ".join(words))
+        self.library = build(folder, SHIM + text + loop)
+
+    def __call__(self, *args: Any) -> list[np.ndarray]:
+        n = len(args[0])
+        arrays = [np.asarray(x, self.dtype) for x in args]
+        results = [np.full((n, *y.shape), np.nan, self.dtype) for y in self.program.outputs]
+        words: list[int] = []
+        specs = (*self.program.inputs, *self.program.outputs)
+        for x, spec in zip((*arrays, *results), specs, strict=True):
+            if self.packed:
+                assert x.flags.c_contiguous
+            flat = x if x.ndim == 2 else x.reshape(n, spec.size)
+            words.append(flat.ctypes.data)
+            words += [] if self.packed else [s // self.dtype.itemsize for s in flat.strides]
+        self.library.rows(ctypes.c_longlong(n), (ctypes.c_longlong * len(words))(*words))
+        return results
+
+
+def build(folder: Path, text: str) -> Any:
+    """The library of a C++ source."""
+    number = len(list(folder.iterdir()))
+    source, library = folder / f"s{number}.cpp", folder / f"s{number}.so"
+    source.write_text(text)
+    words = [str(COMPILER), "-std=c++17", "-O1", "-ffp-contract=off", "-mfma", "-w", "-shared",
+             "-fPIC", str(source), "-o", str(library)]  # fmt: skip
+    run = subprocess.run(words, capture_output=True, text=True)
+    if run.returncode and "-mfma" in run.stderr:
+        run = subprocess.run([x for x in words if x != "-mfma"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[:2000]
+    return ctypes.CDLL(str(library))
