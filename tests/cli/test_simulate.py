@@ -109,11 +109,13 @@ def test_a_motion_that_diverges_fails_and_keeps_the_rest(pendulum: Path, tmp_pat
 def test_ctrl_c_leaves_a_complete_file(pendulum: Path, tmp_path: Path):
     out = tmp_path / "x.npz"
     command = [sys.executable, "-c", "from mozzi.cli import main; main()", "simulate", pendulum,
-               "--duration", "1e5", "--dt", "1e-3", "--every", "10", "--out", out]  # fmt: skip
+               "--duration", "1e5", "--dt", "1e-3", "--every", "1000", "--out", out]  # fmt: skip
     process = subprocess.Popen(
         [str(x) for x in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(6.0)
+    assert process.stdout is not None
+    assert "--resistance" in process.stdout.readline()  # told when it is about to start
+    time.sleep(2.0)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "check_memory"]
 
 
 class Grid:
@@ -27,8 +30,12 @@ class Grid:
         self.t0, self.dt, self.every, self.whole = t0, dt, int(every), whole
         self.rest = rest if rest > 1e-9 * dt else 0.0
         self.steps = whole + (self.rest > 0.0)
-        self.ends = [*range(0, self.steps, self.every), self.steps]  # steps before each record
-        self.t = np.array([self.time(k) for k in self.ends])
+        if self.steps / self.every > 1e8:
+            count = self.steps // self.every
+            raise ConfigurationError(f"{count:,} records; take a larger record_every")
+        self.ends = np.append(np.arange(0, self.steps, self.every), self.steps)  # before a record
+        self.t = self.t0 + np.minimum(self.ends, whole) * dt
+        self.t[-1] = self.time(self.steps)
 
     def time(self, step: int) -> float:
         """When a step begins."""
@@ -37,9 +44,24 @@ class Grid:
 
     def records(self) -> Iterator[list[tuple[int, float, float, int]]]:
         """The steps before every record: [(first step, its time, length, how many)]."""
-        for a, b in itertools.pairwise(self.ends):
+        for a, b in itertools.pairwise(map(int, self.ends)):
             whole = min(b, self.whole)
             segments = [(a, self.time(a), self.dt, whole - a)] if whole > a else []
             if b > self.whole:
                 segments.append((self.whole, self.time(self.whole), self.rest, 1))
             yield segments
+
+
+def check_memory(grid: Grid, model: Any, batch: tuple[int, ...]) -> int:
+    """How many records there will be, if they fit into the memory of this machine."""
+    count = len(grid.t)
+    needed = 8.0 * count * math.prod(batch) * (model.nq + model.nv)
+    there = math.inf
+    with suppress(AttributeError, ValueError, OSError):  # not every system tells
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > 0.7 * there:
+        raise ConfigurationError(
+            f"{count:,} records of {math.prod(batch):,} samples take {needed / 2**30:.3g} GiB; "
+            "take a larger record_every"
+        )
+    return count

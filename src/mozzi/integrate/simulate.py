@@ -13,7 +13,7 @@ from mozzi.errors import DivergenceWarning
 from mozzi.integrate.adaptive import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.integrate.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.integrate.forces import Torque, torque_of
-from mozzi.integrate.grid import Grid
+from mozzi.integrate.grid import Grid, check_memory
 from mozzi.integrate.joint_models import Resistance, Stops
 from mozzi.integrate.kernels import (
     acceleration_kernel,
@@ -129,10 +129,10 @@ class Simulation:
         self.adaptive = isinstance(self.method, DormandPrince)
         self.system = System(model, self.torque.law, self.resistance, self.stops)
         self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
-        n = len(self.grid.t)
-        self._q = np.full((n, *self.q0.shape), np.nan)
-        self._v = np.full((n, *self.v0.shape), np.nan)
-        self._tau = np.full_like(self._v, np.nan) if self.torque.sampled else None
+        n = check_memory(self.grid, model, self.batch)
+        self._q = np.empty((n, *self.q0.shape))
+        self._v = np.empty((n, *self.v0.shape))
+        self._tau = np.empty_like(self._v) if self.torque.sampled else None
         self._done = self._checked = 0  # records that are there; that were looked at
         self._defect = 0.0
         self.diverged: dict[tuple[int, ...], float] = {}
