@@ -109,6 +109,7 @@ _HOME: dict[str, str] = {
     "passive_inverse_dynamics": "mozzi.algorithms.inverse_dynamics",
     "potential_energy": "mozzi.algorithms.energy",
     # derivatives
+    "Sensitivity": "mozzi.algorithms.sensitivity",
     "directional": "mozzi.algorithms.directional",
     "forward_dynamics_derivatives": "mozzi.algorithms.derivatives",
     "forward_dynamics_directional": "mozzi.algorithms.directional",
@@ -244,6 +245,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.second_order import forward_dynamics_hessian as forward_dynamics_hessian
     from mozzi.algorithms.second_order import inverse_dynamics_gradient as inverse_dynamics_gradient
     from mozzi.algorithms.second_order import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from mozzi.algorithms.sensitivity import Sensitivity as Sensitivity
     from mozzi.algorithms.sensitivity import sensitivity as sensitivity
     from mozzi.algorithms.topology import ClosedSystem as ClosedSystem
     from mozzi.compile import compile as compile
