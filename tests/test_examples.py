@@ -11,7 +11,7 @@ import pytest
 import mozzi
 
 FOLDER = Path(__file__).parents[1] / "docs" / "examples"
-NEEDS_ROBOTS = {"panda.py", "adaptive_control.py"}
+NEEDS_ROBOTS = {"panda.py", "adaptive_control.py", "two_pandas.py"}
 
 
 @pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)

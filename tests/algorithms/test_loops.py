@@ -6,6 +6,7 @@ from loop_models import closed_tree, leaning, rod, slider_crank, state, windows
 from mechanics import agree
 
 import mozzi as mz
+from mozzi.algorithms.constrained_projected import projected_forward_dynamics
 from mozzi.compile import program_of
 from mozzi.lie import SE3
 from mozzi.model.generate import chain, four_bar
@@ -120,6 +121,14 @@ def test_a_model_without_loops_is_its_tree():
     agree(mz.forward_dynamics(model, q, v, tau), mz.forward_dynamics(tree, q, v, tau))
     assert mz.loop_residual(tree, q).shape == (0,)
     assert mz.loop_jacobian(tree, q).shape == (0, tree.nv)
+
+
+@pytest.mark.parametrize("label", ["Spherical-0", "Universal-0", "Revolute-1", "Planar-0"])
+def test_the_projected_form(label: str):
+    """(0.37): the recursion's twin, made of dense operators."""
+    model, q = closed_tree(JOINTS[label], seed=3)
+    v, tau = state(model, q)
+    agree(projected_forward_dynamics(model, q, v, tau), mz.forward_dynamics(model, q, v, tau), 1e-9)
 
 
 def test_redundant_rows_change_nothing():
