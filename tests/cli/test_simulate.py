@@ -123,3 +123,17 @@ def test_ctrl_c_leaves_a_complete_file(pendulum: Path, tmp_path: Path):
     x = mz.Trajectory.load(out, model=mz.load(pendulum))
     assert not x.complete and 0.0 < x.t[-1] < 1e5 and np.isfinite(x.q).all()
     assert os.listdir(tmp_path) and not [n for n in os.listdir(tmp_path) if n.startswith(".")]
+
+
+def test_couplings_are_closed_and_kept(pendulum: Path, tmp_path: Path):
+    """A start that opens a coupling is moved to the nearest that closes it, and told."""
+    text = pendulum.read_text(encoding="utf-8")
+    tail = '<mimic joint="shoulder" multiplier="-2"/></joint></robot>'
+    head, joint = text.rsplit("</joint>", 1)
+    pendulum.write_text(head + joint.replace("</robot>", tail), encoding="utf-8")
+    out = tmp_path / "x.npz"
+    result = run(pendulum, "--q0", "shoulder=1", "--duration", 0.5, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "to close the loops" in result.stdout
+    q = mz.Trajectory.load(out).q
+    assert np.allclose(q[:, 1], -2.0 * q[:, 0], atol=1e-9)

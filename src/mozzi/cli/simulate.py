@@ -79,6 +79,7 @@ def simulate(
         whole, model = model, model.lock(lock, start)
         start = [x for name in kept for x in start[whole.q_slices[name]]]
     speed = vector(v0, [0.0] * model.nv, model.v_slices, "v0", model.nv)
+    start, speed = closed(model, start, speed)
     if every is None:
         ratio = duration / dt if dt > 0.0 else 1.0
         every = max(1, round(ratio / 1000)) if math.isfinite(ratio) else 1
@@ -164,6 +165,22 @@ def configuration(model: Model, text: str | None, lock: Sequence[str]) -> Any:
                 q[model.q_slices[joint]] = neutral[model.q_slices[joint]]
         return q
     return vector(text, model.neutral().tolist(), model.q_slices, "q0", model.nq)
+
+
+def closed(model: Model, q: Any, v: Any) -> tuple[Any, Any]:
+    """The nearest state in which loops are closed and stay so; told where that is another one."""
+    if not (model.loops or model.distances or model.couplings):
+        return q, v
+    import numpy as np
+
+    from mozzi.algorithms.assemble import assemble, consistent_velocities
+    from mozzi.algorithms.configuration import difference
+
+    new = assemble(model, q)
+    moved = float(np.abs(difference(model, np.asarray(q, dtype=float), new)).max())
+    if moved > 1e-9:
+        put(f"[yellow]note:[/] joints moved by up to {moved:.3g} (rad or m) to close the loops")
+    return new, consistent_velocities(model, new, v)
 
 
 def vector(text: str | None, start: list[float], slices: Any, name: str, size: int) -> list[float]:
