@@ -48,6 +48,24 @@ def test_hessians_to_fifty_digits():
         agree(qa.T, fifty_digits(lambda y: gradient(y, 2), model, q), 1e-11)
 
 
+@pytest.mark.parametrize("angle", [0.0, 1e-9, np.pi - 1e-9, np.pi])
+def test_hessians_of_spherical_joints_near_their_poles(angle):
+    """φ → 0 and π, at rest and moving, compiled."""
+    model = random_tree(2, 2, joints=["Spherical"])
+    s, c = np.sin(angle / 2), np.cos(angle / 2)
+    q = np.tile([0.6 * s, 0.0, 0.8 * s, c], 2)
+    _, v, a, covector = state(model, 0)
+    for velocity in (v, 0.0 * v):
+        found = mz.inverse_dynamics_hessian(model, q, velocity, a, covector)
+
+        def gradient(y, velocity=velocity):
+            D = mz.inverse_dynamics_derivatives.python(model, y, velocity, a)
+            return covector @ np.array(D[0], dtype=object)
+
+        agree(found[0], fifty_digits(gradient, model, q), 1e-11)
+        assert all(np.isfinite(x).all() for x in found)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_gradients(seed):
     """(∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ and M λ."""

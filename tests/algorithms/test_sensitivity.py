@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from differences import complex_columns
 from mechanics import agree, loaded_tree, state
 
 import mozzi as mz
@@ -65,6 +66,23 @@ def test_against_models_built_anew(function):
         ]
         expected = (8 * (ends[1] - ends[2]) - (ends[0] - ends[3])) / (12 * h)
         agree(found[..., k], expected, 1e-8)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_complex_steps(function):
+    """The same, by complex steps of the parameters, also away from the model as it is."""
+    model = loaded_tree(3, 5)
+    q, v, tau, a = state(model, 0)
+    arrays = [{"q": q, "v": v, "tau": tau, "a": a}[n] for n in FUNCTIONS[function]]
+    options = {"frame": model.bodies[-1]} if function == "jacobian" else {}
+    kernel = mz.sensitivity(getattr(mz, function), model, names(model), **options)
+    for shift in (0.0, 0.01):
+        numbers = kernel.nominal + shift
+
+        def run(x):
+            return kernel.plain.python(model, *arrays, x, names=kernel.names, **options)
+
+        agree(kernel(*arrays, parameters=numbers), complex_columns(run, numbers), 1e-9)
 
 
 def test_inverse_dynamics_is_linear_in_inertias():
