@@ -1,4 +1,4 @@
-"""Generated CUDA C without a GPU: compiled as C++ and run row after row."""
+"""Generated CUDA C without a GPU: compiled as C++ and run warp after warp."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from mozzi.targets.cuda_source import CudaSource
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 SHIM = """
+#include <pthread.h>
 #include <cmath>
-#include <cstring>
+#include <thread>
+#include <vector>
 #define __global__
 #define __device__ static
 #define __constant__ static const
@@ -25,15 +27,26 @@ SHIM = """
 #define __launch_bounds__(n)
 struct float2 { float x, y; };
 struct double2 { double x, y; };
-static struct { long long x; } blockIdx, threadIdx;
+#define __shared__ static
+static thread_local struct { long long x; } blockIdx, threadIdx;
+static pthread_barrier_t barrier;
+static void __syncwarp() { pthread_barrier_wait(&barrier); }
 static inline float __fdividef(float a, float b) { return a / b; }
 """
 LOOP = """
 extern "C" void rows(long long n, long long const* words) {{
-  for (long long row = 0; row < n; ++row) {{
-    blockIdx.x = row / {block}; threadIdx.x = row % {block};
-    kernel({arguments});
+  pthread_barrier_init(&barrier, 0, 32);
+  for (long long first = 0; first < n; first += 32) {{  // warp after warp, a thread per lane
+    std::vector<std::thread> lanes;
+    for (int lane = 0; lane < 32; ++lane)
+      lanes.emplace_back([=] {{
+        const long long row = first + lane;
+        blockIdx.x = row / {block}; threadIdx.x = row % {block};
+        kernel({arguments});
+      }});
+    for (auto& lane : lanes) lane.join();
   }}
+  pthread_barrier_destroy(&barrier);
 }}
 """
 
@@ -74,7 +87,7 @@ def build(folder: Path, text: str) -> Any:
     source, library = folder / f"s{number}.cpp", folder / f"s{number}.so"
     source.write_text(text)
     words = [str(COMPILER), "-std=c++17", "-O1", "-ffp-contract=off", "-mfma", "-w", "-shared",
-             "-fPIC", str(source), "-o", str(library)]  # fmt: skip
+             "-fPIC", "-pthread", str(source), "-o", str(library)]  # fmt: skip
     run = subprocess.run(words, capture_output=True, text=True)
     if run.returncode and "-mfma" in run.stderr:
         run = subprocess.run([x for x in words if x != "-mfma"], capture_output=True, text=True)

@@ -8,7 +8,7 @@ Cephes), within 2 ulp.
 
 from __future__ import annotations
 
-__all__ = ["PRELUDE"]
+__all__ = ["PRELUDE", "WRITE_COLUMNS"]
 
 _FLOAT = """
 __device__ __noinline__ float2 huge_sincos(T x) { float2 y; sincosf(x, &y.x, &y.y); return y; }
@@ -59,6 +59,19 @@ __device__ __forceinline__ void fast_sincos(T x, T* s, T* c) {
 }
 __device__ __forceinline__ T reciprocal(T x) { return 1.0 / x; }
 """
+
+#: A warp writes `many` columns of its 32 rows, which its threads put into shared memory.
+WRITE_COLUMNS = """
+__device__ __forceinline__ void write_columns(
+    T* y, int size, int many, Int rows, const T* stage, int lane) {
+  __syncwarp();
+  #pragma unroll 4
+  for (int t = lane; t < 32 * many; t += 32) {
+    const int r = t / many, c = t - r * many;
+    if (r < rows) y[(Int)r * size + c] = stage[33 * r + c];
+  }
+  __syncwarp();
+}"""
 
 _INFINITE = """
 #ifndef INFINITY

@@ -2,7 +2,10 @@
 
 A thread reads its own row. Rows of neighbouring threads are neighbours in memory, so that the first
 level cache serves (N, n) arrays as fast as (n, N) ones; measured on an H200, copying rows through
-shared memory first was slower by a third to a half (docs/gpu.md).
+shared memory first was slower by a third to a half (docs/gpu.md). It writes its own row, too, where
+rows are short. Long rows, of which a warp's stores would touch as many sectors as there are
+threads, go through shared memory: a warp gathers 32 columns of its 32 rows and writes them
+together.
 """
 
 from __future__ import annotations
@@ -12,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from mozzi.program.node import Region, Scalar
-from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
 from mozzi.targets.c_words import SPELL_C, TYPES, number
-from mozzi.targets.cuda_math import PRELUDE
+from mozzi.targets.cuda_math import PRELUDE, WRITE_COLUMNS
 from mozzi.targets.interpret import integer
 
 __all__ = ["CudaSource"]
+
+WARP = 32
+LONG = 24  # numbers in a row that is written through shared memory
 
 
 class CudaSource:
@@ -39,6 +45,7 @@ class CudaSource:
         self.written: dict[int, str] = {}
         self.indent = "  "
         self.count = 0
+        self.staged = [k for k, y in enumerate(program.outputs) if packed and y.size >= LONG]
         self.pairs = _pairs(program)
         self.indexed = _indexed(program)
         body = self._body()
@@ -77,6 +84,7 @@ class CudaSource:
         for k, output in enumerate(program.outputs):
             buffer = output.values
             if isinstance(buffer, Buffer) and id(buffer) not in loaded | self.written.keys():
+                self.staged = [n for n in self.staged if n != k]
                 self.written[id(buffer)] = f"out{k}"
                 self.say(f"for (int i = 0; i < {output.size}; ++i) out{k}(i, 0);")
         scratch = (b for b in program.buffers() if b.kind == "scratch")
@@ -86,24 +94,38 @@ class CudaSource:
             self._each(buffer, f"m{k}[i] = 0;")
         self.region(program.region)
         for k, output in enumerate(program.outputs):
-            if isinstance(output.values, Buffer):
-                if self.written.get(id(output.values)) == f"out{k}":
-                    continue
-                name = self.buffers[id(output.values)]
-                self._each(output.values, f"out{k}(i, {name}[i]);")
-            else:
-                for j, value in enumerate(output.values):
-                    self.say(f"out{k}({j}, {self.ref(value)});")
-        accessors = [f"class In{k}" for k in range(len(program.inputs))]
-        accessors += [f"class Out{k}" for k in range(len(program.outputs))]
-        parameters = [f"In{k} in{k}" for k in range(len(program.inputs))]
-        parameters += [f"Out{k} out{k}" for k in range(len(program.outputs))]
+            if self.written.get(id(output.values)) != f"out{k}":
+                self._result(k, output)
+        sides = [f"In{k} in{k}" for k in range(len(program.inputs))]
+        sides += [f"Out{k} out{k}" for k in range(len(program.outputs))]
+        classes = [f"class {side.split()[0]}" for side in sides]
+        sides += ["T* stage"] if self.staged else []
         return [
-            f"template <{', '.join(accessors)}>",
-            f"__device__ __forceinline__ void evaluate({', '.join(parameters)}) {{",
+            f"template <{', '.join(classes)}>",
+            f"__device__ __forceinline__ void evaluate({', '.join(sides)}) {{",
             *self.lines,
             "}",
         ]
+
+    def _result(self, k: int, output: Output) -> None:
+        """Write a result; where it is staged, by 32 columns and `out_k(first, how many)`."""
+        buffer = output.values if isinstance(output.values, Buffer) else None
+        name = self.buffers[id(buffer)] if buffer else ""
+        if k not in self.staged:
+            if buffer:
+                self._each(buffer, f"out{k}(i, {name}[i]);")
+            else:
+                for j, value in enumerate(output.values):
+                    self.say(f"out{k}({j}, {self.ref(value)});")
+            return
+        for first in range(0, output.size, WARP):
+            many = min(WARP, output.size - first)
+            if buffer:
+                self.say(f"for (int i = 0; i < {many}; ++i) stage[i] = {name}[{first} + i];")
+            else:
+                for j, value in enumerate(output.values[first : first + many]):
+                    self.say(f"stage[{j}] = {self.ref(value)};")
+            self.say(f"out{k}({first}, {many});")
 
     def _each(self, buffer: Buffer, text: str) -> None:
         """For all elements; unrolled where the buffer may stay in registers."""
@@ -112,27 +134,47 @@ class CudaSource:
         self.say(f"for (int i = 0; i < {buffer.size}; ++i) {text}")
 
     def _entry(self) -> list[str]:
-        """The kernel."""
+        """The kernel. Where results are staged, threads beyond the last row repeat it."""
+        row = "at" if self.staged else "row"
         parameters, accessors = ["Int n"], []
         for k, x in enumerate(self.program.inputs):
+            place = self._place(row, f"x{k}", x.size)
             parameters.append(f"const T* __restrict__ x{k}")
-            accessors.append(f"[=](int j) {{ return x{k}[{self._place(f'x{k}', x.size)}]; }}")
+            accessors.append(f"[=](int j) {{ return x{k}[{place}]; }}")
             parameters += [] if self.packed else [f"Int x{k}_row", f"Int x{k}_step"]
         for k, y in enumerate(self.program.outputs):
+            place = self._place("row", f"y{k}", y.size)
+            guard = "if (row < n) " if self.staged else ""
             parameters.append(f"T* __restrict__ y{k}")
-            accessors.append(f"[=](int j, T x) {{ y{k}[{self._place(f'y{k}', y.size)}] = x; }}")
+            if k in self.staged:
+                where = f"y{k} + row * {y.size} - lane * {y.size} + first"
+                accessors.append(f"[=](int first, int many) {{ write_columns({where},")
+                accessors[-1] += f" {y.size}, many, n - row + lane, stage, lane); }}"
+            else:
+                accessors.append(f"[=](int j, T x) {{ {guard}y{k}[{place}] = x; }}")
             parameters += [] if self.packed else [f"Int y{k}_row", f"Int y{k}_step"]
-        arguments = ",\n    ".join(accessors)
-        return [
+        arguments = ",\n    ".join([*accessors, *(["stage + 33 * lane"] if self.staged else [])])
+        call = f"evaluate(\n    {arguments});"
+        head = [
             f'extern "C" __global__ void __launch_bounds__({self.block})',
             f"kernel({', '.join(parameters)}) {{",
             f"  const Int row = (Int)blockIdx.x * {self.block} + threadIdx.x;",
-            f"  if (row < n) evaluate(\n    {arguments});",
+        ]
+        if not self.staged:
+            return [*head, f"  if (row < n) {call}", "}"]
+        return [
+            WRITE_COLUMNS,
+            *head,
+            f"  __shared__ T shared[{self.block // WARP} * 32 * 33];",
+            "  const int lane = threadIdx.x % 32;",
+            "  T* stage = shared + threadIdx.x / 32 * (32 * 33);",
+            "  const Int at = row < n ? row : n - 1;",
+            f"  {call}",
             "}",
         ]
 
-    def _place(self, name: str, size: int) -> str:
-        return f"row * {size} + j" if self.packed else f"row * {name}_row + j * {name}_step"
+    def _place(self, row: str, name: str, size: int) -> str:
+        return f"{row} * {size} + j" if self.packed else f"{row} * {name}_row + j * {name}_step"
 
     # -- statements --
 
