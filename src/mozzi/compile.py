@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mozzi.algorithms.algorithm import ARRAYS, Algorithm, rolling, rolls, shape_of
+from mozzi.algorithms.loop_solve import pivoting
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 
@@ -73,7 +74,7 @@ def compile(
 
         def make() -> Program:
             specs = [Input(n, tuple(s)) for n, s in shapes.items()]
-            with rolling(rolled):
+            with rolling(rolled), pivoting(dtype):
                 return prune(trace(call, specs, name or getattr(function, "__name__", "kernel")))
 
         return build(make, dtype, key=key)

@@ -15,15 +15,16 @@ has cost.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, select
 
-__all__ = ["MOST", "TOLERANCE", "Row", "solve"]
+__all__ = ["MOST", "TOLERANCE", "Row", "pivoting", "solve"]
 
-TOLERANCE = 1e-12
-"""Of pivots, squares of sines: rows are dependent below an angle of a microradian."""
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
+"""Of pivots, squares of sines: rows are dependent below an angle of a microradian (or 3e-3)."""
 
 MOST = 36
 """Rows whose multipliers of least norm are found inside a program."""
@@ -73,6 +74,20 @@ def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int,
     return matrix
 
 
+class _Pivoting:
+    dtype = "float64"
+
+
+@contextmanager
+def pivoting(dtype: str):
+    """Trace for numbers of this kind, which decides what a vanishing pivot is."""
+    before, _Pivoting.dtype = _Pivoting.dtype, dtype
+    try:
+        yield
+    finally:
+        _Pivoting.dtype = before
+
+
 class Factor:
     """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out."""
 
@@ -85,7 +100,7 @@ class Factor:
         for k in order:
             row = matrix[k]
             pivot = row.pop(k, 0.0)
-            small = pivot <= TOLERANCE * scale[k]
+            small = pivot <= TOLERANCE[_Pivoting.dtype] * scale[k]
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
             self.reciprocal[k], self.dependent[k] = inverse, small
             self.below[k] = {j: x * inverse for j, x in row.items()}
