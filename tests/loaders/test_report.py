@@ -56,7 +56,7 @@ def test_a_report_tells_parents_limits_and_distances(tmp_path):
     b, c = report.as_dict()["bodies"]
     assert (b["parent"], c["parent"]) == ("world", "b")
     assert b["limits"] == {"lower": [-1], "upper": [1], "velocity": [1], "effort": [1]}
-    assert c["limits"] == dict.fromkeys(("lower", "upper", "velocity", "effort"), [None])
+    assert c["limits"] == {word: [None] for word in ("lower", "upper", "velocity", "effort")}
     rod = report.model.with_distance("rod", "b", "c", length=0.5)
     data = replace(report, model=rod).as_dict()
     assert data["distances"] == [{"name": "rod", "length": 0.5, "bodies": ["b", "c"]}]
@@ -66,6 +66,5 @@ def test_a_folder_is_not_a_file(tmp_path):
     """One message, not one inside another."""
     with pytest.raises(ModelError) as caught:
         inspect(tmp_path)
-    assert str(caught.value) == (
-        f"file {str(tmp_path)!r}: is not a regular file; give the path of a file ({tmp_path} line 1)"
-    )
+    fact = "is not a regular file; give the path of a file"
+    assert str(caught.value) == f"file {str(tmp_path)!r}: {fact} ({tmp_path} line 1)"

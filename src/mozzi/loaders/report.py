@@ -18,6 +18,8 @@ from mozzi.model import Model
 
 __all__ = ["Report", "inspect"]
 
+LIMITS = ("lower", "upper", "velocity", "effort")
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -65,10 +67,7 @@ class Report:
                     "kind": kind,
                     "nv": nv,
                     "mass": mass,
-                    "limits": {
-                        what: [x if math.isfinite(x) else None for x in getattr(body.dynamics, what)]
-                        for what in ("lower", "upper", "velocity", "effort")
-                    },
+                    "limits": {word: _finite(getattr(body.dynamics, word)) for word in LIMITS},
                 }
                 for body, (depth, _, _, kind, nv, mass) in zip(model, self.tree(), strict=True)
             ],
@@ -98,6 +97,10 @@ class Report:
                 for n in self.oddities
             ],
         }
+
+
+def _finite(values: Sequence[float]) -> list[float | None]:
+    return [x if math.isfinite(x) else None for x in values]
 
 
 def _body(model: Model, index: int) -> str:
