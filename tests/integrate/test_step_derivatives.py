@@ -81,6 +81,12 @@ def test_the_linear_pendulum():
         A, B = mz.linearize(model, [angle], [0.0], [0.0])
         agree(A, [[0.0, 1.0], [sign * 2.0 * 9.81 * 0.5 / J, 0.0]], 1e-12)
         agree(B, [[0.0], [1.0 / J]], 1e-12)
+    damped = model.with_dynamics(model.joint_names[0], damping=0.3, stiffness=2.0)
+    A, _ = mz.linearize(damped, [0.0], [0.0], [0.0], resistance=True)
+    agree(A[1], [-(2.0 * 9.81 * 0.5 + 2.0) / J, -0.3 / J], 1e-12)
+    for method in METHODS:
+        step, _ = mz.linearize(damped, [0.0], [0.0], [0.0], 1e-6, method, resistance=True)
+        agree((step - np.eye(2)) / 1e-6, A, 1e-5)
 
 
 def test_batches():

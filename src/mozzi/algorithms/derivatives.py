@@ -22,51 +22,70 @@ factor. docs/theory/derivatives.md derives this and compares it with program dif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, joint_vector, per_body
 from mozzi.algorithms.coriolis import Flow
-from mozzi.algorithms.derivatives_solve import InverseMass
+from mozzi.algorithms.derivatives_joint import stretch_derivatives
+from mozzi.algorithms.derivatives_solve import InverseMass, rows
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
+from mozzi.errors import LoopError
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = [
     "Changes", "forward_dynamics_derivatives", "forward_dynamics_wrench_derivatives",
     "inverse_changes", "inverse_dynamics_derivatives", "inverse_dynamics_wrench_derivatives",
-    "solved",
+    "solved", "with_loops",
 ]  # fmt: skip
+
+
+def with_loops(name: str) -> Callable[..., Any]:
+    """What answers for models that have loops, where the joints do not resist."""
+    answer = where_closed(f"mozzi.algorithms.constrained_derivatives:{name}")
+
+    def outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+        result = answer(model, arrays, options)
+        if result is not NotImplemented and options["resistance"]:
+            raise LoopError(f"{name}: resistance is for trees, and {model.name!r} has loops")
+        return result
+
+    return outside
 
 
 @algorithm(
     regroup=True,
-    outside=where_closed("mozzi.algorithms.constrained_derivatives:inverse_derivatives"),
+    outside=with_loops("inverse_derivatives"),
 )
 def inverse_dynamics_derivatives(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: Any = None,
-    minimize: str | None = None, weighting: Any = None,
+    minimize: str | None = None, weighting: Any = None, resistance: bool = False,
 ) -> Any:  # fmt: skip
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
     loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
+    Damping and springs of the joints count on request (``resistance``); friction is constant where
+    it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
     """
     if actuated is not None or minimize is not None:
         raise ValueError("actuated= and minimize= are for models with loops, on arrays")
-    return inverse_changes(model, q, v, a, wrenches)
+    return inverse_changes(model, q, v, a, wrenches, resistance)
 
 
 @algorithm(
     regroup=True,
     threshold=20,
     loops="refuse",
-    outside=where_closed("mozzi.algorithms.constrained_derivatives:forward_derivatives"),
+    outside=with_loops("forward_derivatives"),
 )
-def forward_dynamics_derivatives(model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Any:
+def forward_dynamics_derivatives(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
+) -> Any:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
 
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
@@ -76,8 +95,8 @@ def forward_dynamics_derivatives(model: Any, q: Any, v: Any, tau: Any, wrenches:
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
     """
     inverse = InverseMass(model, mass_matrix(model, q))
-    a = solved(model, inverse, q, v, tau, wrenches)
-    dq, dv, _ = inverse_changes(model, q, v, a, wrenches)
+    a = solved(model, inverse, q, v, tau, wrenches, resistance)
+    dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
     return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
 
 
@@ -110,9 +129,12 @@ def _wrench_changes(model: Any, q: Any) -> Any:
     return out
 
 
-def solved(model: Any, inverse: InverseMass, q: Any, v: Any, tau: Any, wrenches: Any) -> Any:
+def solved(
+    model: Any, inverse: InverseMass, q: Any, v: Any, tau: Any, wrenches: Any = None,
+    resistance: bool = False,
+) -> Any:  # fmt: skip
     """The accelerations M⁻¹ (τ − bias)."""
-    bias = inverse_dynamics(model, q, v, ZERO, wrenches)
+    bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
     x = joint_vector(model, "x")
     for i in model.outward():
         x[i] = [t - b for t, b in zip(tau[i], bias[i], strict=True)]
@@ -127,7 +149,9 @@ class Changes(NamedTuple):
     da: Any
 
 
-def inverse_changes(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Changes:
+def inverse_changes(
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, resistance: bool = False
+) -> Changes:
     """The derivatives of inverse dynamics at (q, v, a)."""
     T, X = per_body(model, T="local", X="local")
     V, A, I, B, W = per_body(model, V=Twist, A=Twist, I=Inertia, B=Flow, W=Wrench)
@@ -153,6 +177,10 @@ def inverse_changes(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Change
         da[i, i] = _with_armature(S.T @ G[i], i)
         dv[i, i] = S.T @ Fv[i]
         dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried))
+        if resistance:
+            damping, springs = _resisting(i, q)
+            dv[i, i] = summed(S.T @ Fv[i], damping)
+            dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried), springs)
         for Y in (G, H, Fv, Fq):
             Y[i.parent] = T[i].push(Y[i])
         for j in i.parent.path():
@@ -188,6 +216,15 @@ def _moving(
             both.append(psi[-1] + rate)
         A = A + J @ [a[i][c] for c in own] + rates @ [v[i][c] for c in own]
     return (S, Screws(psi), Screws(ddpsi), Screws(both)), V, A
+
+
+def _resisting(i: Any, q: Any) -> tuple[Any, Any]:
+    """The derivatives of `joint_resistance` of one joint by v and by q."""
+    n = i.joint.nv
+    stretch = stretch_derivatives(i.joint, i.rest, q[i])
+    stretch = stretch if i.joint.flat else rows(stretch, n)
+    damping = [[i.damping[r] if r == c else 0.0 for c in range(n)] for r in range(n)]
+    return damping, [[k * x for x in row] for k, row in zip(i.stiffness, stretch, strict=True)]
 
 
 def _behind(i: Any, block: Sequence[Sequence[Any]]) -> Any:

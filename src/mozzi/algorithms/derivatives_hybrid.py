@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mozzi.algorithms.algorithm import algorithm, where_closed
+from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.containers import joint_matrix, joint_vector
-from mozzi.algorithms.derivatives import inverse_changes
+from mozzi.algorithms.derivatives import inverse_changes, with_loops
 from mozzi.algorithms.derivatives_solve import Block, InverseMass, add_rows, rows
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix
@@ -20,11 +20,11 @@ __all__ = ["hybrid_dynamics_derivatives"]
     regroup=True,
     threshold=20,
     loops="refuse",
-    outside=where_closed("mozzi.algorithms.constrained_derivatives:hybrid_derivatives"),
+    outside=with_loops("hybrid_derivatives"),
 )
 def hybrid_dynamics_derivatives(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
-    wrenches: Any = None,
+    wrenches: Any = None, resistance: bool = False,
 ) -> Any:  # fmt: skip
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂τ, ∂τ/∂a, ∂a/∂q, ∂a/∂v, ∂a/∂τ, ∂a/∂a) of `hybrid_dynamics`.
 
@@ -39,10 +39,10 @@ def hybrid_dynamics_derivatives(
     given, x = joint_vector(model, "given"), joint_vector(model, "x")
     for i in model.outward():
         given[i] = [a[i][c] if held else 0.0 for c, held in enumerate(i.held)]
-    bias = inverse_dynamics(model, q, v, given, wrenches)
+    bias = inverse_dynamics(model, q, v, given, wrenches, resistance=resistance)
     for i in model.outward():
         x[i] = [a[i][c] if held else tau[i][c] - bias[i][c] for c, held in enumerate(i.held)]
-    dq, dv, _ = inverse_changes(model, q, v, inverse.vector(x), wrenches)
+    dq, dv, _ = inverse_changes(model, q, v, inverse.vector(x), wrenches, resistance)
 
     zero = joint_matrix(model, "zero")
     a_q = inverse.times(_blocks(model, dq, lambda e, row, column: 0.0 if row else -e))

@@ -14,7 +14,7 @@ from mozzi.program.interpret import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 
-__all__ = ["increment_rates_derivatives", "integrate_derivatives"]
+__all__ = ["increment_rates_derivatives", "integrate_derivatives", "stretch_derivatives"]
 
 
 @algorithm
@@ -38,6 +38,11 @@ def increment_rates_derivatives(model: Any, dv: Any, v: Any) -> Any:
     return by_dv, by_v
 
 
+def stretch_derivatives(joint: Any, rest: Any, q: Any) -> Any:
+    """∂(q ⊖ rest)/∂q of one joint, along the group."""
+    return _blocks(joint, _stretched, rest, q)[0]
+
+
 # -- programs of one joint, traced once and inlined --
 
 
@@ -45,9 +50,9 @@ def _blocks(joint: Any, make: Any, x: Any, y: Any) -> tuple[Any, Any]:
     n = joint.nv
     if joint.flat:
         one = [[float(r == c) for c in range(n)] for r in range(n)]
-        return (one if make is _moved else [[0.0] * n] * n), one
+        return ([[0.0] * n] * n if make is _turned else one), one
     out = interpret(_program(joint, make), [list(x), list(y), list(joint.parameters())])
-    return out[0], out[1]
+    return out[0], out[-1]
 
 
 _PROGRAMS: dict[tuple[Any, Any], Program] = {}
@@ -57,8 +62,9 @@ def _program(joint: Any, make: Any) -> Program:
     """One for every kind of joint: its parameters are inputs, and its frames do not enter."""
     key = (make, joint.kind)
     if key not in _PROGRAMS:
-        first = joint.nq if make is _moved else joint.nv
-        sizes = {"x": first, "y": joint.nv, "parameters": len(joint.parameters())}
+        first = joint.nv if make is _turned else joint.nq
+        second = joint.nq if make is _stretched else joint.nv
+        sizes = {"x": first, "y": second, "parameters": len(joint.parameters())}
         inputs = [Input(name, (size,)) for name, size in sizes.items()]
 
         def call(x: Any, y: Any, parameters: Any) -> Any:
@@ -84,3 +90,8 @@ def _moved(joint: Any, q: Any, dv: Any) -> tuple[Any, Any]:
 def _turned(joint: Any, dv: Any, v: Any) -> tuple[Any, Any]:
     one, rate = np.eye(joint.nv), np.array(joint.increment_rates(list(dv), list(v)), dtype=object)
     return forward(rate, dv, one), forward(rate, v, one)
+
+
+def _stretched(joint: Any, rest: Any, q: Any) -> tuple[Any]:
+    stretch = np.array(joint.difference(list(rest), list(q)), dtype=object)
+    return (forward(stretch, q, _basis(joint, q)),)

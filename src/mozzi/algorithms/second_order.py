@@ -63,8 +63,8 @@ def forward_dynamics_hessian(model: Any, q: Any, v: Any, tau: Any, covector: Any
     H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹.
     """
     inverse = InverseMass(model, mass_matrix(model, q))
-    a = solved(model, inverse, q, v, tau, None)
-    dq, dv, _ = inverse_changes(model, q, v, a, None)
+    a = solved(model, inverse, q, v, tau)
+    dq, dv, _ = inverse_changes(model, q, v, a)
     qq, qv, vv, qa = _run(model, _hessian, q, v, a, inverse.vector(covector))
     turned = qa @ inverse.times(dq, -1.0).array()
     mixed = qa @ inverse.times(dv, -1.0).array()

@@ -20,13 +20,15 @@ def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any
     """The answer where a time step is given, from the integrator; and that of models with loops."""
     if options["dt"] is None:
         return _closed(model, *arrays.values()) if closed(model) else NotImplemented
-    return step_jacobians(model, *arrays.values(), options["dt"], options["method"])
+    dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
+    return step_jacobians(model, *arrays.values(), dt, method, resistance)
 
 
 @algorithm(regroup=True, threshold=20, loops="refuse", outside=_outside)
 def linearize(
-    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4"
-) -> Any:
+    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4",
+    resistance: bool = False,
+) -> Any:  # fmt: skip
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
     (2 nv, 2 nv) and (2 nv, nv); δ is the deviation on the group, q ⊕ δ. From
@@ -39,7 +41,8 @@ def linearize(
     """
     if dt is not None:
         raise ValueError("linearize: a step of the integrator is linearized on arrays only")
-    a_q, a_v, a_tau = (x.array() for x in forward_dynamics_derivatives(model, q, v, tau))
+    changes = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
+    a_q, a_v, a_tau = (x.array() for x in changes)
     n = model.nv
     A = np.block([[_turns(model, q, v).array(), np.eye(n).astype(object)], [a_q, a_v]])
     return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])

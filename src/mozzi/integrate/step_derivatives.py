@@ -46,45 +46,50 @@ def _rule(method: Any) -> Any:
 
 
 def step_jacobians(
-    model: Any, q: Any, v: Any, tau: Any, dt: float, method: Any = "rkmk4"
-) -> tuple[np.ndarray, np.ndarray]:
+    model: Any, q: Any, v: Any, tau: Any, dt: float, method: Any = "rkmk4",
+    resistance: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ held over the step.
 
-    (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes.
+    (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance``: that of
+    `forward_dynamics`.
     """
     refuse_loops(model, "step_jacobians")
     rule, n = _rule(method), model.nv
     q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
+    options = {"resistance": True} if resistance else {}
     if isinstance(rule, SemiImplicit):
-        new, _ = _semi_implicit(model, q, v, tau, dt, start)
+        new = _semi_implicit(model, q, v, tau, dt, start, options)
     else:
-        new, _ = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start)
+        new = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start, options)
     return new[..., : 2 * n], new[..., 2 * n :]
 
 
-def _accelerated(model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any) -> tuple[Any, Any]:
+def _accelerated(
+    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, options: Any
+) -> tuple[Any, Any]:
     """a, and how it changes with deviations dq and dv and with τ (the last columns)."""
     n = model.nv
-    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau)
+    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, **options)
     change = a_q @ dq + a_v @ dv
     change[..., 2 * n :] += a_tau
-    return forward_dynamics(model, q, v, tau), change
+    return forward_dynamics(model, q, v, tau, **options), change
 
 
-def _semi_implicit(model: Any, q: Any, v: Any, tau: Any, h: float, start: Any) -> tuple[Any, Any]:
+def _semi_implicit(model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any) -> Any:
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
-    a, da = _accelerated(model, q, v, tau, dq, dv)
-    v, dv = v + h * a, dv + h * da
-    X, Y = integrate_derivatives(model, q, h * v)
-    return np.concatenate([X @ dq + h * (Y @ dv), dv], axis=-2), (integrate(model, q, h * v), v)
+    a, da = _accelerated(model, q, v, tau, dq, dv, options)
+    dv = dv + h * da
+    X, Y = integrate_derivatives(model, q, h * (v + h * a))
+    return np.concatenate([X @ dq + h * (Y @ dv), dv], axis=-2)
 
 
 def _munthe_kaas(
-    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, h: float, start: Any
-) -> tuple[Any, Any]:
+    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any
+) -> Any:
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
     k: list[tuple[Any, Any]] = []  # rates of the stages, and how they change
@@ -103,14 +108,14 @@ def _munthe_kaas(
         X, Y = integrate_derivatives(model, q, d[..., :n])
         by_d, by_u = increment_rates_derivatives(model, d[..., :n], u)
         at = integrate(model, q, d[..., :n])
-        a, da = _accelerated(model, at, u, tau, X @ dq + Y @ dd[..., :n, :], du)
+        a, da = _accelerated(model, at, u, tau, X @ dq + Y @ dd[..., :n, :], du, options)
         rate = increment_rates(model, d[..., :n], u)
         changes = [by_d @ dd[..., :n, :] + by_u @ du, da]
         k.append((np.concatenate([rate, a], axis=-1), np.concatenate(changes, axis=-2)))
     d, dd = sums(tableau.b)
     X, Y = integrate_derivatives(model, q, d[..., :n])
     new = [X @ dq + Y @ dd[..., :n, :], dv + dd[..., n:, :]]
-    return np.concatenate(new, axis=-2), (integrate(model, q, d[..., :n]), v + d[..., n:])
+    return np.concatenate(new, axis=-2)
 
 
 # -- gradients through many steps --
