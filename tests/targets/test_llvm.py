@@ -605,3 +605,11 @@ def test_a_missing_llvmlite_is_named():
 def test_text_of_a_program_is_deterministic():
     texts = {module_text(random_program(3), "float64", 8) for _ in range(2)}
     assert len(texts) == 1
+
+
+def test_a_kernel_tells_what_its_ufunc_tells():
+    kernel = compile_cpu(trace(lambda q, v: q * v, [Input("q", (3,)), Input("v", (3,))], "product"))
+    assert (kernel.signature, kernel.nin, kernel.nout) == ("(3),(3)->(3)", 2, 1)
+    assert kernel.types == kernel.ufunc.types
+    with pytest.raises(AttributeError, match="reduce"):
+        _ = kernel.reduce

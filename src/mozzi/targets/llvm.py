@@ -88,6 +88,11 @@ class CpuKernel:
         result = self._general(*args, out=out, **options)
         return result if self.single or isinstance(result, tuple) else (result,)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("nargs", "nin", "nout", "ntypes", "signature", "types"):  # as ufuncs tell them
+            return getattr(self.ufunc, name)
+        raise AttributeError(f"a CpuKernel has no {name!r}")
+
     def _general(self, *args: Any, out: Any = None, **options: Any) -> Any:
         if len(args) != len(self.inputs) or options:  # results by position, where=, axes=, errors
             return self.ufunc(*args, **(options if out is None else {"out": out} | options))
