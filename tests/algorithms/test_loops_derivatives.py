@@ -107,3 +107,18 @@ def test_without_actuators_it_is_the_tree():
     pairs = zip(*(mz.inverse_dynamics_derivatives(m, q, v, a) for m in (model, tree)))
     for x, y in pairs:
         agree(x, y)
+
+
+def test_parameters():
+    """Sensitivities of constrained accelerations to a mass; the loops stay closed."""
+    model, q, v, _ = motion(3, five_bar())
+    tau = np.array([0.3, 0.0, -0.2, 0.0])
+    change = mz.sensitivity(mz.forward_dynamics, model, ["left_rod.mass"])(q, v, tau)
+    ends = []
+    for h in (1e-4, -1e-4):
+        p = list(model.body("left_rod").inertia.parameters())
+        p[0] += h
+        heavier = model.with_inertia("left_rod", mz.Inertia.from_parameters(p))
+        ends.append(mz.forward_dynamics(heavier, q, v, tau))
+    agree(change[..., 0], (ends[0] - ends[1]) / 2e-4, 1e-7)
+    assert np.abs(mz.loop_jacobian(model, q) @ change[..., 0]).max() < 1e-9

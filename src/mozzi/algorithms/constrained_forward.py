@@ -101,7 +101,8 @@ def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: float) -> Any:
 
 def _length(model: Any) -> float:
     """A length of the mechanism: the longest lever between two joints."""
-    return max((math.hypot(*map(float, b.placement.p)) for b in model.bodies), default=0.0) or 1.0
+    levers = ([number(x) or 0.0 for x in b.placement.p] for b in model.bodies)
+    return max((math.hypot(*lever) for lever in levers), default=0.0) or 1.0
 
 
 @dataclass

@@ -114,7 +114,7 @@ def _varying(
     others = [inspect.Parameter(n, keyword) for n in ("names", *options)]
     run.__signature__ = inspect.Signature(leading + others)  # type: ignore[attr-defined]
     run.__name__ = f"{function.name}_{what}_of_parameters"
-    return Algorithm(run, False, threshold=UNROLLED, loops="refuse")
+    return Algorithm(run, False, threshold=UNROLLED, loops=function.loops)
 
 
 def _plain(x: Any) -> np.ndarray:
