@@ -11,6 +11,7 @@ import pytest
 import mozzi
 
 FOLDER = Path(__file__).parents[1] / "docs" / "examples"
+NEEDS = {"sharding.py": "jax", "distributed.py": "torch"}
 NEEDS_ROBOTS = {"panda.py", "adaptive_control.py", "two_pandas.py"}
 
 
@@ -18,6 +19,8 @@ NEEDS_ROBOTS = {"panda.py", "adaptive_control.py", "two_pandas.py"}
 def test_example(script: Path, tmp_path: Path):
     if script.name in NEEDS_ROBOTS:
         pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    if script.name in NEEDS:
+        pytest.importorskip(NEEDS[script.name], reason=f"{NEEDS[script.name]} is not installed")
     copy = Path(shutil.copy(script, tmp_path))  # examples write beside themselves
     source = str(Path(mozzi.__file__).parents[1])
     env = os.environ | {
