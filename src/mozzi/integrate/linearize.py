@@ -21,7 +21,8 @@ def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any
     if options["dt"] is None:
         return _closed(model, *arrays.values()) if closed(model) else NotImplemented
     dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
-    return step_jacobians(model, *arrays.values(), dt, method, resistance)
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    return step_jacobians(model, q, v, tau, dt, method, resistance)
 
 
 @algorithm(regroup=True, threshold=20, loops="refuse", outside=_outside)
