@@ -10,7 +10,7 @@ skew-symmetric, for the C that `passive_inverse_dynamics` and its regressor shar
 inertial parameters π̂ start at zero; everything else about the arm is known, so that the first term
 is `passive_inverse_dynamics` of the empty arm plus the payload's part of the regressor.
 
-Run it: it prints the errors and saves adaptive_control.svg beside itself.
+Run it: it prints the errors and saves adaptive_control.svg where it runs.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def main() -> int:
     print(f"Lyapunov function {start:.3f} → {end:.3f}, never rising by more than "
           f"{max(np.diff(history['lyapunov']).max(), 0.0):.1e}")  # fmt: skip
     print(f"payload 2.5 kg, estimated {history['mass'][-1]:.3f} kg")
-    plot(history, Path(__file__).with_suffix(".svg"))
+    plot(history, Path("adaptive_control.svg"))
     return 0
 
 
