@@ -35,6 +35,7 @@ _HOME: dict[str, str] = {
     "Schoenflies": "mozzi.model",
     "Screw": "mozzi.model",
     "Spherical": "mozzi.model",
+    "Spring": "mozzi.model",
     "Translation2": "mozzi.model",
     "Translation3": "mozzi.model",
     "Universal": "mozzi.model",
@@ -108,6 +109,8 @@ _HOME: dict[str, str] = {
     "operators": "mozzi.algorithms.operators",
     "passive_inverse_dynamics": "mozzi.algorithms.inverse_dynamics",
     "potential_energy": "mozzi.algorithms.energy",
+    "spring_energy": "mozzi.algorithms.springs",
+    "spring_wrenches": "mozzi.algorithms.springs",
     # derivatives
     "Sensitivity": "mozzi.algorithms.sensitivity",
     "directional": "mozzi.algorithms.directional",
@@ -247,6 +250,8 @@ if TYPE_CHECKING:
     from mozzi.algorithms.second_order import inverse_dynamics_hessian as inverse_dynamics_hessian
     from mozzi.algorithms.sensitivity import Sensitivity as Sensitivity
     from mozzi.algorithms.sensitivity import sensitivity as sensitivity
+    from mozzi.algorithms.springs import spring_energy as spring_energy
+    from mozzi.algorithms.springs import spring_wrenches as spring_wrenches
     from mozzi.algorithms.topology import ClosedSystem as ClosedSystem
     from mozzi.compile import compile as compile
     from mozzi.errors import ConfigurationError as ConfigurationError
@@ -291,6 +296,7 @@ if TYPE_CHECKING:
     from mozzi.model import Schoenflies as Schoenflies
     from mozzi.model import Screw as Screw
     from mozzi.model import Spherical as Spherical
+    from mozzi.model import Spring as Spring
     from mozzi.model import Translation2 as Translation2
     from mozzi.model import Translation3 as Translation3
     from mozzi.model import Universal as Universal

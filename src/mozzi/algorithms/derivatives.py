@@ -33,7 +33,7 @@ from mozzi.algorithms.derivatives_solve import InverseMass, rows
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
-from mozzi.errors import LoopError
+from mozzi.errors import LoopError, ModelError
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = [
@@ -153,6 +153,11 @@ def inverse_changes(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, resistance: bool = False
 ) -> Changes:
     """The derivatives of inverse dynamics at (q, v, a)."""
+    if resistance and model.model.springs:
+        raise ModelError(
+            f"model {model.model.name!r} has springs between bodies, whose derivatives are not "
+            "there; differentiate a program of forward_dynamics, or call with resistance=False"
+        )
     T, X = per_body(model, T="local", X="local")
     V, A, I, B, W = per_body(model, V=Twist, A=Twist, I=Inertia, B=Flow, W=Wrench)
     dq, dv, da = (joint_matrix(model, x) for x in ("dq", "dv", "da"))

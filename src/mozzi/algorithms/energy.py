@@ -9,6 +9,7 @@ import numpy as np
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.containers import joint_array, per_body
 from mozzi.algorithms.mass_matrix import composites
+from mozzi.algorithms.springs import stored
 from mozzi.lie import SE3, Inertia, Momentum, Twist, Vec3
 
 __all__ = [
@@ -38,7 +39,8 @@ def kinetic_energy(model: Any, q: Any, v: Any) -> Any:
 def potential_energy(model: Any, q: Any, springs: bool = False) -> Any:
     """−m gᵀ c(q), zero where the centre of mass is at the height of the inertial origin.
 
-    First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)².
+    First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)² of
+    the joints, and `spring_energy`.
     """
     h, _ = _first_moment(model, q)
     energy = -model.gravity.dot(h)
@@ -49,7 +51,7 @@ def potential_energy(model: Any, q: Any, springs: bool = False) -> Any:
             E[i] = sum((k * (s * s) for k, s in stretch), 0.0)
         for i in model.inward():
             E[i.parent] += E[i]
-        energy = energy + 0.5 * E[model.world]
+        energy = energy + 0.5 * E[model.world] + stored(model, q)
     return _scalar(energy)
 
 

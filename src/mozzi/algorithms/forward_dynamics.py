@@ -20,8 +20,9 @@ def forward_dynamics(
     """Accelerations that the joint forces τ produce:  M(q) a = τ − C(q, v) v − g(q) + Σ Jᵢᵀ Wᵢ.
 
     Articulated bodies, O(n): `hybrid_dynamics` with nothing prescribed. Damping, friction and
-    springs of the joints act on request (``resistance``). With loops, A a + Ȧ v = 0 holds (or =
-    ``loop_accelerations``, where rows have a prescribed motion), and Aᵀ λ acts besides τ.
+    springs, of the joints and between bodies, act on request (``resistance``). With loops,
+    A a + Ȧ v = 0 holds (or = ``loop_accelerations``, where rows have a prescribed motion), and
+    Aᵀ λ acts besides τ.
     Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
     """
     a_out = joint_vector(model, "a_out")

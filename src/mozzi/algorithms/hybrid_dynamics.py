@@ -13,6 +13,7 @@ from mozzi.algorithms.inverse_dynamics import resisting
 from mozzi.algorithms.loop_solve import MOST
 from mozzi.algorithms.loops import Moving, row_count
 from mozzi.algorithms.newton_euler import Field
+from mozzi.algorithms.springs import acting
 from mozzi.lie import Twist, Vec3, Wrench
 
 __all__ = ["hybrid_dynamics"]
@@ -54,6 +55,7 @@ def hybrid(
     P, U, D = per_body(model, **ARTICULATED)
     A[model.world] = model.upward
     still = Vec3.zero()
+    wrenches = acting(model, q, v, wrenches, resistance)
 
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])

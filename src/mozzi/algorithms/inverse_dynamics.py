@@ -9,6 +9,7 @@ from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.newton_euler import Field, second_moments
 from mozzi.algorithms.representations import check, shifting, turning
+from mozzi.algorithms.springs import acting
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import select
 
@@ -31,7 +32,7 @@ def inverse_dynamics(
 
     Recursive Newton–Euler, O(n), in body-fixed, spatial, hybrid or mixed twists: the same forces.
     ``wrenches`` act on the bodies, body-fixed. Armature is part of M; damping, friction and
-    springs of the joints are added on request (``resistance``).
+    springs of the joints, and springs between bodies, are added on request (``resistance``).
     Kim Table 2; Müller, Dynamics (66), (67); (70), (71); (75), (76).
 
     With loops every joint is taken as actuated, and the loops bear nothing. Where only the joints
@@ -44,7 +45,7 @@ def inverse_dynamics(
             "inverse_dynamics: actuated= and minimize= are for models with loops, on arrays"
         )
     tau = joint_vector(model)
-    force = _RECURSIONS[check(rep)](model, q, v, a, wrenches)
+    force = _RECURSIONS[check(rep)](model, q, v, a, acting(model, q, v, wrenches, resistance))
     for i in model.inward():
         tau[i] = loaded(i, force(i), q, v, a, resistance)
     return tau
@@ -71,7 +72,7 @@ def bias_forces(model: Any, q: Any, v: Any, wrenches: Any = None, resistance: bo
     Inverse dynamics with a = 0, O(n).
     """
     tau = joint_vector(model)
-    force = _body(model, q, v, ZERO, wrenches)
+    force = _body(model, q, v, ZERO, acting(model, q, v, wrenches, resistance))
     for i in model.inward():
         tau[i] = loaded(i, force(i), q, v, ZERO, resistance)
     return tau
@@ -116,7 +117,8 @@ def joint_resistance(model: Any, q: Any, v: Any) -> Any:
     """What the joints resist with:  damping·v + friction·sign(v) + stiffness·(q ⊖ rest).
 
     From the model's joint data, joint by joint. `inverse_dynamics`, `forward_dynamics` and
-    `hybrid_dynamics` leave it out unless they are called with ``resistance=True``.
+    `hybrid_dynamics` leave it out unless they are called with ``resistance=True``, which adds
+    `spring_wrenches` as well.
     """
     r = joint_vector(model, "r")
     for i in model.outward():

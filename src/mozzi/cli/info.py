@@ -79,6 +79,10 @@ def show(found: Report) -> None:
     for rod in model.distances:
         ends = f"{name_of(model, rod.body_a)} — {name_of(model, rod.body_b)}"
         put(f"[cyan]rod[/] {escape(rod.name)}: {rod.length:g} m, {escape(ends)}")
+    for spring in model.springs:
+        ends = f"{name_of(model, spring.body_a)} — {name_of(model, spring.body_b)}"
+        data = f"{spring.stiffness:g} N/m, {spring.damping:g} N s/m, {spring.length:g} m"
+        put(f"[cyan]spring[/] {escape(spring.name)}: {data}, {escape(ends)}")
     for coupling in model.couplings:
         terms = " + ".join(f"{c:g} {joint}" for joint, _, c in coupling.terms)
         equation = f"{terms} = {coupling.offset:g}".replace("+ -", "− ")

@@ -88,8 +88,7 @@ def simulate(
         model, start, speed, duration, dt, method, record_every=every, resistance=resistance
     )
     if not resistance and resisting(model):
-        put(f"[yellow]note:[/] {resisting(model)} joints have damping, friction or springs in the "
-            "file, which do not act; --resistance lets them")  # fmt: skip
+        put(f"[yellow]note:[/] {resisting(model)} in the file do not act; --resistance lets them")
     stopped = finish(run, model.name)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DivergenceWarning)
@@ -216,10 +215,15 @@ def vector(text: str | None, start: list[float], slices: Any, name: str, size: i
     return values
 
 
-def resisting(model: Model) -> int:
-    """How many joints have damping, friction or springs."""
+def resisting(model: Model) -> str:
+    """How many joints have damping, friction or springs, and how many springs are between points;
+    nothing where none are.
+    """
     joints = [model.body(name).dynamics for name in model.bodies]
-    return sum(any((*x.damping, *x.friction, *x.stiffness)) for x in joints)
+    n = sum(any((*x.damping, *x.friction, *x.stiffness)) for x in joints)
+    found = [f"damping, friction or springs of {n} joints"] if n else []
+    found += [f"{len(model.springs)} springs between bodies"] if model.springs else []
+    return " and ".join(found)
 
 
 def summary(x: Trajectory, seconds: float, dt: float) -> None:

@@ -101,14 +101,18 @@ class MomentumPreserving:
         before = spatial_momenta(model, q, v)
         armature = np.array([m for body in model for m in body.dynamics.armature])
         still = np.zeros(model.nv)
-        given = {} if system.wrenches is None else {"wrenches": system.wrenches}
-        load = inverse_dynamics(model, mid, still, still, **given)  # gravity and wrenches
+
+        def load(u: np.ndarray) -> np.ndarray:  # gravity and wrenches
+            return inverse_dynamics(model, mid, still, still, **system.given(mid, u))
+
+        held = None if system.sprung else load(v)
 
         def residual(new: np.ndarray) -> np.ndarray:
             after = spatial_momenta(model, integrate(model, mid, half * new), new)
-            force = system.force(t + half, mid, 0.5 * (v + new))
+            mean = 0.5 * (v + new)
+            force = (load(mean) if held is None else held) - system.force(t + half, mid, mean)
             change = projected(model, mid, after - before) + armature * (new - v)
-            return change + h * (load - force)
+            return change + h * force
 
         new, defect = newton(model, residual, v, (t, q, v), self.iterations, (mid, 1.0))
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)

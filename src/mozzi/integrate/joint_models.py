@@ -1,4 +1,4 @@
-"""What acts in joints besides their motors: springs, dampers, friction, and stops at the limits."""
+"""What acts besides motors: springs, dampers, friction, and stops at the limits of joints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.mass_matrix import mass_matrix_inverse
+from mozzi.algorithms.springs import spring_wrenches
 from mozzi.program.scalar import maximum, minimum, sqrt
 
 __all__ = ["Resistance", "Stops"]
@@ -17,7 +18,7 @@ __all__ = ["Resistance", "Stops"]
 @dataclass(frozen=True)
 class Resistance:
     """−damping·v − friction·v/√(v² + slip²) − stiffness·(q ⊖ rest), as the model's joints have
-    them.
+    them, and its springs and dampers between bodies.
 
     Dry friction is smooth within ±``slip``, so that a joint creeps where it should stick. Springs
     and dampers are exact.
@@ -44,6 +45,10 @@ class Resistance:
                     force = force - own.friction[n] * x / sqrt(x * x + self.slip * self.slip)
                 out[k + n] = force - own.stiffness[n] * stretch[n]
         return out
+
+    def wrenches(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Of springs and dampers between bodies, on all bodies (nb, 6)."""
+        return spring_wrenches(model, q, v, elastic=self.springs, viscous=self.damping)
 
 
 @dataclass(frozen=True)

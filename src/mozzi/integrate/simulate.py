@@ -68,7 +68,8 @@ def simulate(
             cannot be traced is called from Python before every step, with arrays (B, nq) and
             (B, nv), and its torque is held over the step, as a sampled controller does.
         wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
-        resistance: whether damping, friction and springs of the joints act; `Resistance` chooses.
+        resistance: whether damping, friction and springs of the joints, and springs between
+            bodies, act; `Resistance` chooses.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
         record_every: how many steps lie between two records. The end is always recorded.
         trace: True for a law that must be traced, False for one that must be called from Python;

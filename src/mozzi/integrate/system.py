@@ -49,22 +49,33 @@ class System:
 
     def acceleration(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v̇."""
-        return forward_dynamics(self.model, q, v, self.joint_force(t, q, v), **self._given())
+        tau = self.joint_force(t, q, v)
+        return forward_dynamics(self.model, q, v, tau, **self.given(q, v))
 
     def force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """All that acts in the joints, and what loops exert on them: Aᵀ λ."""
         if not closed(self.model):
             return self.joint_force(t, q, v)
         a = self.acceleration(t, q, v)
-        return inverse_dynamics(self.model, q, v, a, **self._given())
+        return inverse_dynamics(self.model, q, v, a, **self.given(q, v))
 
     def balance(self, t: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """M a + C v + g − Jᵀ W − τ: zero where a is the acceleration."""
-        needed = inverse_dynamics(self.model, q, v, a, **self._given())
+        needed = inverse_dynamics(self.model, q, v, a, **self.given(q, v))
         return needed - self.force(t, q, v)
 
-    def _given(self) -> dict[str, Any]:
-        return {} if self.wrenches is None else {"wrenches": self.wrenches}
+    @property
+    def sprung(self) -> bool:
+        """Whether springs between bodies act."""
+        return self.resistance is not None and bool(self.model.springs)
+
+    def given(self, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+        """The wrenches on the bodies, as an option of the dynamics: applied, and of springs."""
+        W = self.wrenches
+        if self.resistance is not None and self.sprung:
+            own = self.resistance.wrenches(self.model, q, v)
+            W = own if W is None else W + own
+        return {} if W is None else {"wrenches": W}
 
 
 def as_forces(value: Any, model: Any) -> np.ndarray:

@@ -81,7 +81,7 @@ class Trajectory:
         return self._get("kinetic", lambda: kinetic_energy(self._model(), self.q, self.v))
 
     def potential_energy(self) -> np.ndarray:
-        """Of gravity, and of the joints' springs where they acted, (B, n)."""
+        """Of gravity, and of springs where they acted, (B, n)."""
         return self._get(
             "potential", lambda: potential_energy(self._model(), self.q, springs=self.springs)
         )

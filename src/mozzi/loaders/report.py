@@ -88,6 +88,16 @@ class Report:
                 }
                 for rod in model.distances
             ],
+            "springs": [
+                {
+                    "name": spring.name,
+                    "stiffness": spring.stiffness,
+                    "damping": spring.damping,
+                    "length": spring.length,
+                    "bodies": [_body(model, spring.body_a), _body(model, spring.body_b)],
+                }
+                for spring in model.springs
+            ],
             "couplings": [
                 {"name": c.name, "terms": [list(term) for term in c.terms], "offset": c.offset}
                 for c in model.couplings

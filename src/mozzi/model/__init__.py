@@ -18,7 +18,7 @@ from mozzi.model.joint import (
 )
 from mozzi.model.joint_planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joint_spatial import Free, Spherical
-from mozzi.model.loop import Coupling, Distance, Loop
+from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import Model
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Schoenflies",
     "Screw",
     "Spherical",
+    "Spring",
     "Translation2",
     "Translation3",
     "Universal",

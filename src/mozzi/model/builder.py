@@ -13,7 +13,7 @@ from mozzi.lie import SE3, Inertia
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.frames import IDENTITY, as_inertia, as_number, as_pose, as_vector
 from mozzi.model.joint import Fixed, Joint
-from mozzi.model.loop import Coupling, Distance, Loop
+from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import GRAVITY, WORLD, Model
 from mozzi.model.physical import unphysical
 from mozzi.model.placing import place
@@ -49,7 +49,7 @@ def _frame(name: str, parent: str | None, placement: SE3) -> _Part:
 
 @final
 class Builder:
-    """Collects bodies, frames, loops and couplings, and makes a `Model` of them.
+    """Collects bodies, frames, loops, couplings and springs, and makes a `Model` of them.
 
     A joint is placed in one of three ways; the same mechanism built in any of them is the same
     model. With C(q) the pose of the body in its parent (Müller, Kinematics, 2.2–2.4):
@@ -74,6 +74,7 @@ class Builder:
         self._frames: dict[str, _Part] = {}
         self._loops: dict[str, tuple[str | None, str | None, Loop]] = {}
         self._distances: dict[str, tuple[str | None, str | None, Distance]] = {}
+        self._springs: dict[str, tuple[str | None, str | None, Spring]] = {}
         self._couplings: dict[str, Coupling] = {}
         self._base_inertia = Inertia.zero()
 
@@ -92,6 +93,7 @@ class Builder:
         new._frames = {frame: _frame(frame, name(b), T) for frame, b, T in model._frames}
         new._loops = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.loops}
         new._distances = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.distances}
+        new._springs = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.springs}
         new._couplings = {x.name: x for x in model.couplings}
         new._base_inertia = model.base_inertia
         return new
@@ -225,6 +227,30 @@ class Builder:
         self._distances[name] = (body_a, body_b, Distance(name, WORLD, WORLD, a, b, length))  # type: ignore
         return self
 
+    def spring(
+        self,
+        name: str,
+        body_a: str | None,
+        body_b: str | None,
+        point_a: Any = (0, 0, 0),
+        point_b: Any = (0, 0, 0),
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        length: float = 0.0,
+    ) -> Self:
+        """Put a spring of this length and a damper between two points of two bodies."""
+        what = self._new_closure(name, "spring")
+        if body_a == body_b:
+            raise ModelError(f"{what}: both ends are on {body_a!r}; connect two bodies")
+        a, b = as_vector(point_a, 3, f"{what}: point_a"), as_vector(point_b, 3, f"{what}: point_b")
+        data = {"stiffness": stiffness, "damping": damping, "length": length}
+        for word, x in data.items():
+            data[word] = as_number(x, f"{what}: {word}")
+            if data[word] < 0.0:
+                raise ModelError(f"{what}: {word} {x}; give 0 or more")
+        self._springs[name] = (body_a, body_b, Spring(name, WORLD, WORLD, a, b, **data))  # type: ignore
+        return self
+
     def coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Self:
         """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint,
         component): c}.
@@ -264,9 +290,9 @@ class Builder:
     def _new_closure(self, name: Any, sort: str) -> str:
         if not isinstance(name, str) or not name:
             raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
-        if name in self._loops or name in self._distances or name in self._couplings:
+        if any(name in x for x in (self._loops, self._distances, self._couplings, self._springs)):
             raise ModelError(
-                f"{sort} {name!r}: a loop or coupling has this name; give another name"
+                f"{sort} {name!r}: a loop, coupling or spring has this name; give another name"
             )
         return f"{sort} {name!r}"
 
@@ -320,6 +346,7 @@ class Builder:
             [self._spanned(x, a, b, where) for a, b, x in self._distances.values()],
             self.gravity,
             base,
+            [self._spanned(x, a, b, where) for a, b, x in self._springs.values()],
         )
 
     def _is_world(self, name: str | None) -> bool:
@@ -412,14 +439,16 @@ class Builder:
         return Loop(loop.name, i, j, loop.joint, *placements)
 
     def _spanned(
-        self, rod: Distance, a: str | None, b: str | None, where: dict[str, Any]
-    ) -> Distance:
-        i, T_a = self._at(a, where, f"distance {rod.name!r}")
-        j, T_b = self._at(b, where, f"distance {rod.name!r}")
-        ends = (
-            tuple((T @ SE3.translation(*p)).p) for T, p in ((T_a, rod.point_a), (T_b, rod.point_b))
+        self, part: Any, a: str | None, b: str | None, where: dict[str, tuple[int, SE3]]
+    ) -> Any:
+        """A distance or spring between the points of the bodies that carry its ends."""
+        what = f"{type(part).__name__.lower()} {part.name!r}"
+        (i, T_a), (j, T_b) = (self._at(end, where, what) for end in (a, b))
+        p, r = (
+            tuple((T @ SE3.translation(*x)).p)
+            for T, x in ((T_a, part.point_a), (T_b, part.point_b))
         )
-        return Distance(rod.name, i, j, *ends, rod.length)  # type: ignore
+        return replace(part, body_a=i, body_b=j, point_a=p, point_b=r)
 
     def _coupled(self, coupling: Coupling, joints: dict[str, Joint]) -> Coupling:
         what = f"coupling {coupling.name!r}"

@@ -46,6 +46,7 @@ def without_body(model: Model, name: str) -> Model:
         frames=frames,
         loops=ends(model.loops),
         distances=ends(model.distances),
+        springs=ends(model.springs),
         couplings=[c for c in model.couplings if not joints & set(c.joints)],
     )
 

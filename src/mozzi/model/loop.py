@@ -1,4 +1,5 @@
-"""What closes a tree into loops: joints between two bodies, distances, and linear couplings.
+"""What acts between bodies besides the joints of the tree: what closes it into loops (joints
+between two bodies, distances, linear couplings), and springs.
 
 These are data. The equations they stand for belong to the algorithms.
 """
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from mozzi.lie import SE3
     from mozzi.model.joint import Joint
 
-__all__ = ["Coupling", "Distance", "Loop"]
+__all__ = ["Coupling", "Distance", "Loop", "Spring"]
 
 
 @final
@@ -92,3 +93,29 @@ class Coupling:
     def key(self) -> tuple:
         """The content as a nested tuple of numbers and strings."""
         return ("Coupling", self.name, self.terms, self.offset)
+
+
+@final
+@dataclass(frozen=True)
+class Spring:
+    """A spring and damper between two points: pulls them together by  k (ℓ − length) + c ℓ̇.
+
+    ℓ = |C_b p_b − C_a p_a| is the distance of the points. It acts where joint springs do, on
+    request (``resistance=True``). Where the points coincide the line has no direction, and a
+    spring with a length pushes nowhere: its force is zero there.
+    """
+
+    name: str
+    body_a: int
+    body_b: int
+    point_a: tuple[float, float, float]
+    point_b: tuple[float, float, float]
+    stiffness: float
+    damping: float = 0.0
+    length: float = 0.0
+
+    @property
+    def key(self) -> tuple:
+        """The content as a nested tuple of numbers and strings."""
+        ends = self.body_a, self.body_b, self.point_a, self.point_b
+        return ("Spring", self.name, *ends, self.stiffness, self.damping, self.length)

@@ -16,7 +16,7 @@ from mozzi.lie import SE3, Inertia
 from mozzi.model import edit
 from mozzi.model.body import Body
 from mozzi.model.frames import IDENTITY, as_vector, inertia_key, pose_key
-from mozzi.model.loop import Coupling, Distance, Loop
+from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.physical import singular_joints
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Model:
         "_bodies", "_digest", "_frame_index", "_frames", "_hash", "_index", "_joint_index", "_key",
         "base_inertia", "bodies", "cache", "couplings", "distances", "frames", "gravity",
         "joint_names", "loops", "name", "nb", "nq", "nv", "parents",
-        "q_offsets", "q_slices", "v_offsets", "v_slices",
+        "q_offsets", "q_slices", "springs", "v_offsets", "v_slices",
     )  # fmt: skip
 
     name: str
@@ -68,6 +68,7 @@ class Model:
     loops: tuple[Loop, ...]
     couplings: tuple[Coupling, ...]
     distances: tuple[Distance, ...]
+    springs: tuple[Spring, ...]
     base_inertia: Inertia
     _key: tuple | None
     _digest: str | None
@@ -85,6 +86,7 @@ class Model:
         distances: Iterable[Distance] = (),
         gravity: Iterable[float] = GRAVITY,
         base_inertia: Inertia | None = None,
+        springs: Iterable[Spring] = (),
     ) -> None:
         """A model of checked parts; people use `Builder`, which checks them.
 
@@ -103,6 +105,7 @@ class Model:
             loops=tuple(loops),
             couplings=tuple(couplings),
             distances=tuple(distances),
+            springs=tuple(springs),
             base_inertia=Inertia.zero() if base_inertia is None else base_inertia,
             nb=len(parts),
             nq=q_offsets[-1],
@@ -321,8 +324,8 @@ class Model:
         )
 
     def without_body(self, name: str) -> Model:
-        """A copy without a body and what hangs on it: bodies, frames, loops and couplings that
-        touch them.
+        """A copy without a body and what hangs on it: bodies, frames, loops, springs and
+        couplings that touch them.
         """
         return edit.without_body(self, name)
 
@@ -360,6 +363,23 @@ class Model:
         changed = edit.builder(self).distance(name, *ends, point_a, point_b, length)
         return changed.build(physical=False)
 
+    def with_spring(
+        self,
+        name: str,
+        body_a: str | int | None,
+        body_b: str | int | None,
+        point_a: Any = (0, 0, 0),
+        point_b: Any = (0, 0, 0),
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        length: float = 0.0,
+    ) -> Model:
+        """A copy with one more spring and damper between two points (see `Spring`)."""
+        ends = self._name(body_a), self._name(body_b)
+        changed = edit.builder(self)
+        changed.spring(name, *ends, point_a, point_b, stiffness, damping, length)
+        return changed.build(physical=False)
+
     def with_coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Model:
         """A copy with one more linear relation between joint coordinates (see `Coupling`)."""
         return edit.builder(self).coupling(name, terms, offset).build(physical=False)
@@ -391,18 +411,20 @@ class Model:
 
     def _state(self) -> tuple:
         closures = self.loops, self.couplings, self.distances
-        return (self.name, self._bodies, self._frames, *closures, self.gravity, self.base_inertia)
+        head = self.name, self._bodies, self._frames
+        return (*head, *closures, self.gravity, self.base_inertia, self.springs)
 
     @property
     def key(self) -> tuple:
         """The content of the model as a nested tuple of strings and numbers."""
         key = self._key
         if key is None:
+            between = (*self.loops, *self.couplings, *self.distances, *self.springs)
             key = (
                 self.name,
                 tuple(body.key for body in self._bodies),
                 tuple((name, body, pose_key(T)) for name, body, T in self._frames),
-                tuple(part.key for part in (*self.loops, *self.couplings, *self.distances)),
+                tuple(part.key for part in between),
                 self.gravity,
                 inertia_key(self.base_inertia),
             )
@@ -444,11 +466,13 @@ class Model:
         loops = len(self.loops) + len(self.distances)
         tail = f", loops={loops}" if loops else ""
         tail += f", couplings={len(self.couplings)}" if self.couplings else ""
+        tail += f", springs={len(self.springs)}" if self.springs else ""
         return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
 
 
 _FIELDS = (
     "name", "bodies", "frames", "loops", "couplings", "distances", "gravity", "base_inertia",
+    "springs",
 )  # fmt: skip
 
 
