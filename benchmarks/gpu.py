@@ -2,8 +2,9 @@
 
 `--pack FILE` writes the robots to a file on a machine that has them (and no GPU), `--models FILE`
 reads them on one that has a GPU. Results are checked against float64 on the CPU before they are
-timed. Parts: throughput (large batches, by the issue's bars), simulation, latency (small batches),
-sweep (throughput against batch size, with peers), accuracy (float32 against float64).
+timed. Parts: throughput (large batches, beside their bars), simulation, latency (of a call),
+gradients (through PyTorch and JAX), accuracy (float32 against float64), sweep (throughput against
+batch size, with peers).
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ CASES: list[dict[str, Any]] = [
     {"function": "forward_dynamics", "robot": "talos", "dtype": "float32", "bar": 0.25e9},
     {"function": "forward_dynamics_derivatives", "robot": "panda", "dtype": "float32",
      "bar": 0.7e9},
+    {"function": "inverse_dynamics_derivatives", "robot": "panda", "dtype": "float32"},
+    {"function": "forward_kinematics", "robot": "panda", "dtype": "float32"},
+    {"function": "mass_matrix", "robot": "panda", "dtype": "float32"},
 ]  # fmt: skip
 SIMULATIONS: list[dict[str, Any]] = [
     {"robot": "panda", "method": "rkmk4", "dtype": "float32", "bar": 1.5e9},
@@ -213,6 +217,7 @@ def main() -> int:
         label = " ".join(str(x) for x in case.values())
         keep("simulation", simulation, cupy, case, models[case["robot"]], limit, label=label)
     keep("latency", gpu_sweep.latency, cupy, models["panda"])
+    keep("gradients", gpu_sweep.gradients, models["panda"])
     keep("accuracy", gpu_sweep.accuracy, cupy, models)
     keep("sweep", gpu_sweep.sweep, cupy, models["panda"])
     if not options.out:

@@ -118,6 +118,32 @@ def sweep(cupy: Any, model: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def gradients(model: Any) -> list[dict[str, Any]]:
+    """Forward dynamics and the gradient of a sum by all its arguments, a million samples."""
+    import jax
+    import torch
+
+    batch = 2**20
+    arrays = [
+        np.resize(x, (batch, x.shape[1])) for x in states(model, ("q", "v", "tau"), 4096, "float32")
+    ]
+    tensors = [torch.tensor(x, device="cuda", requires_grad=True) for x in arrays]
+    kernel = mz.compile(mz.forward_dynamics, model, target="torch", dtype="float32")
+    traced = mz.compile(mz.forward_dynamics, model, target="jax", dtype="float32")
+    slopes = jax.jit(jax.grad(lambda *x: traced(*x).sum(), argnums=(0, 1, 2)))
+    there = [jax.device_put(x) for x in arrays]
+    runs = {
+        "mozzi torch": lambda: (
+            torch.autograd.grad(kernel(*tensors).sum(), tensors),
+            torch.cuda.synchronize(),
+        ),
+        "mozzi jax": lambda: jax.block_until_ready(slopes(*there)),
+    }
+    rows = [{"who": n, "batch": batch, "per_second": batch / median(f)} for n, f in runs.items()]
+    print(rows, flush=True)
+    return rows
+
+
 def accuracy(cupy: Any, models: Any) -> list[dict[str, Any]]:
     """float32 on the GPU against float64 on the CPU, of the same float32 arguments.
 

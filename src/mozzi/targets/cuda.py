@@ -24,6 +24,8 @@ from mozzi.targets.cuda_source import CudaSource
 __all__ = ["CudaKernel", "build"]
 
 BLOCK = 128  # threads per block: 64 and 256 were as fast or slower in every program measured
+LARGE = 12_000  # operations of a program that is compiled only once
+MOST_RESIDENT = 10  # blocks per multiprocessor beyond which more do not help
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
@@ -56,13 +58,33 @@ class CudaKernel:
     @cached_property
     def strided(self) -> Function:
         """The kernel for arrays of any strides."""
-        return Function(_cupy(), machine_code(_cupy(), self.source))
+        return self._function(packed=False)
 
     @cached_property
     def packed(self) -> Function:
         """The kernel for arrays whose rows lie one after the other."""
-        text = CudaSource(self.program, self.dtype.name, BLOCK, packed=True).text
-        return Function(_cupy(), machine_code(_cupy(), text))
+        return self._function(packed=True)
+
+    def _function(self, packed: bool) -> Function:
+        """Machine code, with the registers that the compiler takes, or with fewer, so that one
+        more block fits on a multiprocessor, where that costs little local memory.
+        """
+        cupy = _cupy()
+        device = cupy.cuda.Device()
+
+        def make(resident: int) -> tuple[Function, dict[str, int]]:
+            text = CudaSource(self.program, self.dtype.name, BLOCK, packed, resident).text
+            function = Function(cupy, machine_code(cupy, text))
+            return function, function.report(device.id)
+
+        plain, report = make(0)
+        registers = device.attributes["MaxRegistersPerMultiprocessor"]
+        resident = registers // (BLOCK * 8 * math.ceil(report["registers"] / 8))
+        if self.flops > LARGE or resident >= MOST_RESIDENT:
+            return plain
+        tight, other = make(resident + 1)
+        cheap = other["local_bytes"] <= 1.25 * report["local_bytes"] + 16
+        return tight if cheap else plain
 
     def report(self) -> dict[str, int]:
         """What the compiler made of it: registers and bytes of local memory per thread."""

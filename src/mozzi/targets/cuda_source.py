@@ -30,11 +30,20 @@ class CudaSource:
     """The text of a program's kernel; `block` threads make a block.
 
     packed: rows lie one after the other, and the kernel takes (n, x0, …, y0, …); else it takes
-    (n, x0, row, step, …), strides from row to row and within a row, in elements.
+    (n, x0, row, step, …), strides from row to row and within a row, in elements. resident: how
+    many blocks a multiprocessor must hold at once, which bounds registers; 0 leaves that open.
     """
 
-    def __init__(self, program: Program, dtype: str, block: int = 128, packed: bool = False):
+    def __init__(
+        self,
+        program: Program,
+        dtype: str,
+        block: int = 128,
+        packed: bool = False,
+        resident: int = 0,
+    ):
         self.program, self.block, self.packed = program, block, packed
+        self.bounds = f"{block}, {resident}" if resident else f"{block}"
         self.T = TYPES[dtype]
         self.suffix = "f" if self.T == "float" else ""
         self.lines: list[str] = []
@@ -156,7 +165,7 @@ class CudaSource:
         arguments = ",\n    ".join([*accessors, *(["stage + 33 * lane"] if self.staged else [])])
         call = f"evaluate(\n    {arguments});"
         head = [
-            f'extern "C" __global__ void __launch_bounds__({self.block})',
+            f'extern "C" __global__ void __launch_bounds__({self.bounds})',
             f"kernel({', '.join(parameters)}) {{",
             f"  const Int row = (Int)blockIdx.x * {self.block} + threadIdx.x;",
         ]
