@@ -31,6 +31,7 @@ __all__ = [
     "acrobot",
     "cart_pole",
     "chain",
+    "delta_robot",
     "double_pendulum",
     "four_bar",
     "pendulum",
@@ -245,6 +246,51 @@ def four_bar(
     return builder.loop(
         "closure", "coupler", "rocker", Revolute("y"), (coupler, 0, 0), (rocker, 0, 0)
     ).build()
+
+
+def delta_robot(
+    base: float = 0.2,
+    arm: float = 0.3,
+    rod: float = 0.8,
+    platform: float = 0.06,
+    width: float = 0.1,
+    masses: tuple[float, float, float] = (0.6, 0.1, 0.4),
+    redundant: bool = True,
+) -> Model:
+    """Clavel's robot: three arms, and behind each a parallelogram of two rods that holds a
+    platform level.
+
+    The motors are at the radius ``base`` and 120° apart; rods meet the platform at the radius
+    ``platform``, ``width`` apart, in universal joints at both ends. That is six equations more than
+    the platform can break, 24 of rank 18, and three degrees of freedom: its position. With
+    ``redundant=False`` the lower ends are spherical, and 18 equations do the same. ``masses`` are
+    those of an arm, a rod and the platform. The tree is the arms with their rods, and the platform
+    on a free joint; at q = 0 the arms are level, and the loops are closed.
+    """
+    reach = base + arm - platform
+    if not abs(reach) < rod:
+        raise ModelError(f"delta_robot: rods of {rod} do not reach over {reach}; lengthen them")
+    height = math.sqrt(rod**2 - reach**2)
+    x = (1.0, 0.0, 0.0)
+    m_arm, m_rod, m_platform = masses
+    c, s = -reach / rod, height / rod
+    down = Rotation(c, 0.0, s, 0.0, 1.0, 0.0, -s, 0.0, c)  # x along the rod
+    disk = Inertia(m_platform, Vec3.zero(), m_platform * platform**2 * np.diag([0.25, 0.25, 0.5]))
+    builder = Builder("delta_robot")
+    for k, angle in enumerate((0.0, 2.0 * math.pi / 3.0, 4.0 * math.pi / 3.0)):
+        turn = SE3(Rotation.about(Vec3(0.0, 0.0, 1.0), angle), Vec3.zero())
+        shoulder = turn @ SE3.translation(base, 0.0, 0.0)
+        builder.add(
+            f"arm_{k}", None, Revolute("y"), _rod(m_arm, arm, x), placement=shoulder,
+            joint_name=f"motor_{k}",
+        )  # fmt: skip
+        for side, y in (("left", 0.5 * width), ("right", -0.5 * width)):
+            elbow, wrist = SE3(down, Vec3(arm, y, 0.0)), SE3(down, Vec3(platform, y, 0.0))
+            name, lower = f"rod_{k}_{side}", Universal("y", "z") if redundant else Spherical()
+            inertia = _rod(m_rod, rod, x)
+            builder.add(name, f"arm_{k}", Universal("y", "z"), inertia, placement=elbow)
+            builder.loop(f"wrist_{k}_{side}", "platform", name, lower, turn @ wrist, (rod, 0, 0))
+    return builder.add("platform", None, Free(), disk, placement=(0.0, 0.0, -height)).build()
 
 
 def rcm_arm(
