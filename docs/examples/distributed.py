@@ -1,4 +1,4 @@
-"""A batch over several processes with PyTorch: every process takes its rows, gradients are averaged.
+"""A batch over several processes with PyTorch: each takes its rows, gradients are averaged.
 
 Here two processes on the CPU (gloo); with GPUs the lines are the same with `nccl` and
 `device=f"cuda:{rank}"`. Joint damping is found from accelerations, by gradients through forward

@@ -54,6 +54,8 @@ def stepper(
     """
     check_model(model)
     rule = method_of(method, {})
+    if not hasattr(rule, "step"):
+        raise ConfigurationError(f"method {method!r} is not one of constant step; take rkmk4")
     if rule.extra(model):
         raise ConfigurationError(
             f"method {method!r} carries more than q and v; stepper takes rkmk4 and semi_implicit"

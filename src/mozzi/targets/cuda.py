@@ -25,7 +25,7 @@ __all__ = ["CudaKernel", "build"]
 
 BLOCK = 128  # threads per block: 64 and 256 were as fast or slower in every program measured
 LARGE = 12_000  # operations of a program that is compiled only once
-MOST_RESIDENT = 10  # blocks per multiprocessor beyond which more do not help
+MOST_RESIDENT = 6  # blocks per multiprocessor from which on more do not help
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
