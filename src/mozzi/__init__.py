@@ -98,6 +98,7 @@ _HOME: dict[str, str] = {
     "loop_acceleration": "mozzi.algorithms.loops",
     "loop_forces": "mozzi.algorithms.loop_forces",
     "loop_jacobian": "mozzi.algorithms.loops",
+    "loop_rank": "mozzi.algorithms.loop_rank",
     "loop_residual": "mozzi.algorithms.loops",
     "loop_rows": "mozzi.algorithms.loops",
     "mass_matrix": "mozzi.algorithms.mass_matrix",
@@ -149,6 +150,7 @@ _HOME: dict[str, str] = {
     "ModelError": "mozzi.errors",
     "MozziError": "mozzi.errors",
     "SingularError": "mozzi.errors",
+    "SingularWarning": "mozzi.errors",
     "UnphysicalWarning": "mozzi.errors",
 }
 
@@ -233,6 +235,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.kinematics import product_of_exponentials as product_of_exponentials
     from mozzi.algorithms.kinematics import twists as twists
     from mozzi.algorithms.loop_forces import loop_forces as loop_forces
+    from mozzi.algorithms.loop_rank import loop_rank as loop_rank
     from mozzi.algorithms.loops import loop_acceleration as loop_acceleration
     from mozzi.algorithms.loops import loop_jacobian as loop_jacobian
     from mozzi.algorithms.loops import loop_residual as loop_residual
@@ -261,6 +264,7 @@ if TYPE_CHECKING:
     from mozzi.errors import ModelError as ModelError
     from mozzi.errors import MozziError as MozziError
     from mozzi.errors import SingularError as SingularError
+    from mozzi.errors import SingularWarning as SingularWarning
     from mozzi.errors import UnphysicalWarning as UnphysicalWarning
     from mozzi.integrate.linearize import linearize as linearize
     from mozzi.integrate.simulate import Simulation as Simulation

@@ -14,6 +14,7 @@ __all__ = [
     "ModelError",
     "MozziError",
     "SingularError",
+    "SingularWarning",
     "UnphysicalWarning",
 ]
 
@@ -46,6 +47,10 @@ class ExtraMissingError(MozziError, ImportError):
 
 class UnphysicalWarning(UserWarning):
     """A model was built with inertias that no rigid body has."""
+
+
+class SingularWarning(UserWarning):
+    """A mechanism with loops was simulated through a configuration where their rank falls."""
 
 
 class DivergenceWarning(UserWarning):

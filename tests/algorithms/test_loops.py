@@ -1,5 +1,7 @@
 """Loops, distances and couplings: rows, assembly, constrained dynamics, by their laws."""
 
+import warnings
+
 import numpy as np
 import pytest
 from loop_models import closed_tree, leaning, rod, slider_crank, state, windows
@@ -271,6 +273,30 @@ def test_a_singular_configuration_is_told():
     assert not up.singular and up.mobility == 1
     a = mz.forward_dynamics(model, flat.q, [1.0, -1.0, 1.0], [0.1, 0.2, 0.3])
     assert np.isfinite(a).all()
+
+
+def test_the_rank_that_the_dynamics_counts():
+    """`loop_rank` is the rank by singular values; its margin falls before the rank does."""
+    for model, q in (closed_tree(mz.Universal(), seed=3), rod_and_gears(), (windows(3), None)):
+        q = leaning(model, 0.7) if q is None else q
+        rank, margin = mz.loop_rank(model, q)
+        assert rank == np.linalg.matrix_rank(mz.loop_jacobian(model, q), tol=1e-9)
+        assert 1e-3 < margin <= 1.0
+    model = windows(2)
+    rank, margin = mz.loop_rank(model, [leaning(model, np.pi / 2 - x) for x in (0.1, 1e-3, 0.0)])
+    assert rank.tolist() == [4.0, 4.0, 2.0]
+    assert margin[0] == pytest.approx(100.0 * margin[1], rel=0.05) and margin[2] > 0.01
+    assert mz.loop_rank(chain(3), np.zeros(3)) == (0.0, 1.0)
+
+
+def test_a_simulation_tells_where_it_is_singular():
+    """A flat parallelogram may go on as two mechanisms: told with the time and the ranks."""
+    model = four_bar(1.0, 2.0, 1.0, 2.0)
+    with pytest.warns(mz.SingularWarning, match=r"t = 0 s: its loops have rank 1 there and 2"):
+        mz.simulate(model, [0.0, 0.0, 0.0], [1.0, -1.0, 1.0], 0.1, 1e-2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mz.SingularWarning)
+        mz.simulate(model, [0.1, -0.1, 0.1], [1.0, -1.0, 1.0], 0.1, 1e-2)
 
 
 def test_what_cannot_be_closed_says_by_how_much():

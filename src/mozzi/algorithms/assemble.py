@@ -16,7 +16,7 @@ from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion import mechanism
 from mozzi.errors import LoopError
 
-__all__ = ["Assembly", "assemble", "consistent_velocities"]
+__all__ = ["Assembly", "assemble", "consistent_velocities", "ranks"]
 
 RANK = 1e-9  # singular values below this share of the largest count as zero
 LONGEST = 0.7  # the longest step, in radians or metres
@@ -213,15 +213,30 @@ def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     if A.shape[-2] == 0:
         n = A.shape[-1]
-        return np.zeros(A.shape[:-2], int), np.ones(A.shape[:-2]), np.broadcast_to(
-            np.eye(n), (*A.shape[:-2], n, n)
+        return (
+            np.zeros(A.shape[:-2], int),
+            np.ones(A.shape[:-2]),
+            np.broadcast_to(np.eye(n), (*A.shape[:-2], n, n)),
         )
     _, s, Vt = np.linalg.svd(A, full_matrices=True)
-    keep = s > np.maximum(RANK * s[..., :1], 1e-12)
+    keep = _counts(s)
     rank = keep.sum(-1)
     last = np.where(keep, s, np.inf).min(-1, initial=np.inf)
     margin = np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
     return rank, margin, np.swapaxes(Vt, -1, -2)
+
+
+def ranks(model: Any, q: np.ndarray) -> np.ndarray:
+    """The rank of `loop_jacobian`, by singular values."""
+    A = loop_jacobian(model, q)
+    if 0 in A.shape[-2:]:
+        return np.zeros(A.shape[:-2], int)
+    return _counts(np.linalg.svd(A, compute_uv=False)).sum(-1)
+
+
+def _counts(s: np.ndarray) -> np.ndarray:
+    """Which singular values count as different from zero."""
+    return s > np.maximum(RANK * s[..., :1], 1e-12)
 
 
 def _sign(A: np.ndarray) -> int:

@@ -95,6 +95,7 @@ class Factor:
         self.order = order
         self.reciprocal: dict[int, Any] = {}
         self.dependent: dict[int, Any] = {}
+        self.pivot: dict[int, Any] = {}
         self.below: dict[int, Row] = {}  # column k of L, below its diagonal
         at = {k: n for n, k in enumerate(order)}
         for k in order:
@@ -102,7 +103,7 @@ class Factor:
             pivot = row.pop(k, 0.0)
             small = pivot <= TOLERANCE[_Pivoting.dtype] * scale[k]
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
-            self.reciprocal[k], self.dependent[k] = inverse, small
+            self.reciprocal[k], self.dependent[k], self.pivot[k] = inverse, small, pivot
             self.below[k] = {j: x * inverse for j, x in row.items()}
             for j, l in self.below[k].items():
                 to = matrix[j]
@@ -121,7 +122,6 @@ class Factor:
             for j, l in self.below[k].items():
                 x[k] = x[k] - l * x[j]
         return x
-
 
     def null_vectors(self) -> dict[int, Row]:
         """For every row that was left out, how it follows from others; zero for the others.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import DivergenceWarning
+from mozzi.errors import DivergenceWarning, SingularWarning
 from mozzi.integrate.adaptive import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.integrate.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.integrate.forces import Torque, torque_of
@@ -23,6 +23,7 @@ from mozzi.integrate.kernels import (
 )
 from mozzi.integrate.methods import sizes
 from mozzi.integrate.registry import method_of
+from mozzi.integrate.singular import singular_record
 from mozzi.integrate.system import System
 from mozzi.integrate.trajectory import Trajectory
 
@@ -79,7 +80,8 @@ def simulate(
             generalized_alpha.
 
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
-    ``trajectory.diverged``; the others go on.
+    ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
+    a `SingularWarning` tells when.
     """
     simulation = Simulation(
         model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
@@ -243,8 +245,8 @@ class Simulation:
         if len(self.diverged) + len(self.ended) == math.prod(self.batch):
             some = np.isfinite(self._q[:n]).all(axis=-1).reshape(n, -1).any(axis=1)
             n = int(some.sum())
-        self._tell()
         first = lambda x: np.moveaxis(x[:n], 0, -2)
+        self._tell(singular_record(self.model, self.grid.t[:n], first(self._q)))
         return Trajectory(
             self.grid.t[:n],
             first(self._q),
@@ -270,7 +272,16 @@ class Simulation:
         assert self.torque.constant is not None
         return self.torque.constant[..., None, :]
 
-    def _tell(self) -> None:
+    def _tell(self, singular: tuple[float, int, int] | None) -> None:
+        if singular is not None:
+            time, rank, usual = singular
+            warnings.warn(
+                f"model {self.model.name!r} is singular at t = {time:g} s: its loops have rank "
+                f"{rank} there and {usual} elsewhere, so that several motions may go on from it, "
+                "of which this is one; start or pass beside it, and see mozzi.loop_rank",
+                SingularWarning,
+                stacklevel=4,
+            )
         if self._defect > LOOSE:
             warnings.warn(
                 f"{self.method_name}: Newton's method stopped with corrections of "
