@@ -118,13 +118,17 @@ class CudaSource:
 
     def _result(self, k: int, output: Output) -> None:
         """Write a result; where it is staged, by 32 columns and `out_k(first, how many)`."""
-        buffer = output.values if isinstance(output.values, Buffer) else None
+        buffer, values = None, ()
+        if isinstance(output.values, Buffer):
+            buffer = output.values
+        else:
+            values = output.values
         name = self.buffers[id(buffer)] if buffer else ""
         if k not in self.staged:
             if buffer:
                 self._each(buffer, f"out{k}(i, {name}[i]);")
             else:
-                for j, value in enumerate(output.values):
+                for j, value in enumerate(values):
                     self.say(f"out{k}({j}, {self.ref(value)});")
             return
         for first in range(0, output.size, WARP):
@@ -132,7 +136,7 @@ class CudaSource:
             if buffer:
                 self.say(f"for (int i = 0; i < {many}; ++i) stage[i] = {name}[{first} + i];")
             else:
-                for j, value in enumerate(output.values[first : first + many]):
+                for j, value in enumerate(values[first : first + many]):
                     self.say(f"stage[{j}] = {self.ref(value)};")
             self.say(f"out{k}({first}, {many});")
 
