@@ -188,12 +188,30 @@ def test_with_loops():
     assert np.allclose(tau, 0.0, atol=1e-9)
 
 
-def test_derivatives_refuse_what_they_do_not_know():
-    model = sprung()
-    q, v = sample(model)
-    with pytest.raises(mz.ModelError, match="springs between bodies"):
-        mz.inverse_dynamics_derivatives(model, q, v, v, resistance=True)
-    mz.inverse_dynamics_derivatives(model, q, v, v)
+@pytest.mark.parametrize(("seed", "length"), [(0, 0.4), (1, 0.0), (2, 0.4)])
+def test_derivatives(seed: int, length: float):
+    """∂τ/∂q and ∂τ/∂v of inverse dynamics along the group, by differences; then −M⁻¹ of them."""
+    model = sprung(seed, length=length)
+    q, v = (x[0] for x in sample(model, seed))
+    a, W = np.random.default_rng(seed).normal(size=(2, model.nv)), np.ones((model.nb, 6))
+    tau = lambda q, v: mz.inverse_dynamics(model, q, v, a[0], W, resistance=True)
+    h, e = 1e-5, np.eye(model.nv)
+    dq, dv, M = mz.inverse_dynamics_derivatives(model, q, v, a[0], W, resistance=True)
+    by_q = [tau(mz.integrate(model, q, h * x), v) - tau(mz.integrate(model, q, -h * x), v)
+            for x in e]  # fmt: skip
+    by_v = [tau(q, v + h * x) - tau(q, v - h * x) for x in e]
+    scale = 1.0 + np.abs(dq).max()
+    assert np.abs(dq - np.array(by_q).T / (2 * h)).max() < 1e-6 * scale
+    assert np.abs(dv - np.array(by_v).T / (2 * h)).max() < 1e-6 * scale
+    fq, fv, _ = mz.forward_dynamics_derivatives(model, q, v, tau(q, v), W, resistance=True)
+    assert np.allclose(M @ fq, -dq, atol=1e-8 * scale)
+    assert np.allclose(M @ fv, -dv, atol=1e-8 * scale)
+    if seed:
+        return
+    f = mz.inverse_dynamics_derivatives
+    rolled = mz.compile(f, model, rolled=True, options={"resistance": True, "wrenches": True})
+    for x, y in zip(rolled(q, v, a[0], W), (dq, dv, M), strict=True):
+        assert np.allclose(x, y, rtol=1e-10, atol=1e-9 * scale)
 
 
 # -- motions --

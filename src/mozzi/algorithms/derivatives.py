@@ -30,10 +30,12 @@ from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, join
 from mozzi.algorithms.coriolis import Flow
 from mozzi.algorithms.derivatives_joint import stretch_derivatives
 from mozzi.algorithms.derivatives_solve import InverseMass, rows
+from mozzi.algorithms.derivatives_springs import add_spring_changes
 from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
-from mozzi.errors import LoopError, ModelError
+from mozzi.algorithms.springs import acting
+from mozzi.errors import LoopError
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = [
@@ -68,8 +70,8 @@ def inverse_dynamics_derivatives(
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
     loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
-    Damping and springs of the joints count on request (``resistance``); friction is constant where
-    it has a derivative.
+    Damping and springs, of the joints and between bodies, count on request (``resistance``);
+    friction is constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
     """
     if actuated is not None or minimize is not None:
@@ -153,15 +155,11 @@ def inverse_changes(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, resistance: bool = False
 ) -> Changes:
     """The derivatives of inverse dynamics at (q, v, a)."""
-    if resistance and model.model.springs:
-        raise ModelError(
-            f"model {model.model.name!r} has springs between bodies, whose derivatives are not "
-            "there; differentiate a program of forward_dynamics, or call with resistance=False"
-        )
     T, X = per_body(model, T="local", X="local")
     V, A, I, B, W = per_body(model, V=Twist, A=Twist, I=Inertia, B=Flow, W=Wrench)
     dq, dv, da = (joint_matrix(model, x) for x in ("dq", "dv", "da"))
     A[model.world] = model.upward
+    wrenches = acting(model, q, v, wrenches, resistance)
     for i in model.outward():
         T[i] = i.pose(q[i])
         X[i], V[i], A[i] = _moving(i, q, v, a, T[i].pull(V[i.parent]), T[i].pull(A[i.parent]))
@@ -198,6 +196,8 @@ def inverse_changes(
             dq[i, j] = transposed(summed(dPj.T @ H[j], ddPj.T @ G[j]))
             for Y in (G, H, Fv, Fq):
                 Y[j.parent] = T[j].push(Y[j])
+    if resistance:
+        add_spring_changes(model, T, X, V, dq, dv)
     return Changes(dq, dv, da)
 
 

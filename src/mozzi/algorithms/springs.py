@@ -12,7 +12,9 @@ from mozzi.algorithms.containers import body_array, per_body
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import divide, select, sqrt
 
-__all__ = ["acting", "spring_energy", "spring_wrenches", "stored"]
+__all__ = [
+    "acting", "ends", "line", "point_velocity", "spring_energy", "spring_wrenches", "stored",
+]  # fmt: skip
 
 
 @algorithm
@@ -46,8 +48,8 @@ def stored(model: Any, q: Any) -> Any:
         C = per_body(model, C=SE3)
         for i in model.outward():
             C[i] = C[i.parent] @ i.pose(q[i])
-        for spring, a, p_a, b, p_b in _ends(model):
-            stretch = _line(C[b] @ p_b - C[a] @ p_a)[0] - spring.length
+        for spring, a, p_a, b, p_b in ends(model):
+            stretch = line(C[b] @ p_b - C[a] @ p_a)[0] - spring.length
             total = total + (0.5 * spring.stiffness) * (stretch * stretch)
     return total
 
@@ -78,14 +80,14 @@ def _forces(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = Tr
         C[i] = C[i.parent] @ T
         V[i] = T.pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
         F[i] = Wrench.zero()
-    for spring, a, p_a, b, p_b in _ends(model):
+    for spring, a, p_a, b, p_b in ends(model):
         d = C[b] @ p_b - C[a] @ p_a
-        _, n = _line(d)
+        _, n, _ = line(d)
         f = Vec3.zero()  # on body b, in inertial axes
         if elastic and spring.stiffness:
             f = n * (spring.stiffness * spring.length) - d * spring.stiffness
         if viscous and spring.damping:
-            rate = n.dot(_velocity(C[b], V[b], p_b) - _velocity(C[a], V[a], p_a))
+            rate = n.dot(point_velocity(C[b], V[b], p_b) - point_velocity(C[a], V[a], p_a))
             f = f - n * (spring.damping * rate)
         for i, p, on in ((a, p_a, -f), (b, p_b, f)):
             if i is not model.world:
@@ -94,7 +96,7 @@ def _forces(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = Tr
     return F
 
 
-def _ends(model: Any) -> Iterator[tuple[Any, Any, Vec3, Any, Vec3]]:
+def ends(model: Any) -> Iterator[tuple[Any, Any, Vec3, Any, Vec3]]:
     """Every spring with its two bodies, and its points in their joint frames."""
     for spring in model.model.springs:
         a, b = model.at(spring.body_a), model.at(spring.body_b)
@@ -106,14 +108,16 @@ def _ends(model: Any) -> Iterator[tuple[Any, Any, Vec3, Any, Vec3]]:
         )  # fmt: skip
 
 
-def _line(d: Vec3) -> tuple[Any, Vec3]:
-    """Length and direction of d; (0, 0) where it vanishes, with finite derivatives."""
+def line(d: Vec3) -> tuple[Any, Vec3, Any]:
+    """Length, direction and reciprocal of the length of d; (0, 0, 1) where it vanishes, so that
+    derivatives stay finite.
+    """
     square = d.dot(d)
     length = sqrt(select(square > 0.0, square, 1.0))
-    n = d * divide(1.0, length, nonzero=True)
-    return select(square > 0.0, length, 0.0), n
+    reciprocal = divide(1.0, length, nonzero=True)
+    return select(square > 0.0, length, 0.0), d * reciprocal, reciprocal
 
 
-def _velocity(C: SE3, V: Twist, p: Vec3) -> Vec3:
+def point_velocity(C: SE3, V: Twist, p: Vec3) -> Vec3:
     """The velocity of a point of a body, in inertial axes."""
     return C.R.rotate(V.lin + V.ang.cross(p))
