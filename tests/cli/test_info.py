@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from mozzi.cli import application
-from mozzi.cli.info import outline
+from mozzi.cli.info import outline, show
+from mozzi.cli.simulate import resisting
+from mozzi.loaders.report import inspect
 
 INERTIA = '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>'
 
@@ -71,6 +74,19 @@ def test_programs_get_json(gripper: Path):
         "lower": [-1.0], "upper": [2.0], "velocity": [4.0], "effort": [3.0],
     }  # fmt: skip
     assert len(data["couplings"]) == 1
+
+
+def test_springs_between_bodies_are_told(gripper: Path, capsys: pytest.CaptureFixture[str]):
+    """To people and to programs; no file format brings them, models do."""
+    found = inspect(gripper)
+    model = found.model.with_spring("s", "left", "right", stiffness=20.0, damping=0.5, length=0.1)
+    found = replace(found, model=model)
+    show(found)
+    assert "spring s: 20 N/m, 0.5 N s/m, 0.1 m, left — right" in capsys.readouterr().out
+    assert found.as_dict()["springs"] == [
+        {"name": "s", "stiffness": 20.0, "damping": 0.5, "length": 0.1, "bodies": ["left", "right"]}
+    ]
+    assert resisting(model).endswith("springs between bodies (1)")
 
 
 def test_no_limit_is_null(gripper: Path):

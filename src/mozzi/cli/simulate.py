@@ -221,8 +221,8 @@ def resisting(model: Model) -> str:
     """
     joints = [model.body(name).dynamics for name in model.bodies]
     n = sum(any((*x.damping, *x.friction, *x.stiffness)) for x in joints)
-    found = [f"damping, friction or springs of {n} joints"] if n else []
-    found += [f"{len(model.springs)} springs between bodies"] if model.springs else []
+    found = [f"damping, friction or springs of joints ({n})"] if n else []
+    found += [f"springs between bodies ({len(model.springs)})"] if model.springs else []
     return " and ".join(found)
 
 
