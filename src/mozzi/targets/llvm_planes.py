@@ -82,6 +82,15 @@ def _row_order(W: int, T: str, B: int) -> list[list[int]]:
 def _rows_of(shuffle: _Shuffles, columns: list[str], B: int) -> list[tuple[str, int]]:
     """From B columns to rows: for every row the vector it is in and where it starts."""
     n, W = shuffle.lanes, shuffle.W
+    if B == 8:  # two blocks of four, side by side
+        left, right = (_columns(shuffle, columns[k : k + 4], 4) for k in (0, 4))
+        found: dict[int, tuple[str, int]] = {}
+        for r in range(4):
+            for first in range(0, n, W // 8):
+                some = range(first, first + W // 8)
+                z = shuffle.whole(left[r], right[r], [x for k in some for x in (k, k + n)])
+                found |= {4 * k + r: (z, 8 * (k - first)) for k in some}
+        return [found[k] for k in range(W)]
     if shuffle.per_lane == 4 or B == 2:
         vectors = _columns(shuffle, columns, B)
         return [(vectors[k % B], k // B * B) for k in range(W)]
@@ -104,7 +113,7 @@ def planes(T: str, W: int) -> str:
     return "\n".join(
         [
             _pack(T, W, item, B),
-            _unpack(T, W, item, B),
+            *_unpacks(T, W, item, B),
             _gather(T, W, item),
             _scatter(T, W),
             _CONTIGUOUS,
@@ -220,11 +229,27 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
     return "\n".join(code)
 
 
-def _unpack(T: str, W: int, item: int, B: int) -> str:
+def _unpacks(T: str, W: int, item: int, B: int) -> list[str]:
+    """@unpack; eight numbers of float32 make one store where the rows have as many."""
+    if T == "double" or W < 8:
+        return [_unpack("unpack", T, W, item, B)]
+    passed = "ptr %base, i64 %outer, i64 %n, i64 %valid, ptr %src"
+    return [
+        _unpack("unpack4", T, W, item, B),
+        _unpack("unpack8", T, W, item, 8),
+        f"define void @unpack({_ANY}, ptr noalias %src) {{",
+        "  %long = icmp sge i64 %n, 8",
+        "  br i1 %long, label %eight, label %four",
+        f"eight:\n  tail call void @unpack8({passed})\n  ret void",
+        f"four:\n  tail call void @unpack4({passed})\n  ret void\n}}",
+    ]
+
+
+def _unpack(name: str, T: str, W: int, item: int, B: int) -> str:
     V = f"<{W} x {T}>"
     block = f"<{B} x {T}>"
     code = [
-        f"define void @unpack({_ANY}, ptr noalias %src) {{",
+        f"define void @{name}({_ANY}, ptr noalias %src) {{",
         f"  %full = icmp eq i64 %valid, {W}",
         f"  %wide = icmp sge i64 %n, {B}",
         "  %fast = and i1 %full, %wide",
