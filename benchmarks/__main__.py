@@ -108,7 +108,7 @@ def threads(rounds: int) -> dict[str, Any]:
         for _ in range(rounds):
             for n in best:
                 mz.set_num_threads(n)
-                best[n] = min(best[n], nanoseconds(kernel, inputs, batch))
+                best[n] = min(best[n], nanoseconds(kernel, inputs, batch, repeat=30))
         result[name] = {"one_ns": best[1], "two_ns": best[2], "ratio": best[1] / best[2]}
     mz.set_num_threads(1)
     return result
