@@ -316,3 +316,12 @@ def test_the_parallelogram_leans_on():
     model = windows(3)
     q = leaning(model, 0.4)
     assert np.abs(mz.loop_residual(model, q)).max() < 1e-15
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_a_tree_has_no_rows(n: int):
+    """Also where it is large enough to be rolled."""
+    tree = chain(n, seed=1)
+    q, v, a = tree.random_configuration(0), np.ones(n), np.ones(n)
+    assert mz.loop_residual(tree, q).shape == mz.loop_acceleration(tree, q, v, a).shape == (0,)
+    assert mz.loop_jacobian(tree, q).shape == (0, n)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, closed
 from mozzi.algorithms.bodies import tidy_pose
 from mozzi.algorithms.loop_joints import meet
 from mozzi.algorithms.newton_euler import Field
@@ -297,6 +297,8 @@ def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
 
     Zero for the accelerations that keep the loops closed.  O(m d).  Kim (71).
     """
+    if not closed(model.model):  # a tree, rolled or not, has no rows
+        return np.empty(0, dtype=object)
     move = moving(model, q, v)
     A = ByNumber(_accelerations(model, move, a))
     out = []
