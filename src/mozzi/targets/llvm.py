@@ -109,7 +109,7 @@ class CpuKernel:
             if work > ENOUGH and max(batch, default=1) > self.entry.lanes:
                 outs = self._outs(batch, out, arrays)
                 if outs is not None:
-                    parts = min(2 * get_num_threads(), int(work / PART))
+                    parts = min(get_num_threads(), int(work / PART))
                     threads.run(
                         self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes
                     )

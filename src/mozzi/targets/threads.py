@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from queue import SimpleQueue
 
 import numpy as np
@@ -126,7 +127,7 @@ def run(
     parts: int,
     lanes: int,
 ) -> None:
-    """ufunc(*args, out=outs) in `parts` slices of the longest batch axis.
+    """ufunc(*args, out=outs) in `parts` slices of the longest batch axis, one to a thread.
 
     cores: how many axes of each operand, arguments first, are no batch axes.
     """
@@ -142,17 +143,14 @@ def run(
             return x  # the same for all slices
         return x[(slice(None),) * at + (part,)]
 
-    def some(slices: Iterator[slice]) -> None:
-        for part in slices:
-            arrays = [cut(x, core, part) for x, core in zip((*args, *outs), cores, strict=True)]
-            ufunc(*arrays[: len(args)], out=tuple(arrays[len(args) :]))
+    def call(part: slice) -> Callable[[], None]:
+        arrays = [cut(x, core, part) for x, core in zip((*args, *outs), cores, strict=True)]
+        return partial(ufunc, *arrays[: len(args)], out=tuple(arrays[len(args) :]))
 
     slices = [slice(k, min(k + size, n)) for k in range(0, n, size)]
-    shared = iter(slices)  # next() of a list's iterator is atomic
-    others = min(get_num_threads(), len(slices)) - 1
-    jobs = _hand_over([lambda: some(shared)] * others)
+    jobs = _hand_over([call(part) for part in slices[1:]])
     try:
-        some(shared)
+        call(slices[0])()
     finally:
         for job in jobs:
             job.wait()
