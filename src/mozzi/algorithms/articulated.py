@@ -43,10 +43,11 @@ def held_by(model: Any, prescribed: Sequence[Any]) -> Any:
     for item in [prescribed] if isinstance(prescribed, str) else prescribed:
         joint, k = item if isinstance(item, (tuple, list)) else (item, None)
         if joint not in names:
-            raise ModelError(f"prescribed: no joint {joint!r}; there are {', '.join(names[:8])}")
+            known = ", ".join(names[:8])
+            raise ModelError(f"model {model.model.name!r} has no joint {joint!r}; it has {known}")
         own = held[names.index(joint)]
         if k is not None and not 0 <= k < len(own):
-            raise ModelError(f"prescribed: joint {joint!r} has coordinates 0 to {len(own) - 1}")
+            raise ModelError(f"joint {joint!r} has coordinates 0 to {len(own) - 1}, no {k!r}")
         for n in range(len(own)) if k is None else (k,):
             own[n] = True
     return model.marked("held", [tuple(own) for own in held])
