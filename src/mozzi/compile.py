@@ -21,7 +21,8 @@ from mozzi.program.program import Input, Program, trace
 
 __all__ = ["TARGETS", "compile", "program_of", "run"]
 
-#: Where each target lives: a module with `build(program, dtype, key=None) -> kernel`.
+#: Where each target lives: a module with `build(make, dtype, key=None) -> kernel`, where `make()`
+#: is the program, traced only where no kernel is kept under the key.
 TARGETS: dict[str, str] = {
     "cpu": "mozzi.targets.llvm",
     "interpret": "mozzi.targets.interpret",
@@ -73,26 +74,22 @@ def compile(
             key = _key(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         def make() -> Program:
-            specs = [Input(n, tuple(s)) for n, s in shapes.items()]
             with rolling(rolled), pivoting(dtype):
-                return prune(trace(call, specs, name or getattr(function, "__name__", "kernel")))
+                return _traced(shapes, call, name or getattr(function, "__name__", "kernel"))
 
         return build(make, dtype, key=key)
 
 
 def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Program:
-    """The program that `compile` would hand to a target."""
-    kept: list[Program] = []
+    """The program that `compile` would hand to a target, for float64."""
+    inputs, options = settings.get("inputs") or {}, settings.get("options") or {}
+    with _LOCK, rolling(settings.get("rolled")):
+        shapes, call, _ = _signature(function, model, dict(inputs), dict(options))
+        return _traced(shapes, call, getattr(function, "__name__", "kernel"))
 
-    rolled = settings.get("rolled")
-    with _LOCK:
-        shapes, call, _ = _signature(
-            function, model, dict(settings.get("inputs") or {}), dict(settings.get("options") or {})
-        )
-        specs = [Input(n, tuple(s)) for n, s in shapes.items()]
-        with rolling(rolled):
-            kept.append(prune(trace(call, specs, getattr(function, "__name__", "kernel"))))
-    return kept[0]
+
+def _traced(shapes: Mapping[str, tuple[int, ...]], call: Callable[..., Any], name: str) -> Program:
+    return prune(trace(call, [Input(n, tuple(s)) for n, s in shapes.items()], name))
 
 
 def _signature(

@@ -1,8 +1,8 @@
 """The CUDA target: one thread per sample, compiled at run time by NVRTC through CuPy.
 
 Arrays come and go on the device without copies: CuPy arrays, PyTorch tensors, and everything with
-`__cuda_array_interface__` or DLPack, on the framework's current stream. Results come back as what
-the first array argument is.
+`__cuda_array_interface__` or DLPack, on the framework's current stream. Results are PyTorch tensors
+where an argument is one, and CuPy arrays otherwise.
 """
 
 from __future__ import annotations
