@@ -50,7 +50,7 @@ class UnphysicalWarning(UserWarning):
 
 
 class SingularWarning(UserWarning):
-    """A mechanism with loops was simulated through a configuration where their rank falls."""
+    """Loops lose rank in a configuration that dynamics was asked about, or a simulation passed."""
 
 
 class DivergenceWarning(UserWarning):

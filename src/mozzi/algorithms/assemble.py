@@ -11,6 +11,8 @@ import numpy as np
 
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.configuration import integrate
+from mozzi.algorithms.loop_newton import RANK, descend
+from mozzi.algorithms.loop_singular import rank_nearby
 from mozzi.algorithms.loops import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion import mechanism
@@ -18,8 +20,6 @@ from mozzi.errors import LoopError
 
 __all__ = ["Assembly", "assemble", "consistent_velocities", "ranks"]
 
-RANK = 1e-9  # singular values below this share of the largest count as zero
-LONGEST = 0.7  # the longest step, in radians or metres
 STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
 
 
@@ -124,50 +124,13 @@ def assemble(
             break
         aside = rng.normal(size=(len(left), model.nv)) * noise * free
         tried = rows[left] if noise == 0.0 else integrate(model, rows[left], aside)
-        found, used = _descend(model, tried, target[left], free, iterations)
+        found, used = descend(model, tried, target[left], free, iterations)
         gaps = _gap(model, found, target[left])
         better = gaps < gap[left]
         best[left[better]], gap[left[better]] = found[better], gaps[better]
         steps[left] += used
     result = _assembly(model, best, gap, target, hold, tolerance, steps, batch, report)
     return result if report else result.check().q
-
-
-def _descend(
-    model: Any, q: np.ndarray, target: np.ndarray, free: np.ndarray, most: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken."""
-    q, mu = q.copy(), np.full(len(q), 1e-2)
-    r = loop_residual(model, q) - target
-    steps, going = np.zeros(len(q), dtype=int), np.arange(len(q))
-    slow = np.zeros(len(q), dtype=int)
-    for _ in range(most):
-        if not len(going):
-            break
-        A = loop_jacobian(model, q[going]) * free
-        cost = np.square(r[going]).sum(-1)
-        step = -_damped(A, r[going], mu[going] * np.minimum(cost, 1.0))
-        longest = np.abs(step).max(-1, initial=1e-300, keepdims=True)
-        step *= np.minimum(1.0, LONGEST / longest)
-        new = integrate(model, q[going], step)
-        s = loop_residual(model, new) - target[going]
-        after = np.square(s).sum(-1)
-        taken = after < cost
-        at = going[taken]
-        q[at], r[at] = new[taken], s[taken]
-        mu[going] = np.clip(mu[going] * np.where(taken, 0.2, 6.0), 1e-9, 1e6)
-        slow[going] = np.where(taken & (after < 0.95 * cost), 0, slow[going] + 1)
-        steps[going] += 1
-        going = going[(np.abs(r[going]).max(-1, initial=0.0) > 1e-15) & (slow[going] < 8)]
-    return q, steps
-
-
-def _damped(A: np.ndarray, r: np.ndarray, damping: np.ndarray) -> np.ndarray:
-    """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part."""
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    keep = s > RANK * s[..., :1]
-    factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)
-    return np.einsum("...rv,...r,...mr,...m->...v", Vt, factor, U, r, optimize=True)
 
 
 def _gap(model: Any, q: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -195,35 +158,24 @@ def _assembly(
     batch: tuple[int, ...],
     judge: bool,
 ) -> Assembly:
-    rank, margin, null = _rank(loop_jacobian(model, q)) if judge else (steps * 0, gap * 0.0, None)
+    rank, margin = _rank(loop_jacobian(model, q)) if judge else (steps * 0, gap * 0.0)
     singular = np.zeros(len(q), dtype=bool)
-    if null is not None and null.shape[-1]:
-        motion = null[..., -1] / np.abs(null[..., -1]).max(-1, keepdims=True)
-        aside = integrate(model, q, 0.1 * motion)
-        near, _ = _descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
-        singular = (rank < model.nv) & (_rank(loop_jacobian(model, near))[0] > rank)
+    if judge and len(q):
+        singular = (rank < model.nv) & rank_nearby(model, q, rank)[0]
     shaped = (x.reshape(batch) for x in (gap <= tolerance, gap, rank, model.nv - rank, singular))
     tail = (x.reshape(batch) for x in (margin, steps))
     return Assembly(model, tuple(hold), q.reshape(*batch, model.nq), *shaped, *tail)
 
 
-def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rank, the last singular value that counts over the first, and the right singular vectors
-    (of which those behind the rank span the motions).
-    """
-    if A.shape[-2] == 0:
-        n = A.shape[-1]
-        return (
-            np.zeros(A.shape[:-2], int),
-            np.ones(A.shape[:-2]),
-            np.broadcast_to(np.eye(n), (*A.shape[:-2], n, n)),
-        )
-    _, s, Vt = np.linalg.svd(A, full_matrices=True)
+def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rank, and the last singular value that counts over the first."""
+    if 0 in A.shape[-2:]:
+        return np.zeros(A.shape[:-2], int), np.ones(A.shape[:-2])
+    s = np.linalg.svd(A, compute_uv=False)
     keep = _counts(s)
     rank = keep.sum(-1)
     last = np.where(keep, s, np.inf).min(-1, initial=np.inf)
-    margin = np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
-    return rank, margin, np.swapaxes(Vt, -1, -2)
+    return rank, np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
 
 
 def ranks(model: Any, q: np.ndarray) -> np.ndarray:

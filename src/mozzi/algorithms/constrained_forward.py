@@ -23,13 +23,13 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import closed
 from mozzi.algorithms.articulated import apply, columns
-from mozzi.algorithms.loop_solve import Row, solve
+from mozzi.algorithms.loop_solve import Factor, Row, solve
 from mozzi.algorithms.loops import Moving, Rows, closures
 from mozzi.lie import Wrench
 from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, maximum
 
-__all__ = ["Closing", "Reach", "closing", "reach"]
+__all__ = ["Closing", "Reach", "closing", "longest_lever", "reach"]
 
 
 @dataclass
@@ -57,7 +57,7 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     m = len(rows)
     out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
     coming = {k: list(W) for k, W in rows.wrenches.items()}
-    size2 = _length(model) ** 2
+    size2 = longest_lever(model) ** 2
     ends = (*rows.wrenches, *rows.forces)
     for k in sorted({i.index for end in ends for i in model.at(end - 1).path()}, reverse=True):
         i = model.at(k - 1)
@@ -99,7 +99,7 @@ def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: float) -> Any:
     return total
 
 
-def _length(model: Any) -> float:
+def longest_lever(model: Any) -> float:
     """A length of the mechanism: the longest lever between two joints."""
     levers = ([number(x) or 0.0 for x in b.placement.p] for b in model.bodies)
     return max((math.hypot(*lever) for lever in levers), default=0.0) or 1.0
@@ -107,10 +107,13 @@ def _length(model: Any) -> float:
 
 @dataclass
 class Closing:
-    """The multipliers of all closures, and how they act: what the outward sweep adds."""
+    """The multipliers of all closures, how they act (what the outward sweep adds), and the factors
+    that gave them.
+    """
 
     reaches: list[Reach]
     multipliers: list[Any]
+    factor: Factor
 
     def force(self, i: Any) -> list[Any]:
         """y λ: forces in the free coordinates of a body."""
@@ -168,7 +171,7 @@ def closing(
     prescribed = [0.0] * sum(map(len, every)) if accelerations is None else accelerations[()]
     needed = [a - f for a, f in zip(prescribed, (f for x in reaches for f in x.free), strict=True)]
     Y, DY, scale = matrix(model, reaches)
-    return Closing(reaches, solve(Y, DY, scale, needed, least))
+    return Closing(reaches, *solve(Y, DY, scale, needed, least))
 
 
 def matrix(model: Any, reaches: Sequence[Reach]) -> tuple[list[Row], list[Row], list[Any]]:

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.assemble import RANK, held_mask
+from mozzi.algorithms.assemble import held_mask
+from mozzi.algorithms.loop_newton import RANK
+from mozzi.algorithms.loop_told import tell_passive
 from mozzi.algorithms.loops import loop_acceleration, loop_jacobian
 from mozzi.errors import LoopError
 
@@ -84,6 +86,7 @@ def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Share
     tau_r = inverse_dynamics(model, **arrays, **options)
     result = Shares(loop_jacobian(model, arrays["q"]), tau_r, actuated, minimize, weighting)
     _refuse(model, result, tau_r, joints)
+    tell_passive(model, arrays["q"], result.A, ~actuated)
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, where_closed
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.hybrid_dynamics import hybrid
@@ -12,7 +12,11 @@ from mozzi.algorithms.hybrid_dynamics import hybrid
 __all__ = ["forward_dynamics"]
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(
+    regroup="moments",
+    loops="honour",
+    outside=where_closed("mozzi.algorithms.loop_told:forward_dynamics_told"),
+)
 def forward_dynamics(
     model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
     loop_accelerations: Any = None,
@@ -22,7 +26,8 @@ def forward_dynamics(
     Articulated bodies, O(n): `hybrid_dynamics` with nothing prescribed. Damping, friction and
     springs, of the joints and between bodies, act on request (``resistance``). With loops,
     A a + Ȧ v = 0 holds (or = ``loop_accelerations``, where rows have a prescribed motion), and
-    Aᵀ λ acts besides τ.
+    Aᵀ λ acts besides τ. Called with arrays, it issues a `SingularWarning` where the loops lose rank:
+    the rows left out are told, and accelerations stay finite. Programs do not: see `loop_rank`.
     Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
     """
     a_out = joint_vector(model, "a_out")

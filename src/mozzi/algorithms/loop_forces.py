@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import algorithm
+from mozzi.algorithms.algorithm import algorithm, closed
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.constrained_inverse import OPEN, pinv
 from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.forward_dynamics import forward_dynamics
-from mozzi.algorithms.hybrid_dynamics import hybrid, hybrid_dynamics
+from mozzi.algorithms.hybrid_dynamics import hybrid
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
 from mozzi.algorithms.loop_solve import MOST
+from mozzi.algorithms.loop_told import hybrid_dynamics_told, loop_forces_told, multipliers
 from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, row_count
 from mozzi.errors import LoopError
 
@@ -23,8 +24,10 @@ def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any
     """Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
     singular values (LAPACK, batched), between two programs.
     """
-    if row_count(model) <= MOST:
+    if not closed(model):
         return NotImplemented
+    if row_count(model) <= MOST:
+        return loop_forces_told(model, arrays, options)
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     a = forward_dynamics(model, **arrays, **options)
     rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
@@ -43,7 +46,7 @@ def loop_forces(
     Rows as `loop_rows` tells: of a loop, the wrench on body b along the rows of its joint, in the
     joint's frame there; of a distance, the force along it (positive pushes apart); of a coupling,
     its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
-    zero.  Kim (67); Rodriguez et al. step (D).
+    zero. On arrays, a `SingularWarning` tells where loops lose rank.  Kim (67); Rodriguez et al. step (D).
     """
     many = row_count(model.model)
     if many > MOST:
@@ -55,14 +58,14 @@ def loop_forces(
     loops = hybrid(
         free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
     )
-    return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
+    return multipliers(loops)
 
 
 def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """`hybrid_dynamics` of a model with loops, or a `LoopError` where what is prescribed opens
     them.  Kim 3.3, m > n_v.
     """
-    tau, a = hybrid_dynamics.compiled(model, arrays, options)
+    tau, a = hybrid_dynamics_told(model, arrays, options)
     if not len(options["prescribed"]):
         return tau, a
     left = loop_acceleration(model, arrays["q"], arrays["v"], a)

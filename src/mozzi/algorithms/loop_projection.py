@@ -36,7 +36,7 @@ def loop_corrections(model: Any, q: Any, v: Any) -> Any:
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
     out = []
     for needed in (open_by, moving_by):
-        closing = Closing(reaches, solve(Y, DY, scale, needed))
+        closing = Closing(reaches, *solve(Y, DY, scale, needed))
         change, A = joint_vector(model, "change"), {0: Twist.zero()}
         for i in model.outward():
             S = columns(i.joint.screws(q[i]), i.held, False)

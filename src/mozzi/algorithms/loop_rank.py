@@ -10,11 +10,11 @@ from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, articulated, held_by
 from mozzi.algorithms.constrained_forward import matrix, reach
 from mozzi.algorithms.containers import per_body
-from mozzi.algorithms.loop_solve import Factor, elimination_order, gram
+from mozzi.algorithms.loop_solve import Factor
 from mozzi.algorithms.loops import closures, moving
 from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
 
-__all__ = ["loop_rank"]
+__all__ = ["loop_rank", "scalar"]
 
 
 @algorithm(regroup="moments", loops="honour")
@@ -35,18 +35,17 @@ def loop_rank(model: Any, q: Any) -> Any:
         pass
     move = moving(model, q)
     Y, DY, scale = matrix(model, [reach(model, x, move, U, D) for x in closures(model, move)])
-    order = [k for k in elimination_order(Y) if Y[k]]
-    factor = Factor(gram(Y, DY, order), order, scale)
-    rank: Any = 0.0
+    factor = Factor.of(Y, DY, scale)
+    rank, _ = factor.counts()
     least: Any = 1.0
-    for k in order:
-        rank = rank + select(factor.dependent[k], 0.0, 1.0)
+    for k in factor.order:
         ratio = divide(factor.pivot[k], maximum(scale[k], 1e-300), nonzero=True)
         least = minimum(least, select(factor.dependent[k], 1.0, ratio))
-    return _scalar(rank), _scalar(sqrt(maximum(least, 0.0)))
+    return scalar(rank), scalar(sqrt(maximum(least, 0.0)))
 
 
-def _scalar(x: Any) -> Any:
+def scalar(x: Any) -> Any:
+    """A result of one number."""
     out = np.empty((), dtype=object)
     out[()] = x
     return out

@@ -39,15 +39,15 @@ def solve(
     scale: Sequence[Any],
     r: Sequence[Any],
     least: bool = False,
-) -> list[Any]:
+) -> tuple[list[Any], Factor]:
     """λ with Λ λ = r, for Λ = Y DYᵀ (DY: the rows D⁻¹ y); zero for rows that depend on others.
 
     ``scale``: what a pivot is compared with. r must be in the range of Λ, as it is for rows that
     agree. O(k b²) for k rows that meet b others each. ``least``: the λ of least norm among those
-    that exert the same forces, O(k³).
+    that exert the same forces, O(k³). Returns the factors too, which know the rank.
     """
-    order = [k for k in elimination_order(Y) if Y[k]]
-    factor = Factor(gram(Y, DY, order), order, scale)
+    factor = Factor.of(Y, DY, scale)
+    order = factor.order
     x = factor.solve({k: r[k] for k in order})
     force: Row = {}
     for k in order:
@@ -56,7 +56,7 @@ def solve(
     x = {k: x[k] + more[k] for k in order}
     if least:
         x = factor.shortest(x)
-    return [x.get(k, 0.0) for k in range(len(Y))]
+    return [x.get(k, 0.0) for k in range(len(Y))], factor
 
 
 def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int, Row]:
@@ -110,6 +110,17 @@ class Factor:
                 for i, x in row.items():
                     if at[i] >= at[j]:
                         to[i] = to[i] - l * x if i in to else -(l * x)
+
+    @classmethod
+    def of(cls, Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any]) -> Factor:
+        """Of Y DYᵀ; rows that are structurally zero take no part."""
+        order = [k for k in elimination_order(Y) if Y[k]]
+        return cls(gram(Y, DY, order), order, scale)
+
+    def counts(self) -> tuple[Any, Any]:
+        """(rank, rows left out), of the rows that are not structurally zero."""
+        left_out = sum((select(self.dependent[k], 1.0, 0.0) for k in self.order), 0.0)
+        return len(self.order) - left_out, left_out
 
     def solve(self, r: dict[int, Any]) -> dict[int, Any]:
         """x with L D Lᵀ x = r; zero where a pivot was left out, whose column of L is zero."""
