@@ -56,7 +56,7 @@ class Shim:
 
     def __init__(self, folder: Path, program: Program, dtype: str, packed: bool = False):
         self.program, self.dtype, self.packed = program, np.dtype(dtype), packed
-        text = CudaSource(program, dtype, 128, packed=packed).text
+        text = CudaSource(program, dtype, packed).text
         words = ["n"]
         for k in range(len(program.inputs) + len(program.outputs)):
             first = k if packed else 3 * k

@@ -15,7 +15,7 @@ import numpy as np
 
 from mozzi.algorithms.configuration import integrate
 from mozzi.errors import ConfigurationError
-from mozzi.integrate.kernels import Shapes, named
+from mozzi.integrate.kernels import CPU, Place, Shapes, named, on_the_host
 from mozzi.integrate.memory import Memory
 from mozzi.integrate.munthe_kaas import munthe_kaas_stages
 from mozzi.integrate.projection import closed_again, closed_states
@@ -77,7 +77,9 @@ def state_shapes(model: Any) -> dict[str, tuple[int, ...]]:
     }  # fmt: skip
 
 
-def attempt_kernel(method: DormandPrince, system: System, forces: Shapes) -> Any:
+def attempt_kernel(
+    method: DormandPrince, system: System, forces: Shapes, place: Place = CPU
+) -> Any:
     """(state…, until, end, tries, forces…) ↦ state… after so many tries to come to `until`.
 
     No step goes beyond `end`.
@@ -105,7 +107,8 @@ def attempt_kernel(method: DormandPrince, system: System, forces: Shapes) -> Any
         return tuple(m.get() if shapes[name] else m.get()[0] for name, m in memory.items())
 
     times = {"until": (), "end": (), "tries": ()}
-    return named(attempt, shapes | times | dict(forces), model, "attempt")
+    arguments = shapes | times | dict(forces)
+    return named(attempt, arguments, model, "attempt", place.target, place.dtype)
 
 
 def _attempt(
@@ -150,11 +153,11 @@ def _sum(weights: np.ndarray, k: np.ndarray) -> Any:
 
 
 class Adaptive:
-    """The state of all samples between calls, as NumPy arrays."""
+    """The state of all samples between calls, where the kernel runs: `here` looks at it."""
 
     def __init__(
         self, method: DormandPrince, model: Any, kernel: Any, q: np.ndarray, v: np.ndarray,
-        t: float, a: np.ndarray, span: float,
+        t: float, a: np.ndarray, span: float, place: Place = CPU,
     ):  # fmt: skip
         self.method, self.model, self.kernel = method, model, kernel
         batch = q.shape[:-1]
@@ -168,29 +171,35 @@ class Adaptive:
         self.end = np.full(batch, np.inf)  # until when the motion of a stopped sample is known
         self.events: list[Event] = []
         self._g = [np.asarray(g(self.x["t"], q, v)) for g in method.events]
+        self.x = {name: place.put(value) for name, value in self.x.items()}
+
+    def here(self, name: str) -> np.ndarray:
+        """A part of the state as a NumPy array."""
+        return on_the_host(self.x[name])
 
     def advance(self, until: float, end: float, forces: Sequence[np.ndarray]) -> Iterator[None]:
         """Take all samples to a time; yields after every call."""
         tries = 1.0 if self.method.events else float(TRIES)
         while True:
-            behind = (self.x["t"] < until) & ~self.stopped
+            before = self.here("t")
+            behind = (before < until) & ~self.stopped
             if not behind.any():
                 return
             target = np.where(self.stopped, -np.inf, until)
-            before = self.x["t"]
             out = self.kernel(*self.x.values(), target, end, tries, *forces)
             self.x = dict(zip(self.x, out, strict=True))
+            now = self.here("t")
             if self.method.events:
-                self._look(self.x["t"] > before)
-            tiny = self.x["h"] < 1e-14 * np.maximum(1.0, np.abs(self.x["t"]))
-            lost = behind & (tiny | (self.x["tried"] > self.method.tries))
+                self._look(now > before)
+            tiny = self.here("h") < 1e-14 * np.maximum(1.0, np.abs(now))
+            lost = behind & (tiny | (self.here("tried") > self.method.tries))
             self.stopped |= lost
-            self.end = np.where(lost, self.x["t"], self.end)
+            self.end = np.where(lost, now, self.end)
             yield
 
     def at(self, t: float | np.ndarray, where: Any = ...) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) on the last step of every sample."""
-        x = {name: value[where] for name, value in self.x.items()}
+        x = {name: self.here(name)[where] for name in self.x}
         theta = ((t - x["t_old"]) / x["h_old"])[..., None]
         n = self.model.nv
         y = np.zeros((*theta.shape[:-1], 2 * n))
@@ -206,7 +215,7 @@ class Adaptive:
         found: dict[tuple[int, ...], list[tuple[float, int]]] = {}
         for number, g in enumerate(self.method.events):
             before = self._g[number]
-            now = np.asarray(g(self.x["t"], self.x["q"], self.x["v"]))
+            now = np.asarray(g(*map(self.here, ("t", "q", "v"))))
             self._g[number] = np.where(moved, now, before)
             direction = getattr(g, "direction", 0)
             crossed = moved & (before * now <= 0.0) & (before != 0.0)
@@ -226,7 +235,7 @@ class Adaptive:
 
     def _zero(self, g: Any, sample: tuple[int, ...], before: float) -> float:
         """When g vanishes on the last step of a sample: bisection on the dense output."""
-        low, high = float(self.x["t_old"][sample]), float(self.x["t"][sample])
+        low, high = (float(self.here(name)[sample]) for name in ("t_old", "t"))
         for _ in range(60):
             middle = 0.5 * (low + high)
             if middle in (low, high):

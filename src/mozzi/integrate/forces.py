@@ -54,13 +54,13 @@ class Torque:
 
 
 def torque_of(
-    torque: Any, model: Any, batch: tuple[int, ...], steps: int, trace: bool | None
+    torque: Any, model: Any, batch: tuple[int, ...], steps: int, trace: bool | None, target: str
 ) -> Torque:
-    """What a caller means by a torque."""
+    """What a caller means by a torque; on targets other than the CPU a law must be traced."""
     if torque is None:
         return Torque()
     if callable(torque):
-        return _law(torque, model, trace)
+        return _law(torque, model, trace, target)
     try:
         tau = np.asarray(torque, dtype=float)
     except (TypeError, ValueError):
@@ -79,7 +79,10 @@ def torque_of(
     return Torque(rows=tau) if over_time else Torque(constant=tau)
 
 
-def _law(law: Law, model: Any, trace: bool | None) -> Torque:
+def _law(law: Law, model: Any, trace: bool | None, target: str) -> Torque:
+    python = f"target {target!r} calls no Python between steps; write the law on traced scalars"
+    if trace is False and target != "cpu":
+        raise ConfigurationError(f"torque: trace=False, but {python}")
     if trace is False:
         return Torque(call=law)
     try:
@@ -93,6 +96,11 @@ def _law(law: Law, model: Any, trace: bool | None) -> Torque:
     except MozziError:
         raise
     except Exception as error:
+        if target != "cpu":
+            reason = f"{type(error).__name__}: {error}"
+            raise ConfigurationError(
+                f"torque: the law cannot be traced ({reason}), and {python}"
+            ) from error
         if trace:
             raise
         warnings.warn(

@@ -4,18 +4,56 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mozzi.compile import compile
+from mozzi.errors import ConfigurationError
 from mozzi.integrate.memory import Memory
 from mozzi.integrate.methods import Method, as_state, sizes
 from mozzi.integrate.projection import closed_again
 from mozzi.integrate.system import System
 from mozzi.program.program import loop
+from mozzi.targets.cuda import cupy_here
 
-__all__ = ["advance_kernel", "held_inputs", "named", "start_kernel"]
+__all__ = [
+    "CPU", "Place", "advance_kernel", "held_inputs", "named", "on_the_host", "start_kernel",
+]  # fmt: skip
 
 Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the kernels of a simulation run and its state is: "cpu" or "cuda", and its numbers."""
+
+    target: str = "cpu"
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        if self.target not in ("cpu", "cuda"):
+            raise ConfigurationError(
+                f"simulate runs on target 'cpu' or 'cuda', not {self.target!r}; mozzi.stepper takes"
+                " every target"
+            )
+        if self.dtype not in ("float64", "float32"):
+            raise ConfigurationError(f"dtype {self.dtype!r}: give 'float64' or 'float32'")
+
+    def put(self, x: np.ndarray) -> Any:
+        """An array where the kernels run."""
+        if self.target == "cpu":
+            return np.asarray(x, self.dtype)
+        return cupy_here().asarray(x, self.dtype)
+
+
+CPU = Place()
+
+
+def on_the_host(x: Any) -> np.ndarray:
+    """What a kernel gave, as a NumPy array; copied where it was on a GPU."""
+    return x if isinstance(x, np.ndarray) else np.asarray(x.get() if hasattr(x, "get") else x)
 
 
 def named(
@@ -47,7 +85,7 @@ def held_inputs(system: System, held: bool, wrenches: bool) -> dict[str, tuple[i
     return shapes
 
 
-def advance_kernel(method: Method, system: System, forces: Shapes) -> Any:
+def advance_kernel(method: Method, system: System, forces: Shapes, place: Place = CPU) -> Any:
     """(state…, t, forces…, dt, steps) ↦ state… after that many steps of length dt."""
     size = sizes(method, system.model)
 
@@ -65,10 +103,11 @@ def advance_kernel(method: Method, system: System, forces: Shapes) -> Any:
         return tuple(m.get() for m in memory.values())
 
     shapes = {n: (k,) for n, k in size.items()} | {"t": ()} | dict(forces)
-    return named(advance, shapes | {"dt": (), "steps": ()}, system.model, "advance")
+    shapes |= {"dt": (), "steps": ()}
+    return named(advance, shapes, system.model, "advance", place.target, place.dtype)
 
 
-def start_kernel(method: Method, system: System, forces: Shapes) -> Any:
+def start_kernel(method: Method, system: System, forces: Shapes, place: Place = CPU) -> Any:
     """(q, v, t, forces…) ↦ what else the method carries, or None where that is nothing."""
     extra = list(method.extra(system.model))
     if not extra:
@@ -81,7 +120,7 @@ def start_kernel(method: Method, system: System, forces: Shapes) -> Any:
 
     model = system.model
     shapes = {"q": (model.nq,), "v": (model.nv,), "t": (), **forces}
-    return named(start, shapes, model, "start")
+    return named(start, shapes, model, "start", place.target, place.dtype)
 
 
 def acceleration_kernel(system: System, forces: Shapes) -> Any:

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import DivergenceWarning, SingularWarning
+from mozzi.errors import ConfigurationError, DivergenceWarning, SingularWarning
 from mozzi.integrate.adaptive import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.integrate.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.integrate.forces import Torque, torque_of
 from mozzi.integrate.grid import Grid, check_memory
 from mozzi.integrate.joint_models import Resistance, Stops
 from mozzi.integrate.kernels import (
+    Place,
     acceleration_kernel,
     advance_kernel,
     held_inputs,
+    on_the_host,
     start_kernel,
 )
 from mozzi.integrate.methods import sizes
@@ -30,8 +32,9 @@ from mozzi.integrate.trajectory import Trajectory
 __all__ = ["Simulation", "simulate"]
 
 BLOCK = 64  # records between two looks at whether all samples are finite
+WHOLE = 2**24  # steps that float32 can count
 HUGE = 1e120  # a speed whose energy is about to overflow
-LOOSE = 1e-6  # a relative correction of Newton's method that is not small
+LOOSE = {"float64": 1e-6, "float32": 1e-3}  # a correction of Newton's method that is not small
 
 Forces = list[np.ndarray]
 
@@ -51,6 +54,8 @@ def simulate(
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
+    target: str = "cpu",
+    dtype: str = "float64",
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Trajectory:
@@ -75,6 +80,10 @@ def simulate(
         record_every: how many steps lie between two records. The end is always recorded.
         trace: True for a law that must be traced, False for one that must be called from Python;
             None tries to trace it, and warns where that fails.
+        target: where it runs, "cpu" or "cuda". On a GPU a launch takes all samples to the next
+            record, the state stays there, and records come back. Laws must be traced.
+        dtype: the numbers of the steps, "float64" or "float32" (not for dopri5, which measures
+            smaller errors); records are float64.
         progress: called with the share of the work that is done.
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
             generalized_alpha.
@@ -86,7 +95,7 @@ def simulate(
     simulation = Simulation(
         model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
         resistance=resistance, limits=limits, record_every=record_every, t0=t0, trace=trace,
-        **options,
+        target=target, dtype=dtype, **options,
     )  # fmt: skip
     for share in simulation.run():
         if progress is not None:
@@ -116,20 +125,26 @@ class Simulation:
         record_every: int = 1,
         t0: float = 0.0,
         trace: bool | None = None,
+        target: str = "cpu",
+        dtype: str = "float64",
         **options: Any,
     ):
         self.model, self.method = model, method_of(method, options)
+        self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
         check_model(model)
         self.q0, self.v0 = check_state(model, q0, v0)
         self.batch = self.q0.shape[:-1]
         self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
         self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
-        self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace)
+        self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace, target)
         self.wrenches = check_wrenches(wrenches, model, self.batch)
         self.resistance = Resistance() if resistance is True else resistance or None
         self.stops = Stops() if limits is True else limits or None
         self.adaptive = isinstance(self.method, DormandPrince)
+        if dtype == "float32" and (self.adaptive or self.grid.every > WHOLE):
+            what = f"record_every {self.grid.every}" if self.grid.every > WHOLE else "dopri5"
+            raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
         self.system = System(model, self.torque.law, self.resistance, self.stops)
         self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         n = check_memory(self.grid, model, self.batch)
@@ -148,13 +163,13 @@ class Simulation:
         """A kernel of this system, made once; those with a law are never shared."""
         cache = self.model.cache if self.torque.law is None else self.__dict__
         method = None if name == "acceleration" else self.method
-        key: Any = (name, method, self.resistance, self.stops, tuple(self._inputs))
+        key: Any = (name, method, self.resistance, self.stops, tuple(self._inputs), self.place)
         if key not in cache:
             if name == "acceleration":
                 cache[key] = acceleration_kernel(self.system, self._inputs)
             else:
                 make = {"attempt": attempt_kernel, "advance": advance_kernel, "start": start_kernel}
-                cache[key] = make[name](self.method, self.system, self._inputs)
+                cache[key] = make[name](self.method, self.system, self._inputs, self.place)
         return cache[key]
 
     def _forces(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> Forces:
@@ -167,7 +182,7 @@ class Simulation:
         last = len(self.grid.t) - 1
         with np.errstate(all="ignore"):
             for q, v, forces in self._run():
-                self._q[self._done], self._v[self._done] = q, v
+                self._q[self._done], self._v[self._done] = on_the_host(q), on_the_host(v)
                 if self._tau is not None:
                     self._tau[self._done] = forces[0]
                 self._done += 1
@@ -179,8 +194,10 @@ class Simulation:
 
     def _stepped(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
         """The records of a method of constant step."""
-        state = [self.q0, self.v0]
-        forces = self._forces(0, self.t0, *state)
+        forces = self._forces(0, self.t0, self.q0, self.v0)
+        if not self.torque.sampled:
+            forces = [self.place.put(x) for x in forces]
+        state = [self.place.put(x) for x in (self.q0, self.v0)]
         advance, start = self._kernel("advance"), self._kernel("start")
         if start is not None:
             state += _listed(start(*state, self.t0, *forces))
@@ -195,7 +212,7 @@ class Simulation:
                     forces = self._forces(step + k, t + k * h, *state[:2])
                     state = _listed(advance(*state, t + k * h, *forces, h, 1.0))
             if "defect" in names:
-                defect = state[names.index("defect")]
+                defect = on_the_host(state[names.index("defect")])
                 self._defect = float(np.nanmax(defect, initial=self._defect))
             yield state[0], state[1], forces
 
@@ -205,7 +222,9 @@ class Simulation:
         a = self._kernel("acceleration")(self.q0, self.v0, self.t0, *forces)
         span = float(self.grid.t[-1]) - self.t0
         kernel = self._kernel("attempt")
-        x = Adaptive(self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span)
+        x = Adaptive(
+            self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span, self.place
+        )
         yield self.q0, self.v0, forces
         for record, segments in enumerate(self.grid.records(), 1):
             now = float(self.grid.t[record])
@@ -213,7 +232,7 @@ class Simulation:
             for step, t, h, count in segments if self.torque.sampled else ():
                 for k in range(count):
                     until = now if (step + k + 1) == self.grid.ends[record] else t + (k + 1) * h
-                    forces = self._forces(step + k, t + k * h, x.x["q"], x.x["v"])
+                    forces = self._forces(step + k, t + k * h, x.here("q"), x.here("v"))
                     for _ in x.advance(until, until, forces):
                         pass
             for _ in x.advance(now, end, forces):
@@ -282,7 +301,7 @@ class Simulation:
                 SingularWarning,
                 stacklevel=4,
             )
-        if self._defect > LOOSE:
+        if self._defect > LOOSE[self.place.dtype]:
             warnings.warn(
                 f"{self.method_name}: Newton's method stopped with corrections of "
                 f"{self._defect:.1e}; take a smaller dt than {self.dt:g} s, or more iterations",

@@ -1,8 +1,10 @@
 """The CUDA target: one thread per sample, compiled at run time by NVRTC through CuPy.
 
-Arrays come and go on the device without copies: CuPy arrays, PyTorch tensors, and everything with
-`__cuda_array_interface__` or DLPack, on the framework's current stream. Results are PyTorch tensors
-where an argument is one, and CuPy arrays otherwise.
+Arrays come and go on the device without copies: CuPy arrays, PyTorch tensors, JAX arrays, and
+everything with `__cuda_array_interface__` or DLPack. Results are JAX arrays or PyTorch tensors
+where an argument is one, and CuPy arrays otherwise. Work is on the current stream of CuPy or
+PyTorch; with JAX arrays XLA calls the kernel, on its own stream, and knows how long it uses their
+memory.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import importlib
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,13 +22,12 @@ import numpy as np
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
 from mozzi.targets.cuda_driver import Function, machine_code
+from mozzi.targets.cuda_launch import Launch, choose
 from mozzi.targets.cuda_source import CudaSource
 
-__all__ = ["CudaKernel", "build"]
+__all__ = ["CudaKernel", "build", "cupy_here"]
 
-BLOCK = 128  # threads per block: 64 and 256 were as fast or slower in every program measured
 LARGE = 12_000  # operations of a program that is compiled only once
-MOST_RESIDENT = 6  # blocks per multiprocessor from which on more do not help
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
@@ -53,7 +55,7 @@ class CudaKernel:
     @property
     def source(self) -> str:
         """The CUDA C of the kernel, for arrays of any strides."""
-        return CudaSource(self.program, self.dtype.name, BLOCK).text
+        return CudaSource(self.program, self.dtype.name).text
 
     @cached_property
     def strided(self) -> Function:
@@ -66,32 +68,23 @@ class CudaKernel:
         return self._function(packed=True)
 
     def _function(self, packed: bool) -> Function:
-        """Machine code, with the registers that the compiler takes, or with fewer, so that one
-        more block fits on a multiprocessor, where that costs little local memory.
+        cupy = cupy_here()
+
+        def make(launch: Launch) -> Function:
+            text = CudaSource(self.program, self.dtype.name, packed, launch).text
+            return Function(cupy, machine_code(cupy, text), launch.block)
+
+        return choose(make, self.flops > LARGE)
+
+    def report(self) -> dict[str, float]:
+        """What the compiler made of it, for packed rows: threads of a block, blocks that a
+        multiprocessor holds, the share of its threads that these are (occupancy), registers and
+        bytes of local memory of a thread, and of shared memory of a block.
         """
-        cupy = _cupy()
-        device = cupy.cuda.Device()
-
-        def make(resident: int) -> tuple[Function, dict[str, int]]:
-            text = CudaSource(self.program, self.dtype.name, BLOCK, packed, resident).text
-            function = Function(cupy, machine_code(cupy, text))
-            return function, function.report(device.id)
-
-        plain, report = make(0)
-        registers = device.attributes["MaxRegistersPerMultiprocessor"]
-        resident = registers // (BLOCK * 8 * math.ceil(report["registers"] / 8))
-        if self.flops > LARGE or resident >= MOST_RESIDENT:
-            return plain
-        tight, other = make(resident + 1)
-        cheap = other["local_bytes"] <= 1.25 * report["local_bytes"] + 16
-        return tight if cheap else plain
-
-    def report(self) -> dict[str, int]:
-        """What the compiler made of it: registers and bytes of local memory per thread."""
-        return self.packed.report(_cupy().cuda.Device().id)
+        return asdict(self.packed.report)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
-        cupy = _cupy()
+        cupy = cupy_here()
         n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
         if n and self._plain(cupy, args, n, self._shapes):
             if out is None:
@@ -104,7 +97,15 @@ class CudaKernel:
                 return results[0] if self.single else tuple(results)
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
-        torch = _torch_of(args)
+        given = () if out is None else (out,) if self.single else tuple(out)
+        if _any_of(("jax", "jaxlib"), (*args, *given)):
+            if given:
+                raise TypeError(
+                    f"{self.name}: out= goes with CuPy arrays and PyTorch tensors; a JAX array"
+                    " cannot be written to, so leave out= away and take the result"
+                )
+            return self._jax(*self._jax_arrays(args))
+        torch = _any_of(("torch",), (*args, *given))
         with _stream(cupy, torch):
             arrays = [self._array(cupy, x, spec) for x, spec in zip(args, self.inputs, strict=True)]
             batch = np.broadcast_shapes(
@@ -140,6 +141,37 @@ class CudaKernel:
                 return False
         return True
 
+    @cached_property
+    def _jax(self) -> Any:
+        """This kernel as a function of JAX arrays."""
+        from mozzi.targets.derived import find, register
+        from mozzi.targets.jax import JaxKernel
+
+        found = find(register(self.program, self.dtype.name))
+        vars(found).setdefault("cuda", self)  # what XLA calls: not to be compiled again
+        return JaxKernel(self.program, self.dtype.name)
+
+    def _jax_arrays(self, args: Any) -> list[Any]:
+        """The arguments as JAX arrays on a GPU: those that are, others by DLPack, or copied."""
+        jax: Any = importlib.import_module("jax")
+        arrays = []
+        for x, spec in zip(args, self.inputs, strict=True):
+            if isinstance(x, jax.core.Tracer):
+                raise TypeError(
+                    f"{self.name}: {spec.name} is being traced by JAX; compile with target='jax'"
+                )
+            if not isinstance(x, jax.Array):
+                there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
+                x = jax.dlpack.from_dlpack(x) if there else jax.numpy.asarray(x, self.dtype)
+            if any(device.platform == "cpu" for device in x.devices()):
+                raise TypeError(
+                    f"{self.name}: {spec.name} is on the CPU; put it on the GPU with"
+                    " jax.device_put, or compile with target='jax'"
+                )
+            self._check(x, spec)
+            arrays.append(x)
+        return arrays
+
     def on_tensors(self, tensors: Any, results: Any) -> None:
         """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
         torch: Any = importlib.import_module("torch")
@@ -162,6 +194,10 @@ class CudaKernel:
             array = cupy.from_dlpack(x)
         else:
             array = cupy.asarray(x, dtype=self.dtype)
+        self._check(array, spec)
+        return array
+
+    def _check(self, array: Any, spec: Any) -> None:
         if array.dtype != self.dtype:
             raise TypeError(
                 f"{self.name}: {spec.name} is {array.dtype}, this kernel computes in {self.dtype};"
@@ -172,7 +208,6 @@ class CudaKernel:
             raise ValueError(
                 f"{self.name}: {spec.name} has shape {array.shape}; its last axes are {spec.shape}"
             )
-        return array
 
     def _results(self, cupy: Any, batch: Any, rows: list[Any], out: Any) -> list[Any]:
         """(N, n) arrays for the results: the given ones, or new ones laid out as the arguments."""
@@ -208,14 +243,13 @@ class CudaKernel:
         """Run n samples: arrays by their addresses, packed or with strides (row, step)."""
         if n == 0:
             return
-        blocks = (n + BLOCK - 1) // BLOCK
         if strides is None:
-            self.packed.launch(blocks, BLOCK, stream, [n, *places])
+            self.packed.launch(n, stream, [n, *places])
         else:
             words = [n]
             for place, (row, step) in zip(places, strides, strict=True):
                 words += (place, row, step)
-            self.strided.launch(blocks, BLOCK, stream, words)
+            self.strided.launch(n, stream, words)
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.name} {self.dtype}>"
@@ -245,7 +279,8 @@ def _columnar(x: Any) -> bool:
 
 
 @cache
-def _cupy() -> Any:
+def cupy_here() -> Any:
+    """CuPy, where it is installed and finds a GPU."""
     if importlib.util.find_spec("cupy") is None:
         raise ExtraMissingError(
             "the CUDA target runs through CuPy; install it with: pip install mozzi[cuda]"
@@ -257,11 +292,10 @@ def _cupy() -> Any:
     return cupy
 
 
-def _torch_of(args: Any) -> Any:
-    if any(type(x).__module__.partition(".")[0] == "torch" for x in args):
-        torch: Any = importlib.import_module("torch")
-
-        return torch
+def _any_of(packages: tuple[str, ...], arrays: Any) -> Any:
+    """The first of the packages, if an array is one of theirs; None otherwise."""
+    if any(type(x).__module__.partition(".")[0] in packages for x in arrays):
+        return importlib.import_module(packages[0])
     return None
 
 

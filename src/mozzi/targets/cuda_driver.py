@@ -14,10 +14,12 @@ from functools import cache
 from typing import Any
 
 from mozzi.targets import cache as disk
+from mozzi.targets.cuda_launch import Report
 
 __all__ = ["Function", "machine_code"]
 
-_REGISTERS, _LOCAL_BYTES = 4, 3  # CUfunction_attribute
+_REGISTERS, _LOCAL_BYTES, _SHARED_BYTES = 4, 3, 1  # CUfunction_attribute
+_MOST_THREADS = 39  # CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 
 
@@ -59,9 +61,10 @@ def machine_code(cupy: Any, source: str) -> bytes:
 
 
 class Function:
-    """The function `kernel` of machine code."""
+    """The function `kernel` of machine code, which runs in blocks of so many threads."""
 
-    def __init__(self, cupy: Any, code: bytes):
+    def __init__(self, cupy: Any, code: bytes, block: int):
+        self.block = block
         self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
         self._awake()
         cuda = driver()
@@ -72,16 +75,17 @@ class Function:
         self.handle = handle.value
         self._launch = cuda.cuLaunchKernel
         self._own = threading.local()  # memory for the arguments, of each thread
+        self.report = self._report(cupy.cuda.Device().id)
 
-    def launch(self, blocks: int, threads: int, stream: int, values: Sequence[int]) -> None:
-        """Run on a stream."""
+    def launch(self, n: int, stream: int, values: Sequence[int]) -> None:
+        """Run n samples on a stream."""
         own = self._own
         if not hasattr(own, "words"):
             own.words = (ctypes.c_int64 * len(values))()
             first = ctypes.addressof(own.words)
             own.places = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
         own.words[:] = values
-        shape = (blocks, 1, 1, threads, 1, 1, 0)
+        shape = ((n + self.block - 1) // self.block, 1, 1, self.block, 1, 1, 0)
         code = self._launch(self.handle, *shape, stream, own.places, None)
         if code == _NO_CONTEXT:
             self._awake()
@@ -89,13 +93,20 @@ class Function:
         if code:
             _check(code)
 
-    def report(self, device: int) -> dict[str, int]:
-        """Registers and bytes of local memory per thread."""
-        value, found = ctypes.c_int(), {}
-        for name, which in (("registers", _REGISTERS), ("local_bytes", _LOCAL_BYTES)):
-            place = ctypes.byref(value)
-            _check(
-                driver().cuKernelGetAttribute(place, which, ctypes.c_void_p(self.handle), device)
-            )
-            found[name] = value.value
-        return found
+    def _report(self, device: int) -> Report:
+        """What the compiler made of it, and how many blocks a multiprocessor of a device holds."""
+        cuda, kernel, value = driver(), ctypes.c_void_p(self.handle), ctypes.c_int()
+        place = ctypes.byref(value)
+
+        def attribute(which: int) -> int:
+            _check(cuda.cuKernelGetAttribute(place, which, kernel, device))
+            return value.value
+
+        registers, local, shared = map(attribute, (_REGISTERS, _LOCAL_BYTES, _SHARED_BYTES))
+        _check(cuda.cuDeviceGetAttribute(place, _MOST_THREADS, device))
+        most = value.value
+        none = ctypes.c_size_t(0)
+        _check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(place, kernel, self.block, none))
+        blocks = value.value
+        share = self.block * blocks / most
+        return Report(self.block, blocks, share, registers, local, shared)

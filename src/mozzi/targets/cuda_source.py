@@ -17,6 +17,7 @@ import numpy as np
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
 from mozzi.targets.c_words import SPELL_C, TYPES, number
+from mozzi.targets.cuda_launch import FREE, Launch
 from mozzi.targets.cuda_math import PRELUDE, WRITE_COLUMNS
 from mozzi.targets.interpret import integer
 
@@ -27,23 +28,21 @@ LONG = 24  # numbers in a row that is written through shared memory
 
 
 class CudaSource:
-    """The text of a program's kernel; `block` threads make a block.
+    """The text of a program's kernel.
 
     packed: rows lie one after the other, and the kernel takes (n, x0, …, y0, …); else it takes
-    (n, x0, row, step, …), strides from row to row and within a row, in elements. resident: how
-    many blocks a multiprocessor must hold at once, which bounds registers; 0 leaves that open.
+    (n, x0, row, step, …), strides from row to row and within a row, in elements. launch: how many
+    threads make a block, which sizes shared memory, and how many blocks must fit at once.
     """
 
     def __init__(
         self,
         program: Program,
         dtype: str,
-        block: int = 128,
         packed: bool = False,
-        resident: int = 0,
+        launch: Launch = FREE,
     ):
-        self.program, self.block, self.packed = program, block, packed
-        self.bounds = f"{block}, {resident}" if resident else f"{block}"
+        self.program, self.packed, self.launch = program, packed, launch
         self.T = TYPES[dtype]
         self.suffix = "f" if self.T == "float" else ""
         self.lines: list[str] = []
@@ -169,16 +168,16 @@ class CudaSource:
         arguments = ",\n    ".join([*accessors, *(["stage + 33 * lane"] if self.staged else [])])
         call = f"evaluate(\n    {arguments});"
         head = [
-            f'extern "C" __global__ void __launch_bounds__({self.bounds})',
+            f'extern "C" __global__ void __launch_bounds__({self.launch.bounds})',
             f"kernel({', '.join(parameters)}) {{",
-            f"  const Int row = (Int)blockIdx.x * {self.block} + threadIdx.x;",
+            f"  const Int row = (Int)blockIdx.x * {self.launch.block} + threadIdx.x;",
         ]
         if not self.staged:
             return [*head, f"  if (row < n) {call}", "}"]
         return [
             WRITE_COLUMNS,
             *head,
-            f"  __shared__ T shared[{self.block // WARP} * 32 * 33];",
+            f"  __shared__ T shared[{self.launch.block // WARP} * 32 * 33];",
             "  const int lane = threadIdx.x % 32;",
             "  T* stage = shared + threadIdx.x / 32 * (32 * 33);",
             "  const Int at = row < n ? row : n - 1;",

@@ -169,7 +169,6 @@ def _target(key: str) -> str:
     """The name under which XLA knows the handler of a program."""
     from jax import ffi
 
-    from mozzi.targets.cuda import BLOCK
     from mozzi.targets.cuda_driver import driver
 
     name = f"mozzi_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
@@ -177,8 +176,9 @@ def _target(key: str) -> str:
         if name not in _REGISTERED:
             found = find(key)
             launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
-            function = found.cuda.packed.handle or 0
-            capsule, code = handler(len(found.inputs), len(found.outputs), launch, function, BLOCK)
+            kernel = found.cuda.packed
+            sides = len(found.inputs), len(found.outputs)
+            capsule, code = handler(*sides, launch, kernel.handle or 0, kernel.block)
             ffi.register_ffi_target(name, capsule, platform="CUDA")
             _REGISTERED[name] = code
     return name
