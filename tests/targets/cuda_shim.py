@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.program.program import Program
+from mozzi.targets.cuda_launch import FREE, Launch
 from mozzi.targets.cuda_source import CudaSource
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -24,7 +25,7 @@ SHIM = """
 #define __constant__ static const
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 struct float2 { float x, y; };
 struct double2 { double x, y; };
 #define __shared__ static
@@ -54,15 +55,22 @@ extern "C" void rows(long long n, long long const* words) {{
 class Shim:
     """A program's CUDA kernel as a function of arrays (N, …)."""
 
-    def __init__(self, folder: Path, program: Program, dtype: str, packed: bool = False):
+    def __init__(
+        self,
+        folder: Path,
+        program: Program,
+        dtype: str,
+        packed: bool = False,
+        launch: Launch = FREE,
+    ):
         self.program, self.dtype, self.packed = program, np.dtype(dtype), packed
-        text = CudaSource(program, dtype, packed).text
+        text = CudaSource(program, dtype, packed, launch).text
         words = ["n"]
         for k in range(len(program.inputs) + len(program.outputs)):
             first = k if packed else 3 * k
             words.append(f"(T*)words[{first}]")
             words += [] if packed else [f"words[{first + 1}]", f"words[{first + 2}]"]
-        loop = LOOP.format(block=128, arguments=", ".join(words))
+        loop = LOOP.format(block=launch.block, arguments=", ".join(words))
         self.library = build(folder, SHIM + text + loop)
 
     def __call__(self, *args: Any) -> list[np.ndarray]:

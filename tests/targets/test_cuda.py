@@ -13,8 +13,13 @@ from targets.cuda_shim import COMPILER, SHIM, Shim, build
 import mozzi as mz
 from mozzi.compile import program_of
 from mozzi.errors import ExtraMissingError
-from mozzi.model.generate import chain, tree
+from mozzi.integrate.adaptive import DormandPrince, attempt_kernel
+from mozzi.integrate.implicit import GeneralizedAlpha
+from mozzi.integrate.kernels import Place, advance_kernel
+from mozzi.integrate.system import System
+from mozzi.model.generate import chain, four_bar, tree
 from mozzi.program.interpret import interpret
+from mozzi.targets.cuda_launch import Launch, Report, choose
 from mozzi.targets.cuda_math import PRELUDE
 from mozzi.targets.cuda_source import CudaSource
 
@@ -32,10 +37,26 @@ FUNCTIONS = [
 @pytest.mark.parametrize(("dtype", "rolled"), KINDS)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_the_text_compiles_for_a_gpu(tmp_path, function, dtype, rolled):
+    program = program_of(function, tree(5, seed=1), rolled=rolled)
+    compiles(tmp_path, CudaSource(program, dtype, packed=rolled).text)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_loops_and_simulations_compile_for_a_gpu(tmp_path, dtype):
+    model, place = four_bar(), Place("cuda", dtype)
+    system = System(model)
+    for kernel in (
+        mz.compile(mz.forward_dynamics, model, target="cuda", dtype=dtype),
+        advance_kernel(GeneralizedAlpha(), system, {}, place),
+        attempt_kernel(DormandPrince(), system, {}, place),
+    ):
+        compiles(tmp_path, kernel.source)
+
+
+def compiles(tmp_path, text):
     if NVCC is None:
         pytest.skip("neither nvcc nor a GPU with NVRTC on this machine")
-    program = program_of(function, tree(5, seed=1), rolled=rolled)
-    (tmp_path / "kernel.cu").write_text(CudaSource(program, dtype, packed=rolled).text)
+    (tmp_path / "kernel.cu").write_text(text)
     words = [NVCC, "-std=c++17", "-arch=sm_90", "-ptx", "kernel.cu", "-o", "kernel.ptx"]
     run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -69,6 +90,70 @@ def test_the_text_means_what_the_interpreter_does(tmp_path, function, dtype, rol
     for y, x in zip(found, exact if isinstance(exact, tuple) else (exact,), strict=True):
         error = np.max(np.abs(y - x)) / np.max(np.abs(x))
         assert error < (1e-12 if dtype == "float64" else 1e-4)
+
+
+@needs_compiler
+@pytest.mark.parametrize("block", [32, 64, 256])
+def test_blocks_of_any_size_write_the_same_rows(tmp_path, block):
+    """Long rows of results go through shared memory, which is as large as a block needs."""
+    model = tree(5, seed=1)
+    (q,) = inputs_of(model, ("q",), 300)
+    program = program_of(mz.mass_matrix, model)
+    shim = Shim(tmp_path, program, "float64", True, Launch(block, 2))
+    assert (
+        f"__launch_bounds__({block}, 2)"
+        in CudaSource(program, "float64", True, Launch(block, 2)).text
+    )
+    np.testing.assert_allclose(shim(q)[0], mz.mass_matrix(model, q), rtol=1e-12, atol=1e-14)
+
+
+class Compiled:
+    """Code that likes so many registers; with fewer it keeps so many bytes each in memory."""
+
+    def __init__(self, launch, registers, local, each):
+        if launch.resident:
+            fewer = min(registers, 65536 // (launch.block * launch.resident) // 8 * 8)
+            local, registers = local + each * (registers - fewer), fewer
+        blocks = 65536 // (launch.block * registers)
+        share = launch.block * blocks / 2048
+        self.launch = launch
+        self.report = Report(launch.block, blocks, share, registers, local, 0)
+
+
+@pytest.mark.parametrize(
+    ("registers", "local", "each", "large", "made", "taken"),
+    [
+        (64, 32, 4, False, [Launch(64), Launch(128)], 1),  # enough threads: the usual blocks
+        (116, 32, 0, False, [Launch(64), Launch(64, 10)], 1),  # more of them at no cost
+        (116, 32, 4, False, [Launch(64), Launch(64, 10)], 0),  # more of them would spill
+        (255, 1600, 3, False, [Launch(64), Launch(64, 6)], 1),  # spills anyway
+        (255, 1600, 3, True, [Launch(64)], 0),  # compiled once
+    ],
+)
+def test_the_launch_follows_the_compilers_report(registers, local, each, large, made, taken):
+    found = []
+
+    def make(launch):
+        found.append(Compiled(launch, registers, local, each))
+        return found[-1]
+
+    assert choose(make, large) is found[taken]
+    assert [x.launch for x in found] == made
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_loops_of_any_rank(tmp_path, dtype):
+    """Three of the five rows of a four-bar depend on the others, in either precision."""
+    model = four_bar()
+    rng = np.random.default_rng(0)
+    q = mz.assemble(model, np.array([0.7, 0.3, 0.4]) + 0.05 * rng.normal(size=(9, 3)))
+    v = mz.consistent_velocities(model, q, rng.normal(size=(9, 3)))
+    tau = rng.normal(size=(9, 3))
+    program = mz.compile(mz.forward_dynamics, model, target="cuda", dtype=dtype).program
+    found = Shim(tmp_path, program, dtype)(q, v, tau)[0]
+    exact = mz.forward_dynamics(model, q, v, tau)
+    assert np.max(np.abs(found - exact)) < (1e-10 if dtype == "float64" else 1e-3)
 
 
 @needs_compiler

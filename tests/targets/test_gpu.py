@@ -101,6 +101,111 @@ def test_many_steps_in_one_launch(cupy):
     same(found, (motion.q[:, 1:], motion.v[:, 1:]), 1e-12)
 
 
+def test_the_report_names_the_launch(cupy):
+    kernel = mz.compile(mz.mass_matrix, tree(8, seed=3), target="cuda", dtype="float32")
+    report = kernel.report()
+    assert report["block"] in (64, 128) and report["blocks"] >= 1
+    assert report["occupancy"] == report["block"] * report["blocks"] / 2048
+    assert 16 <= report["registers"] <= 255 and report["local_bytes"] >= 0
+    assert report["shared_bytes"] == report["block"] // 32 * 32 * 33 * 4
+
+
+def test_machine_code_is_found_on_disk(cupy, tmp_path, monkeypatch):
+    """A second process would find it there: NVRTC is not asked again."""
+    from mozzi.targets.cuda_driver import machine_code
+
+    monkeypatch.setenv("MOZZI_CACHE", "1")
+    monkeypatch.setenv("MOZZI_CACHE_DIR", str(tmp_path))
+    source = mz.compile(mz.kinetic_energy, chain(2, seed=7), target="cuda").source
+    code = machine_code(cupy, source)
+    monkeypatch.setattr(cupy.cuda.nvrtc, "compileProgram", None)
+    assert machine_code(cupy, source) == code
+    with pytest.raises(TypeError):
+        machine_code(cupy, source + "\n// another")
+
+
+class Exporter:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array, self.streams = array, []
+
+    def __dlpack__(self, *, stream=None, **options):
+        self.streams.append(stream)
+        return self.array.__dlpack__(stream=stream, **options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_by_dlpack_alone(cupy):
+    model = chain(5, seed=1)
+    inputs = arguments(model, ("q", "v", "a"))
+    exact = mz.inverse_dynamics(model, *inputs)
+    kernel = mz.compile(mz.inverse_dynamics, model, target="cuda")
+    given = [Exporter(cupy.asarray(x)) for x in inputs]
+    same(kernel(*given), exact, 1e-12)
+    columns = [Exporter(cupy.ascontiguousarray(cupy.asarray(x).T).T) for x in inputs]
+    same(kernel(*columns), exact, 1e-12)
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        found = kernel(*given)
+        stream.synchronize()
+    same(found, exact, 1e-12)
+    assert all(x.streams[-1] == stream.ptr for x in given)  # handed over on the current stream
+
+
+def test_results_into_given_tensors(cupy):
+    torch = pytest.importorskip("torch")
+    model = chain(5, seed=1)
+    inputs = arguments(model, ("q", "v", "a"))
+    exact = mz.inverse_dynamics(model, *inputs)
+    kernel = mz.compile(mz.inverse_dynamics, model, target="cuda")
+    out = torch.full(exact.shape, float("nan"), dtype=torch.float64, device="cuda")
+    assert kernel(*(torch.tensor(x, device="cuda") for x in inputs), out=out) is out
+    same(out, exact, 1e-12)
+    out.fill_(float("nan"))
+    with torch.cuda.stream(torch.cuda.Stream()):
+        kernel(*map(cupy.asarray, inputs), out=out)
+        same(out, exact, 1e-12)
+
+
+def test_jax_arrays_in_and_out(cupy):
+    """The kernel runs inside XLA: in its memory, on its stream, without copies."""
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX has no GPU here")
+    jax.config.update("jax_enable_x64", True)
+    model = chain(5, seed=1)
+    inputs = arguments(model, ("q", "v", "a"))
+    exact = mz.inverse_dynamics(model, *inputs)
+    kernel = mz.compile(mz.inverse_dynamics, model, target="cuda")
+    there = [jax.device_put(x) for x in inputs]
+    found = kernel(*there)
+    assert isinstance(found, jax.Array)
+    same(found, exact, 1e-12)
+    same(kernel(there[0], inputs[1][0], cupy.asarray(inputs[2])),
+         mz.inverse_dynamics(model, inputs[0], inputs[1][0], inputs[2]), 1e-12)  # fmt: skip
+    text = jax.jit(kernel._jax.function).lower(*there).compile().as_text()
+    assert "mozzi_" in text and "copy" not in text
+    many = [jax.numpy.tile(x, (1000, 1)) for x in there]
+    for _ in range(20):  # what one call made is what the next one reads
+        many = [many[0], many[1], 1e-3 * kernel(*(x + 0.0 for x in many))]
+    here = list(inputs)
+    for _ in range(20):
+        here = [here[0], here[1], 1e-3 * mz.inverse_dynamics(model, *here)]
+    same(many[2][:300], here[2], 1e-12)
+    with pytest.raises(TypeError, match="leave out= away"):
+        kernel(*there, out=found)
+    with pytest.raises(TypeError, match="leave out= away"):
+        kernel(*map(cupy.asarray, inputs), out=found)
+    with pytest.raises(TypeError, match="q is on the CPU"):
+        kernel(jax.device_put(inputs[0], jax.devices("cpu")[0]), *there[1:])
+    with pytest.raises(TypeError, match="q is float32"):
+        kernel(there[0].astype("float32"), *there[1:])
+    with pytest.raises(TypeError, match="target='jax'"):
+        jax.jit(kernel)(*there)
+
+
 def test_torch_on_the_gpu_has_gradients(cupy):
     torch = pytest.importorskip("torch")
     model = chain(4, seed=2)
