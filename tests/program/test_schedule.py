@@ -56,3 +56,24 @@ def test_calls_come_first_in_phases():
     assert ops[calls[0]] in ("sin", "cos") and ops[calls[-1]] == "atan2"
     between = ops[calls[0] : calls[-1]]
     assert between.count("add") == 2  # only what the later calls need
+
+
+def test_sweeps_that_carry_much_are_interleaved():
+    """All cells first, then a walk over them: each cell is made when the walk comes to it."""
+
+    def sweeps(x):
+        cells = [[x[k] + n * sin(x[k - 1]) for n in range(5)] for k in range(400)]
+        walk = x[0]
+        for a, b, c, d, e in cells:
+            walk = (a * walk + b) * c + d * walk + e
+        return walk
+
+    before = trace(sweeps, [Input("x", (400,))])
+    after = schedule(before)
+    assert live_values(before) > 1500 and live_values(after) < 600
+    x = [np.cos(np.arange(400.0)) * 0.1]
+    assert interpret(before, x) == interpret(after, x)
+    seen = set()
+    for s in after.region.statements:
+        assert all(id(y) in seen for y in s.args)
+        seen.add(id(s))

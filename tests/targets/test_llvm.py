@@ -15,7 +15,7 @@ from targets.machines import MACHINES, older
 from mozzi.program.interpret import interpret
 from mozzi.program.program import Buffer, Index, Input, Program, load, loop, store, trace
 from mozzi.program.scalar import atan2, cos, maximum, minimum, select, sin, sqrt
-from mozzi.targets import llvm_body
+from mozzi.targets import llvm_pieces
 from mozzi.targets.llvm import CpuKernel, compile_cpu, module_text
 from mozzi.targets.llvm_memory import unwritten
 
@@ -160,13 +160,26 @@ def test_a_program_in_several_functions_is_the_same_program(chunk, monkeypatch):
     inputs = [Input("x", (5,)), Input("m", (2, 3)), Input("s", ())]
     for program in (trace(with_conditions, inputs), random_program(11, 200)):
         whole = compile_cpu(program)
-        monkeypatch.setattr(llvm_body, "CHUNK", chunk)
+        monkeypatch.setattr(llvm_pieces, "CHUNK", chunk)
         parts = compile_cpu(program)
         monkeypatch.undo()
-        assert "@chunk1" in parts.source and "@chunk1" not in whole.source
+        assert "@piece1" in parts.source and "@piece1" not in whole.source
         args = arguments(program, (17,), "float64")
         for x, y in zip(parts(*args), whole(*args), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 8])
+@pytest.mark.parametrize("name", ROLLED)
+def test_loops_in_several_functions_are_the_same_loops(name, chunk, monkeypatch):
+    program = ROLLED[name]().program
+    args = arguments(program, (19,), "float64")
+    monkeypatch.setattr(llvm_pieces, "CHUNK", chunk)
+    parts = compile_cpu(program)
+    assert chunk > 1 or "@piece1" in parts.source
+    found = parts(*args)
+    for x, y in zip((found,) if parts.single else found, expected(program, args), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

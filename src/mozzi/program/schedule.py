@@ -1,10 +1,13 @@
 """The order of statements: few values live at once, and calls where nothing is live.
 
-Between two stores or loops, values may be computed in any order that respects their operands. Two
-rules choose it. Sines, cosines and arctangents come first, in phases (those that depend on no
+Between two stores or loops, values may be computed in any order that respects their operands. A
+run is taken in the order in which it was traced, sweep by sweep; or depth first from its results,
+each operand just before it is used, where that takes fewer values from one block of statements to
+another: mechanisms with many loops, whose rows are then eliminated while their bodies are at hand.
+
+Within that order sines, cosines and arctangents come first, in phases (those that depend on no
 other, then the next): they are calls, and a call in the middle of a computation pushes all live
-values out of the registers. What follows goes by the original order, except that a statement that
-ends the lives of operands comes as soon as it can.
+values out of the registers. A statement that ends the lives of operands comes as soon as it can.
 """
 
 from __future__ import annotations
@@ -50,17 +53,67 @@ def _region(region: Region, outer: Region | None, kept: set[int]) -> Region:
 
 
 def _order(run: list[Scalar], kept: set[int]) -> list[Scalar]:
-    """Phases of calls, then the rest, in blocks that nothing runs ahead of."""
-    phase = _phases(run)
-    run = sorted(run, key=lambda s: phase.get(id(s), LAST))
-    block, blocks, size, before = 0, [], 0, None
-    for s in run:
-        now = phase.get(id(s), LAST)
-        if size == BLOCK or now != before:
-            block, size, before = block + 1, 0, now
-        size += 1
-        blocks.append(block)
-    return _early_ends(run, blocks, kept) if len(run) > 2 else run
+    """The traced order or the depth-first one, whichever carries less between blocks."""
+    if len(run) <= 2:
+        return run
+    traced = _early_ends(*_blocks([run]), kept)
+    if len(run) <= 2 * BLOCK:
+        return traced
+    deep = _depth_first(run, kept)
+    parts = [deep[k : k + BLOCK] for k in range(0, len(deep), BLOCK)]
+    return min(traced, _early_ends(*_blocks(parts), kept), key=_carried)
+
+
+def _blocks(parts: Sequence[list[Scalar]]) -> tuple[list[Scalar], list[int]]:
+    """In every part the phases of calls, then the rest; in blocks that nothing runs ahead of."""
+    order: list[Scalar] = []
+    blocks: list[int] = []
+    block, size = -1, 0
+    for part in parts:
+        phase, before = _phases(part), None
+        for s in sorted(part, key=lambda s: phase.get(id(s), LAST)):
+            now = phase.get(id(s), LAST)
+            if size == BLOCK or now != before:
+                block, size, before = block + 1, 0, now
+            size += 1
+            order.append(s)
+            blocks.append(block)
+    return order, blocks
+
+
+def _depth_first(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
+    """Every result with what it needs before it, as far as that is not there yet."""
+    used = {id(x) for s in run for x in s.args}
+    waiting = {id(s) for s in run}
+    order: list[Scalar] = []
+    for root in run:
+        if id(root) not in waiting or (id(root) in used and id(root) not in kept):
+            continue
+        waiting.remove(id(root))
+        path = [(root, 0)]
+        while path:
+            s, n = path.pop()
+            if n == len(s.args):
+                order.append(s)
+                continue
+            path.append((s, n + 1))
+            if id(s.args[n]) in waiting:
+                waiting.remove(id(s.args[n]))
+                path.append((s.args[n], 0))
+    return order
+
+
+def _carried(order: Sequence[Scalar]) -> int:
+    """How often a block of statements uses a value of an earlier block."""
+    block = {id(s): n // BLOCK for n, s in enumerate(order) if s.op not in ("const", "input")}
+    return len(
+        {
+            (id(x), n // BLOCK)
+            for n, s in enumerate(order)
+            for x in s.args
+            if block.get(id(x), n // BLOCK) < n // BLOCK
+        }
+    )
 
 
 def _phases(run: Sequence[Scalar]) -> dict[int, int]:

@@ -15,23 +15,20 @@ from mozzi.program.node import Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.llvm_driver import TABLE
 from mozzi.targets.llvm_memory import unwritten
+from mozzi.targets.llvm_pieces import Pieces, pieces
 from mozzi.targets.vector_math import splat
 
 __all__ = ["Body"]
 
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
-LAZY = ("const", "input")  # emitted where they are used
 POINTERS = ("%in", "%out", "%scratch", "%table")
-CHUNK = 2500
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
     """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs.
 
-    A long straight-line program becomes several functions of some `CHUNK` operations each, so that
-    the time to compile it stays linear; values that a later function uses go through scratch
-    memory.
+    Long runs of statements are functions of their own (`llvm_pieces`), which @body calls.
     """
 
     def __init__(self, program: Program, T: str, W: int):
@@ -43,26 +40,20 @@ class Body:
         self.tables: dict[tuple[str, bytes], str] = {}
         self.head: list[str] = []
         self.functions: list[str] = []
-        self.count = self.depth = self.scratch = 0
+        self.count = self.scratch = 0
         self.starts: list[int] = []
         slot = 0
         for x in program.inputs:
             self.starts.append(slot)
             slot += x.size
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
-        self.slots: dict[
-            int, int
-        ] = {}  # value that crosses functions → its place in scratch memory
         self.results: dict[int, list[int]] = {}  # value → its places among the outputs
         self._place(program)
+        self.pieces = Pieces(program.region.statements, self.scratch)
+        self.scratch = self.pieces.size
         self._open()
-        pure = not program.rolled
-        statements = [s for s in program.region.statements if not pure or s.op not in LAZY]
-        if pure and len(statements) > 1.6 * CHUNK:
-            self._chunks(statements)
-        else:
-            self._clear(program)
-            self.region(statements)
+        self._clear(program)
+        self.region(program.region.statements)
         self._finish(program)
         self._close("body")
         self.text = "\n".join([*self.head, *self.functions])
@@ -92,14 +83,28 @@ class Body:
         self.label = "start"
 
     def _close(self, name: str) -> None:
-        pointers = ", ".join(f"ptr noalias {x}" for x in POINTERS)
+        arguments = ", ".join([f"ptr noalias {x}" for x in POINTERS] + self._counters())
         self.functions += [
-            f'define internal void @{name}({pointers}) noinline "stackrealign" {{',
+            f'define internal void @{name}({arguments}) noinline "stackrealign" {{',
             "start:",
             *self.code,
             "  ret void",
             "}",
         ]
+
+    def _counters(self) -> list[str]:
+        """The variables of the loops around, as arguments."""
+        return [f"i64 {k}" for k in self.indices.values()]
+
+    def _apart(self, name: str, statements: list[Any]) -> None:
+        """The statements as a function, and the call of it."""
+        here = self.names, self.booleans, self.pairs, self.code, self.label
+        self._open()
+        self._straight(statements)
+        self._close(name)
+        self.names, self.booleans, self.pairs, self.code, self.label = here
+        arguments = ", ".join([f"ptr {x}" for x in POINTERS] + self._counters())
+        self.code.append(f"  call void @{name}({arguments})")
 
     def _clear(self, program: Program) -> None:
         """Memory reads as zero before it is written."""
@@ -122,36 +127,6 @@ class Body:
                     for j in self.results.pop(id(value), ()):
                         self._put("%out", j, self.number(value))
             slot += x.size
-
-    def _chunks(self, statements: list[Any]) -> None:
-        number = -(-len(statements) // CHUNK)
-        size = -(-len(statements) // number)
-        parts = [statements[k : k + size] for k in range(0, len(statements), size)]
-        home: dict[int, int] = {}
-        last: dict[int, int] = {}
-        for k, part in enumerate(parts):
-            for s in part:
-                home[id(s)] = k
-                for x in s.args:
-                    last[id(x)] = k
-        free: list[int] = []
-        for k, part in enumerate(parts):
-            for s in part:  # a place for what later functions use
-                if last.get(id(s), k) > k:
-                    if not free:
-                        free.append(self.scratch)
-                        self.scratch += 1
-                    self.slots[id(s)] = free.pop()
-            self._open()
-            self.region(part)
-            self._close(f"chunk{k}")
-            ended = {
-                x for s in part for x in map(id, s.args) if last[x] == k and home.get(x, k) < k
-            }
-            free += [self.slots.pop(x) for x in ended]
-        self._open()
-        arguments = ", ".join(f"ptr {x}" for x in POINTERS)
-        self.code += [f"  call void @chunk{k}({arguments})" for k in range(len(parts))]
 
     # pieces of text
 
@@ -181,9 +156,8 @@ class Body:
                 position, offset = x.value
                 name = self._get("%in", self.starts[position] + offset)
             else:
-                name = self._get("%scratch", self.slots[id(x)])
-            if self.depth == 0:  # what a loop loads is not visible behind it
-                self.names[id(x)] = name
+                name = self._get("%scratch", self.pieces.places[id(x)])
+            self.names[id(x)] = name
         return name
 
     def number(self, x: Scalar) -> str:
@@ -210,24 +184,29 @@ class Body:
     # statements
 
     def region(self, statements: list[Any]) -> None:
-        outside = dict(self.pairs)
+        outside = dict(self.names), dict(self.pairs)  # what a loop loads is not visible behind it
+        for part in pieces(statements):
+            if isinstance(part, Loop):
+                self.loop(part)
+            elif part.apart:
+                self._apart(self.pieces.names[id(part.statements[0])], part.statements)
+            else:
+                self._straight(part.statements)
+        self.names, self.pairs = outside
+
+    def _straight(self, statements: list[Any]) -> None:
         for s in statements:
-            if isinstance(s, Scalar):
-                if s.op in LAZY:
-                    continue
-                self.names[id(s)] = self.value(s)
-                if id(s) in self.slots:
-                    self._put("%scratch", self.slots[id(s)], self.number(s))
-                for slot in self.results.pop(id(s), ()):
-                    self._put("%out", slot, self.number(s))
-            elif isinstance(s, Store):
+            if isinstance(s, Store):
                 at = self._address(s.buffer, s.index, s.stride, s.offset)
                 self.code.append(
                     f"  store {self.V} {self.number(s.value)}, ptr {at}, align {self.align}"
                 )
-            else:
-                self.loop(s)
-        self.pairs = outside
+                continue
+            self.names[id(s)] = self.value(s)
+            if id(s) in self.pieces.places:
+                self._put("%scratch", self.pieces.places[id(s)], self.number(s))
+            for slot in self.results.pop(id(s), ()):
+                self._put("%out", slot, self.number(s))
 
     def value(self, s: Scalar) -> str:
         op, V = s.op, self.V
@@ -342,7 +321,6 @@ class Body:
 
     def loop(self, loop: Loop) -> None:
         self.count += 1
-        self.depth += 1
         tag = f"L{self.count}"
         k = f"%{tag}.k"
         first = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
@@ -377,4 +355,4 @@ class Body:
         self.code.insert(place, f"  {k} = phi i64 [{first}, %{outside}], [{after}, %{self.label}]")
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.end")
-        self.depth -= 1
+        del self.indices[id(loop.variable)]

@@ -1,0 +1,106 @@
+"""Long runs of statements as functions of their own, so that compile time stays linear.
+
+A run between two loops that is much longer than `CHUNK` is cut into pieces. Values that another
+function uses have a place in scratch memory: a region gives its places again to later values when
+the last user, which may be a loop, is through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mozzi.program.node import Scalar
+from mozzi.program.program import Loop, Store
+
+__all__ = ["LAZY", "Piece", "Pieces", "pieces"]
+
+CHUNK = 2500
+LAZY = ("const", "input")  # no statements of their own: emitted where they are used
+
+Users = dict[int, set[str]]  # value → the functions that use it
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Statements without loops; apart: in a function of their own."""
+
+    statements: list[Any]
+    apart: bool
+
+
+def pieces(statements: list[Any]) -> Iterator[Piece | Loop]:
+    """A region as its loops and what stands between them, cut where that is long."""
+    run: list[Any] = []
+    for s in [*statements, None]:
+        if s is not None and not isinstance(s, Loop):
+            if isinstance(s, Store) or s.op not in LAZY:
+                run.append(s)
+            continue
+        long = len(run) > 1.6 * CHUNK
+        size = -(-len(run) // -(-len(run) // CHUNK)) if long else len(run)
+        for k in range(0, len(run), size or 1):
+            yield Piece(run[k : k + size], long)
+        run = []
+        if s is not None:
+            yield s
+
+
+class Pieces:
+    """names: the functions of pieces apart, by first statement; places: where values that cross
+    functions are; size: how many places there are, the first ones given away before.
+    """
+
+    def __init__(self, statements: list[Any], first: int):
+        self.names: dict[int, str] = {}
+        self.places: dict[int, int] = {}
+        self.size = first
+        self._region(statements, "body")
+
+    def _region(self, statements: list[Any], own: str) -> Users:
+        """The users of values from outside; own: the function in which the region stands."""
+        home: dict[int, str] = {}
+        users: Users = {}
+        last: dict[int, int] = {}
+        parts = list(pieces(statements))
+        for n, part in enumerate(parts):
+            for x, names in self._used(part, own, home):
+                users.setdefault(x, set()).update(names)
+                last[x] = n
+        self._give(parts, home, users, last)
+        return {x: names for x, names in users.items() if x not in home}
+
+    def _used(
+        self, part: Piece | Loop, own: str, home: dict[int, str]
+    ) -> Iterator[tuple[int, set[str]]]:
+        """Values with the functions that use them in this part; notes where its own are made."""
+        if isinstance(part, Loop):
+            if isinstance(part.stop, Scalar):
+                yield id(part.stop), {own}
+            for branch in part.branches:
+                yield from self._region(branch.statements, own).items()
+            return
+        if part.apart:
+            own = self.names[id(part.statements[0])] = f"piece{len(self.names)}"
+        for s in part.statements:
+            home[id(s)] = own
+            for x in (s.value,) if isinstance(s, Store) else s.args:
+                if x.op not in LAZY:
+                    yield id(x), {own}
+
+    def _give(
+        self, parts: list[Piece | Loop], home: dict[int, str], users: Users, last: dict[int, int]
+    ) -> None:
+        """Places for the values of a region that cross."""
+        free: list[int] = []
+        ending: dict[int, list[int]] = {}
+        for n, part in enumerate(parts):
+            for s in part.statements if isinstance(part, Piece) else ():
+                if users.get(id(s), set()) - {home[id(s)]}:
+                    if not free:
+                        free.append(self.size)
+                        self.size += 1
+                    self.places[id(s)] = free.pop()
+                    ending.setdefault(last[id(s)], []).append(self.places[id(s)])
+            free += ending.pop(n, ())
