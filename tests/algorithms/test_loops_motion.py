@@ -1,49 +1,23 @@
 """Loops in motion: every integrator ends its steps on them; linkages that move by wonder."""
 
-import math
-
 import numpy as np
 import pytest
-from loop_models import closed_tree, leaning, rod, slider_crank, state, windows
+from loop_models import (
+    bennett,
+    bricard,
+    closed_tree,
+    leaning,
+    rod,
+    slider_crank,
+    state,
+    windows,
+)  # fmt: skip
 from mechanics import agree
 
 import mozzi as mz
 from mozzi.integrate.registry import METHODS
 from mozzi.lie import SE3
 from mozzi.model.generate import four_bar
-
-
-def denavit(a: float, alpha: float) -> SE3:
-    """From one axis to the next: a along x, then the twist α about x."""
-    c, s = math.cos(alpha), math.sin(alpha)
-    turn = np.array([[1.0, 0, 0, a], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
-    return SE3.from_matrix(turn)
-
-
-def ring(links: list[tuple[float, float]]) -> mz.Model:
-    """A closed ring of revolute joints, link by link (a, α); link 0 is the ground, and the last
-    joint closes the loop.
-    """
-    b = mz.Builder("ring")
-    parent, shape = None, denavit(*links[0])
-    for k, link in enumerate(links[1:], 1):
-        joint = mz.Revolute("z").between(shape)
-        inertia = mz.Inertia(1.0, (link[0] / 2, 0.1, 0.05), np.diag([0.02, 0.05, 0.04]))
-        b.add(f"link_{k}", parent, joint, inertia)
-        parent, shape = f"link_{k}", denavit(*link)
-    return b.loop("last", parent, None, mz.Revolute("z"), shape, None).build()
-
-
-def bennett() -> mz.Model:
-    """Bennett's four-bar: (a, α), (b, β) twice with a sin β = b sin α."""
-    a, alpha, beta = 1.0, 0.6, 1.1
-    b = a * math.sin(beta) / math.sin(alpha)
-    return ring([(a, alpha), (b, beta), (a, alpha), (b, beta)])
-
-
-def bricard() -> mz.Model:
-    """Bricard's trihedral linkage: six equal links of twist ±90°, one degree of freedom."""
-    return ring([(1.0, (-1) ** k * math.pi / 2) for k in range(6)])
 
 
 @pytest.mark.parametrize("make, size, rank", [(bennett, 3, 2), (bricard, 5, 4)])

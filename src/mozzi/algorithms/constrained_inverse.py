@@ -85,8 +85,8 @@ def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Share
     check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
     tau_r = inverse_dynamics(model, **arrays, **options)
     result = Shares(loop_jacobian(model, arrays["q"]), tau_r, actuated, minimize, weighting)
-    _refuse(model, result, tau_r, joints)
     tell_passive(model, arrays["q"], result.A, ~actuated)
+    _refuse(model, result, tau_r, joints)
     return result
 
 

@@ -26,8 +26,9 @@ def forward_dynamics(
     Articulated bodies, O(n): `hybrid_dynamics` with nothing prescribed. Damping, friction and
     springs, of the joints and between bodies, act on request (``resistance``). With loops,
     A a + Ȧ v = 0 holds (or = ``loop_accelerations``, where rows have a prescribed motion), and
-    Aᵀ λ acts besides τ. Called with arrays, it issues a `SingularWarning` where the loops lose rank:
-    the rows left out are told, and accelerations stay finite. Programs do not: see `loop_rank`.
+    Aᵀ λ acts besides τ. Where the loops lose rank, dependent rows are left out, accelerations stay
+    finite, and called with arrays it issues a `SingularWarning`. Compiled kernels cannot warn:
+    `loop_rank` is there for them.
     Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
     """
     a_out = joint_vector(model, "a_out")

@@ -34,7 +34,8 @@ def hybrid_dynamics(
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
     Loops are kept closed: see `constrained_forward`. Prescribed accelerations that open them are a
     `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
-    `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.  Kim Table 4, (72)–(80).
+    `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
+    Kim Table 4, (72)–(80).
     """
     model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")

@@ -46,7 +46,8 @@ def loop_forces(
     Rows as `loop_rows` tells: of a loop, the wrench on body b along the rows of its joint, in the
     joint's frame there; of a distance, the force along it (positive pushes apart); of a coupling,
     its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
-    zero. On arrays, a `SingularWarning` tells where loops lose rank.  Kim (67); Rodriguez et al. step (D).
+    zero. On arrays, a `SingularWarning` tells where loops lose rank.
+    Kim (67); Rodriguez et al. step (D).
     """
     many = row_count(model.model)
     if many > MOST:

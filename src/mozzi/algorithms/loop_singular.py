@@ -62,7 +62,7 @@ def rank_nearby(
     for n in _motions(A, rank if free.all() else _ranks(A)):
         at = lambda h, n=n: scaled(integrate(model, q, h * columns * n))[..., free]
         slope = (8.0 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12.0 * STEP)
-        rise = np.abs((np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2)))
+        rise = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
         rise = (rise * dependent * allowed).max(axis=(-2, -1))
         singular |= rise > CHANGES * np.abs(A).max(axis=(-2, -1))
         aside = integrate(model, q, ASIDE * columns * n)

@@ -60,11 +60,14 @@ def solve(
 
 
 def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int, Row]:
-    """Y DYᵀ, which is symmetric: row k has the columns that come after k in the order, and k."""
+    """Y DYᵀ, which is symmetric: row k has the columns that come after k in the order, and k.
+
+    Rows meet where one acts on what the other moves: D⁻¹ couples the coordinates of a joint.
+    """
     at = {k: n for n, k in enumerate(order)}
     users: dict[int, list[int]] = {}
     for k in order:
-        for c in Y[k]:
+        for c in DY[k]:
             users.setdefault(c, []).append(k)
     matrix: dict[int, Row] = {}
     for k in order:
@@ -114,7 +117,7 @@ class Factor:
     @classmethod
     def of(cls, Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any]) -> Factor:
         """Of Y DYᵀ; rows that are structurally zero take no part."""
-        order = [k for k in elimination_order(Y) if Y[k]]
+        order = [k for k in elimination_order(DY) if Y[k]]
         return cls(gram(Y, DY, order), order, scale)
 
     def counts(self) -> tuple[Any, Any]:
@@ -166,11 +169,11 @@ class Factor:
         return {k: x[k] - total[k] for k in self.order}
 
 
-def elimination_order(Y: Sequence[Row]) -> list[int]:
+def elimination_order(DY: Sequence[Row]) -> list[int]:
     """Rows in an order of elimination with little fill: of least degree first."""
-    meets: dict[int, set[int]] = {k: set() for k in range(len(Y))}
+    meets: dict[int, set[int]] = {k: set() for k in range(len(DY))}
     by_column: dict[int, list[int]] = {}
-    for k, row in enumerate(Y):
+    for k, row in enumerate(DY):
         for c in row:
             by_column.setdefault(c, []).append(k)
     for rows in by_column.values():

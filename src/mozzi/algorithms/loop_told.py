@@ -199,7 +199,7 @@ class Regular:
         most = np.abs(left).max(initial=0.0)
         if most <= 1e-9 * (1.0 + np.abs(a).max() + np.square(v).max()):
             return ", and the others agree; other motions may go on from there too"
-        return f", and the others are missed by {most:.3g}: these velocities cannot go on from there"
+        return f", and the others are missed by {most:.3g}: with these velocities no motion goes on"
 
     def _warn(self, function: str, where: str, rank: int, usual: int, result: str) -> None:
         nearby = f"and {usual} in closed configurations nearby"
