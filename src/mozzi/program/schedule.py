@@ -82,24 +82,32 @@ def _blocks(parts: Sequence[list[Scalar]]) -> tuple[list[Scalar], list[int]]:
 
 
 def _depth_first(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
-    """Every result with what it needs before it, as far as that is not there yet."""
+    """Every result with what it needs before it, as far as that is not there yet; of two operands
+    the one that was traced later first, so that what a sweep passes by is made when it passes.
+    """
+    place = {id(s): n for n, s in enumerate(run)}
     used = {id(x) for s in run for x in s.args}
-    waiting = {id(s) for s in run}
+    waiting = set(place)
     order: list[Scalar] = []
+
+    def operands(s: Scalar) -> list[Scalar]:
+        return sorted((x for x in s.args if id(x) in waiting), key=lambda x: place[id(x)])
+
     for root in run:
         if id(root) not in waiting or (id(root) in used and id(root) not in kept):
             continue
         waiting.remove(id(root))
-        path = [(root, 0)]
+        path = [(root, operands(root))]
         while path:
-            s, n = path.pop()
-            if n == len(s.args):
+            s, left = path[-1]
+            if not left:
                 order.append(s)
+                path.pop()
                 continue
-            path.append((s, n + 1))
-            if id(s.args[n]) in waiting:
-                waiting.remove(id(s.args[n]))
-                path.append((s.args[n], 0))
+            x = left.pop()
+            if id(x) in waiting:
+                waiting.remove(id(x))
+                path.append((x, operands(x)))
     return order
 
 
