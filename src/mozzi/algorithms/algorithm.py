@@ -48,7 +48,8 @@ ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "targets": (("f", 4, 4), None),
     "damping": ((), None),
     **dict.fromkeys(
-        ("loop_offsets", "loop_rates", "loop_accelerations", "multipliers"), (("m",), None)
+        ("loop_offsets", "loop_rates", "loop_accelerations", "multipliers", "loop_covector"),
+        (("m",), None),
     ),
 }
 
@@ -198,7 +199,7 @@ class Algorithm:
 
     def _run(self, view: Mechanism, args: Any, options: Any) -> Any:
         if self.loops == "refuse":
-            refuse_loops(view.model, self.name)
+            refuse_loops(view.model, self.name, inside=self.outside is not None)
         given, others = self.bind(view.model, args, options)
         wrapped: dict[str, Any] = {}
         for name in self.arrays:
@@ -235,13 +236,14 @@ def closed(model: Any) -> tuple[Any, ...]:
     return (*model.loops, *model.distances, *model.couplings)
 
 
-def refuse_loops(model: Any, function: str) -> None:
-    """Raise where a function that does not honour loops meets some."""
+def refuse_loops(model: Any, function: str, inside: bool = False) -> None:
+    """Raise where a function that does not honour loops (or not ``inside`` programs) meets some."""
     names = [x.name for x in closed(model)]
     if names:
+        remedy = "call it with arrays" if inside else "call it on a model without them"
         raise LoopError(
-            f"{function} does not honour loops and couplings, and model {model.name!r} has some "
-            f"({', '.join(names[:4])}); call it on a model without them"
+            f"{function} does not honour loops and couplings{' in programs' * inside}, and model "
+            f"{model.name!r} has some ({', '.join(names[:4])}); {remedy}"
         )
 
 

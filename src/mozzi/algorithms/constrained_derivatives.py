@@ -6,14 +6,16 @@ The equations of motion with multipliers are differentiated as they stand,
                                                    A da = −∂(A a + Ȧ v),
 
 at fixed a and λ on the right: the derivatives of the tree's inverse dynamics, and those of the
-rows, which programs give. Then every column is one more solution with the same matrices, batched
-by LAPACK, of any rank. Derivatives with respect to q are along the group; along motions that open
-the loops, redundant rows disagree, and count as nearly as they can.
+rows, which programs give. Then every column is one more solution with the same matrices: of forward
+dynamics by the program that solves it (`constrained_solve`), which leaves out the same rows, so
+that the derivative is that of what is computed also along motions that open the loops; of hybrid
+and inverse dynamics by LAPACK, of any rank, where rows that disagree count as nearly as they can.
+Derivatives with respect to q are along the group.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,11 +23,14 @@ from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.assemble import held_mask
 from mozzi.algorithms.configuration import rates
 from mozzi.algorithms.constrained_inverse import pinv, shares
-from mozzi.algorithms.derivatives import inverse_dynamics_derivatives
+from mozzi.algorithms.constrained_solve import constrained_accelerations, constrained_solve
+from mozzi.algorithms.derivatives import (
+    inverse_dynamics_derivatives,
+    inverse_dynamics_wrench_derivatives,
+)
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
-from mozzi.algorithms.loop_forces import loop_forces
 from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, matrix, moving
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.program.differentiate import forward
@@ -73,18 +78,53 @@ class Saddle:
 
 def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `forward_dynamics_derivatives` with loops: (∂a/∂q, ∂a/∂v, ∂a/∂τ)."""
+    x = forward_changes(model, arrays, options)
+    return x.a_q, x.a_v, x.a_tau
+
+
+class ForwardChanges(NamedTuple):
+    """Constrained accelerations a and multipliers λ, with their derivatives by q, v and τ."""
+
+    a: np.ndarray
+    multipliers: np.ndarray
+    a_q: np.ndarray
+    a_v: np.ndarray
+    a_tau: np.ndarray
+    l_q: np.ndarray
+    l_v: np.ndarray
+    l_tau: np.ndarray
+
+
+def forward_changes(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> ForwardChanges:
+    """Forward dynamics and its first derivatives, of the rows that it keeps."""
     q, v = np.asarray(arrays["q"], float), np.asarray(arrays["v"], float)
-    a, lam = forward_dynamics(model, **arrays), loop_forces(model, **arrays)
-    force, rows = _changes(model, q, v, a, lam, _wrenches(arrays))
-    saddle = Saddle(mass_matrix(model, q), loop_jacobian(model, q))
-    dq, dv = (saddle.solve(-f, -g)[0] for f, g in zip(force, rows))
-    eye = np.broadcast_to(np.eye(model.nv), dq.shape)
-    dtau, _ = saddle.solve(eye, np.zeros((*dq.shape[:-2], lam.shape[-1], model.nv)))
-    return dq, dv, dtau
+    a = forward_dynamics(model, **arrays, **options)  # which tells where loops lose rank
+    _, lam = constrained_accelerations(model, **arrays, **options)
+    force, rows = _changes(model, q, v, a, lam, _given(arrays, options))
+    (a_q, l_q), (a_v, l_v) = (columns(model, q, -f, -g) for f, g in zip(force, rows))
+    a_tau, l_tau = columns(model, q, np.broadcast_to(np.eye(model.nv), a_q.shape))
+    return ForwardChanges(a, lam, a_q, a_v, a_tau, l_q, l_v, l_tau)
 
 
-def _wrenches(arrays: dict[str, Any]) -> dict[str, Any]:
-    return {n: arrays[n] for n in ("wrenches",) if n in arrays}
+def columns(model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = None) -> Any:
+    """(dx, dκ) with M dx − Aᵀ dκ = f and A dx = g (zero if not given), column by column."""
+    turned = [np.swapaxes(y, -1, -2) for y in (f, g) if y is not None]
+    dx, dk = constrained_solve(model, q[..., None, :], *turned)
+    return np.swapaxes(dx, -1, -2), np.swapaxes(dk, -1, -2)
+
+
+def wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer of `forward_dynamics_wrench_derivatives` with loops."""
+    q = np.asarray(arrays["q"], float)
+    J = -inverse_dynamics_wrench_derivatives(model, q)
+    flat = J.reshape(*J.shape[:-2], -1)
+    return columns(model, q, flat)[0].reshape(J.shape)
+
+
+def _given(arrays: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """What acts besides joint forces, as arguments of inverse dynamics and its derivatives."""
+    given = {n: arrays[n] for n in ("wrenches",) if n in arrays}
+    return given | ({"resistance": True} if options["resistance"] else {})
 
 
 def _changes(
@@ -100,9 +140,9 @@ def hybrid_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, An
     """The answer of `hybrid_dynamics_derivatives` with loops: both outputs, by q, v, τ and a."""
     q, v = np.asarray(arrays["q"], float), np.asarray(arrays["v"], float)
     held = held_mask(model, options["prescribed"])
-    tau, a = hybrid_dynamics(model, **arrays, prescribed=options["prescribed"])
+    tau, a = hybrid_dynamics(model, **arrays, **options)
     A, M = loop_jacobian(model, q), mass_matrix(model, q)
-    given = _wrenches(arrays)
+    given = _given(arrays, options)
     # the loop forces behind these torques, of least norm over the free coordinates and the others
     need = inverse_dynamics(model, q, v, a, **given) - tau
     lam = (pinv(np.swapaxes(A, -1, -2)) @ need[..., None])[..., 0]
@@ -142,10 +182,9 @@ def inverse_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, A
     if options["actuated"] is None and options["minimize"] is None:
         return NotImplemented
     q, v, a = (np.asarray(arrays[n], float) for n in ("q", "v", "a"))
-    settings = {"rep": "body", "resistance": False} | options
-    x = shares(model, arrays, settings)
+    x = shares(model, arrays, {"rep": "body"} | options)
     act, A = x.actuated, x.A
-    t_q, t_v, M = inverse_dynamics_derivatives(model, q, v, a, **_wrenches(arrays))
+    t_q, t_v, M = inverse_dynamics_derivatives(model, q, v, a, **_given(arrays, options))
     pull, _, _ = loop_changes(model, q, v, a, x.multipliers)
     direct = (t_q - pull, t_v, M)
     m, n_p = A.shape[-2], int((~act).sum())

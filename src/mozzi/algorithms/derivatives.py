@@ -35,7 +35,6 @@ from mozzi.algorithms.higher_order import stages
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.mass_matrix import mass_matrix, summed, transposed
 from mozzi.algorithms.springs import acting
-from mozzi.errors import LoopError
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 
 __all__ = [
@@ -46,16 +45,8 @@ __all__ = [
 
 
 def with_loops(name: str) -> Callable[..., Any]:
-    """What answers for models that have loops, where the joints do not resist."""
-    answer = where_closed(f"mozzi.algorithms.constrained_derivatives:{name}")
-
-    def outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-        result = answer(model, arrays, options)
-        if result is not NotImplemented and options["resistance"]:
-            raise LoopError(f"{name}: resistance is for trees, and {model.name!r} has loops")
-        return result
-
-    return outside
+    """What answers for models that have loops."""
+    return where_closed(f"mozzi.algorithms.constrained_derivatives:{name}")
 
 
 @algorithm(
@@ -102,7 +93,7 @@ def forward_dynamics_derivatives(
     return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
 
 
-@algorithm(loops="refuse")
+@algorithm
 def inverse_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
 
@@ -111,11 +102,11 @@ def inverse_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     return _wrench_changes(model, q)
 
 
-@algorithm(threshold=20, loops="refuse")
+@algorithm(threshold=20, loops="refuse", outside=with_loops("wrench_derivatives"))
 def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 
-    From the sparse factors of M⁻¹, O(n² d).
+    From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
     """
     return InverseMass(model, mass_matrix(model, q)).times(_wrench_changes(model, q), -1.0)
 

@@ -1,4 +1,4 @@
-"""Partial derivatives of the mass matrix and of its inverse, along the group."""
+"""Partial derivatives of the mass matrix of the tree and of its inverse, along the group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mozzi.lie import SE3, Inertia
 __all__ = ["mass_matrix_inverse_partials", "mass_matrix_partials"]
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse")
+@algorithm(regroup=True, threshold=20)
 def mass_matrix_partials(model: Any, q: Any) -> Any:
     """∂M (nv, nv, nv):  ∂M_ij/∂q_k = d M(q ⊕ t e_k)_ij / dt.
 
@@ -25,7 +25,7 @@ def mass_matrix_partials(model: Any, q: Any) -> Any:
     return _partials(model, q)
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse")
+@algorithm(regroup=True, threshold=20)
 def mass_matrix_inverse_partials(model: Any, q: Any) -> Any:
     """∂(M⁻¹) (nv, nv, nv):  ∂M⁻¹/∂q_k = −M⁻¹ (∂M/∂q_k) M⁻¹.
 

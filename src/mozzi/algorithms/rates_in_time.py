@@ -21,12 +21,14 @@ __all__ = ["inverse_dynamics_rates", "mass_matrix_inverse_rate"]
 Motion = tuple[Twist, Twist, Twist, Twist]  # V, V̇, V̈, V⃛
 
 
-@algorithm(regroup=True, loops="refuse")
+@algorithm(regroup=True)
 def inverse_dynamics_rates(model: Any, q: Any, v: Any, a: Any, j: Any, s: Any) -> Any:
     """(τ, τ̇, τ̈) along a motion with v̇ = a, ȧ = j (jerk) and j̇ = s (snap).
 
     Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the
-    wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3.
+    wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3. Of a model with loops
+    these are the forces of the tree, as those of `inverse_dynamics`; the jerk of a motion that
+    keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`.
     """
     T, X = per_body(model, T="local", X="local")
     V, A, B, C = per_body(model, V=Twist, A=Twist, B=Twist, C=Twist)  # V and its rates
@@ -96,9 +98,9 @@ def _twice(S: Screws) -> Screws:
     return Screws(c * 2.0 for c in S)
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse")
+@algorithm(regroup=True, threshold=20)
 def mass_matrix_inverse_rate(model: Any, q: Any, v: Any) -> Any:
-    """d(M⁻¹)/dt = −M⁻¹ Ṁ M⁻¹ along the velocity v.
+    """d(M⁻¹)/dt = −M⁻¹ Ṁ M⁻¹ along the velocity v, of the tree.
 
     From the sparse factors of M⁻¹, O(n² d).
     """

@@ -12,11 +12,12 @@ of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivati
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import algorithm, rolling
+from mozzi.algorithms.algorithm import algorithm, rolling, shape_of, where_closed
 from mozzi.algorithms.configuration import rates
 from mozzi.algorithms.derivatives import inverse_changes, solved
 from mozzi.algorithms.derivatives_solve import InverseMass
@@ -28,44 +29,50 @@ from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 
 __all__ = [
-    "forward_dynamics_hessian", "inverse_dynamics_gradient", "inverse_dynamics_hessian",
-    "tangent_basis",
+    "forward_dynamics_hessian", "inlined", "inverse_dynamics_gradient",
+    "inverse_dynamics_hessian", "mirrored", "tangent_basis",
 ]  # fmt: skip
 
 UNROLLED = 10**9  # differentiated programs are straight-line programs
 
 
-@algorithm(threshold=UNROLLED, loops="refuse")
+@algorithm(threshold=UNROLLED)
 def inverse_dynamics_gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
     Reverse mode, O(n): about three times the operations of inverse dynamics.
     """
-    return _run(model, _gradient, q, v, a, covector)
+    return inlined(model, _gradient, q, v, a, covector)
 
 
-@algorithm(threshold=UNROLLED, loops="refuse")
+@algorithm(threshold=UNROLLED)
 def inverse_dynamics_hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
     """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
     mode, O(n²).
     """
-    return _run(model, _hessian, q, v, a, covector)
+    return inlined(model, _hessian, q, v, a, covector)
 
 
-@algorithm(regroup=True, threshold=UNROLLED, loops="refuse")
+@algorithm(
+    regroup=True,
+    threshold=UNROLLED,
+    loops="refuse",
+    outside=where_closed("mozzi.algorithms.constrained_second:forward_hessian"),
+)
 def forward_dynamics_hessian(model: Any, q: Any, v: Any, tau: Any, covector: Any) -> Any:
     """(H_qq, H_qv, H_vv, H_qτ) of λᵀ a of `forward_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
     contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
-    H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹.
+    H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
+    multipliers beside a, `constrained_second`.
     """
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau)
     dq, dv, _ = inverse_changes(model, q, v, a)
-    qq, qv, vv, qa = _run(model, _hessian, q, v, a, inverse.vector(covector))
+    qq, qv, vv, qa = inlined(model, _hessian, q, v, a, inverse.vector(covector))
     turned = qa @ inverse.times(dq, -1.0).array()
     mixed = qa @ inverse.times(dv, -1.0).array()
     return -(qq + turned + turned.T), -(qv + mixed), -vv, -(qa @ inverse.matrix().array())
@@ -80,8 +87,10 @@ def tangent_basis(model: Any, q: np.ndarray) -> np.ndarray:
 # -- programs, traced once for a model and inlined where they are used --
 
 
-def _run(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
-    """The outputs of a program at these arrays: numbers, or scalars of the present trace."""
+def inlined(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
+    """The outputs of make(model, arrays…), traced once for a model, at these arrays: numbers, or
+    scalars of the present trace. Arguments get their shapes from their names.
+    """
     program = _program(model.model, make)
     flat = interpret(program, [list(x.array().ravel()) for x in arrays])
     shaped = zip(program.outputs, flat, strict=True)
@@ -90,12 +99,12 @@ def _run(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
 
 def _program(model: Any, make: Any) -> Program:
     if make not in model.cache:
-        sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "covector": model.nv}
-        inputs = [Input(name, (size,)) for name, size in sizes.items()]
+        names = list(inspect.signature(make).parameters)[1:]
+        inputs = [Input(name, shape_of(name, model)) for name in names]
 
-        def call(q: Any, v: Any, a: Any, covector: Any) -> Any:
+        def call(*arrays: Any) -> Any:
             with rolling(False):
-                return make(model, q, v, a, covector)
+                return make(model, *arrays)
 
         model.cache[make] = prune(trace(call, inputs, make.__name__))
     return model.cache[make]
@@ -119,11 +128,11 @@ def _hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
     qq, vq = forward(by_q, q, N), forward(by_v, q, N)
     vv = forward(by_v, v, np.eye(model.nv))
     if all(body.joint.flat for body in map(model.body, range(model.nb))):
-        qq = _mirrored(qq)
+        qq = mirrored(qq)
     qa = forward(mass_matrix(model, q) @ covector, q, N).T
-    return qq, vq.T, _mirrored(vv), qa
+    return qq, vq.T, mirrored(vv), qa
 
 
-def _mirrored(H: np.ndarray) -> np.ndarray:
+def mirrored(H: np.ndarray) -> np.ndarray:
     """A symmetric matrix from its upper half: the lower need not be computed."""
     return np.triu(H) + np.triu(H, 1).T

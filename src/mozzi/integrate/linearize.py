@@ -18,10 +18,10 @@ __all__ = ["linearize"]
 
 def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer where a time step is given, from the integrator; and that of models with loops."""
-    if options["dt"] is None:
-        return _closed(model, *arrays.values()) if closed(model) else NotImplemented
     dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    if dt is None:
+        return _closed(model, q, v, tau, resistance) if closed(model) else NotImplemented
     return step_jacobians(model, q, v, tau, dt, method, resistance)
 
 
@@ -49,9 +49,11 @@ def linearize(
     return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
 
 
-def _closed(model: Any, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
+def _closed(
+    model: Any, q: Any, v: Any, tau: Any, resistance: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """With loops: from derivatives that are made of several programs."""
-    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau)
+    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
     n = model.nv
     A, B = np.zeros((*a_q.shape[:-2], 2 * n, 2 * n)), np.zeros((*a_q.shape[:-2], 2 * n, n))
     A[..., :n, :n], A[..., :n, n:] = _turns(model, q, v), np.eye(n)

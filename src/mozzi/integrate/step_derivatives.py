@@ -2,7 +2,8 @@
 
 A step is differentiated as it is computed, stage by stage, so that the derivative is exactly that
 of the step and not of the flow it approximates. Deviations of q, and gradients with respect to q,
-are along the group.
+are along the group. With loops the stages have constrained accelerations, and the step ends back on
+the loops, as `simulate` takes it: see `projection_derivatives` for deviations that open them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import refuse_loops
+from mozzi.algorithms.algorithm import closed
 from mozzi.algorithms.configuration import increment_rates, integrate
+from mozzi.algorithms.constrained_solve import (
+    constrained_accelerations,
+    constrained_gradient,
+    constrained_solve,
+)
 from mozzi.algorithms.derivatives import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives_joint import (
     increment_rates_derivatives,
@@ -20,11 +26,15 @@ from mozzi.algorithms.derivatives_joint import (
 )
 from mozzi.algorithms.derivatives_solve import mass_matrix_solve
 from mozzi.algorithms.forward_dynamics import forward_dynamics
+from mozzi.algorithms.loops import row_count
 from mozzi.algorithms.second_order import inverse_dynamics_gradient
 from mozzi.errors import ConfigurationError
+from mozzi.integrate.checks import check_closed
 from mozzi.integrate.kernels import named
 from mozzi.integrate.memory import Memory, table
 from mozzi.integrate.methods import MuntheKaas, SemiImplicit
+from mozzi.integrate.projection import closed_again
+from mozzi.integrate.projection_derivatives import deviations_closed_again, pull_closing
 from mozzi.integrate.registry import method_of
 from mozzi.integrate.system import System
 from mozzi.integrate.tableau import Tableau
@@ -53,17 +63,22 @@ def step_jacobians(
 
     (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance``: that of
     `forward_dynamics`.
+
+    With loops A maps deviations that keep them closed to such; one that opens them is taken back
+    with the state at the end of the step.
     """
-    refuse_loops(model, "step_jacobians")
     rule, n = _rule(method), model.nv
     q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
+    if closed(model):
+        check_closed(model, q, v)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
     options = {"resistance": True} if resistance else {}
     if isinstance(rule, SemiImplicit):
-        new = _semi_implicit(model, q, v, tau, dt, start, options)
+        q1, v1, new = _semi_implicit(model, q, v, tau, dt, start, options)
     else:
-        new = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start, options)
+        q1, v1, new = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start, options)
+    new = deviations_closed_again(model, q1, v1, new)
     return new[..., : 2 * n], new[..., 2 * n :]
 
 
@@ -79,17 +94,20 @@ def _accelerated(
 
 
 def _semi_implicit(model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any) -> Any:
+    """(q′, v′) before they are closed again, and how they change."""
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
     a, da = _accelerated(model, q, v, tau, dq, dv, options)
-    dv = dv + h * da
-    X, Y = integrate_derivatives(model, q, h * (v + h * a))
-    return np.concatenate([X @ dq + h * (Y @ dv), dv], axis=-2)
+    dv, new = dv + h * da, v + h * a
+    X, Y = integrate_derivatives(model, q, h * new)
+    changes = np.concatenate([X @ dq + h * (Y @ dv), dv], axis=-2)
+    return integrate(model, q, h * new), new, changes
 
 
 def _munthe_kaas(
     tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any
 ) -> Any:
+    """(q′, v′) before they are closed again, and how they change."""
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
     k: list[tuple[Any, Any]] = []  # rates of the stages, and how they change
@@ -114,8 +132,8 @@ def _munthe_kaas(
         k.append((np.concatenate([rate, a], axis=-1), np.concatenate(changes, axis=-2)))
     d, dd = sums(tableau.b)
     X, Y = integrate_derivatives(model, q, d[..., :n])
-    new = [X @ dq + Y @ dd[..., :n, :], dv + dd[..., n:, :]]
-    return np.concatenate(new, axis=-2)
+    changes = np.concatenate([X @ dq + Y @ dd[..., :n, :], dv + dd[..., n:, :]], axis=-2)
+    return integrate(model, q, d[..., :n]), v + d[..., n:], changes
 
 
 # -- gradients through many steps --
@@ -126,10 +144,13 @@ def rollout(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(q, v) along as many steps as tau has rows: (steps + 1, …, nq) and (steps + 1, …, nv).
 
-    tau (steps, …, nv) is held over each step; axes in the middle are a batch.
+    tau (steps, …, nv) is held over each step; axes in the middle are a batch. With loops, the state
+    is taken back onto them after every step; the first one must be on them.
     """
     kernel = _cached(model, "step", method)
     tau = np.asarray(tau, dtype=float)
+    if closed(model):
+        check_closed(model, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float))
     batch = np.broadcast_shapes(np.shape(q0)[:-1], np.shape(v0)[:-1], tau.shape[1:-1])
     q = np.empty((len(tau) + 1, *batch, model.nq))
     v = np.empty((len(tau) + 1, *batch, model.nv))
@@ -161,7 +182,6 @@ def rollout_gradient(
 
 
 def _cached(model: Any, what: str, method: Any) -> Any:
-    refuse_loops(model, "rollout")
     key = ("step derivatives", what, method)
     if key not in model.cache:
         make = step_kernel if what == "step" else pullback_kernel
@@ -175,6 +195,7 @@ def step_kernel(model: Any, method: Any = "rkmk4", target: str = "cpu") -> Any:
 
     def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
         new = rule.step(System(model, tau=tau), {"t": 0.0, "q": q, "v": v}, dt)
+        new = closed_again(model, new)
         return new["q"], new["v"]
 
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
@@ -185,7 +206,8 @@ def pullback_kernel(model: Any, method: Any = "rkmk4", target: str = "cpu") -> A
     state after a step, turned into those with respect to the state before it and to tau.
 
     Per stage one forward dynamics, one solution M⁻¹ ā = λ and one gradient of λᵀ τ of inverse
-    dynamics: ∂a/∂x of forward dynamics is −M⁻¹ ∂τ/∂x.
+    dynamics: ∂a/∂x of forward dynamics is −M⁻¹ ∂τ/∂x. With loops `constrained_solve` (2) in place
+    of both.
     """
     rule = _rule(method)
 
@@ -203,20 +225,33 @@ def _shapes(model: Any, *names: str) -> dict[str, tuple[int, ...]]:
     return {name: sizes.get(name, (model.nv,)) for name in names}
 
 
-def _pull_dynamics(model: Any, q: Any, v: Any, a: Any, bar: Any) -> tuple[Any, Any, Any]:
-    """(q̄, v̄, τ̄) of forward dynamics from ā."""
-    force = mass_matrix_solve(model, q, bar)
-    by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, force)
+def _accelerations(model: Any, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
+    """(a, λ) of forward dynamics; λ is empty for trees."""
+    if closed(model):
+        return constrained_accelerations(model, q, v, tau)
+    return forward_dynamics(model, q, v, tau), np.empty(0, dtype=object)
+
+
+def _pull_dynamics(model: Any, q: Any, v: Any, a: Any, loops: Any, bar: Any) -> tuple[Any, ...]:
+    """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a."""
+    if closed(model):
+        force, rows = constrained_solve(model, q, bar)
+        by_q, by_v = constrained_gradient(model, q, v, a, loops, force, rows)
+    else:
+        force = mass_matrix_solve(model, q, bar)
+        by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, force)
     return -by_q, -by_v, force
 
 
 def _pull_semi_implicit(
     model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
 ) -> tuple[Any, Any, Any]:
-    a = forward_dynamics(model, q, v, tau)
-    X, Y = integrate_derivatives(model, q, h * (v + h * a))
+    a, loops = _accelerations(model, q, v, tau)
+    new = v + h * a
+    X, Y = integrate_derivatives(model, q, h * new)
+    dq, dv = pull_closing(model, integrate(model, q, h * new), new, dq, dv)
     bar = dv + h * (Y.T @ dq)
-    by_q, by_v, by_tau = _pull_dynamics(model, q, v, a, h * bar)
+    by_q, by_v, by_tau = _pull_dynamics(model, q, v, a, loops, h * bar)
     return X.T @ dq + by_q, bar + by_v, by_tau
 
 
@@ -224,22 +259,23 @@ def _pull_munthe_kaas(
     tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
 ) -> tuple[Any, Any, Any]:
     n, s = model.nv, tableau.stages
-    k = Memory("k", (s, 2 * n), 0.0)
+    k = Memory("k", (s, 2 * n + row_count(model)), 0.0)  # rates of the stages, and multipliers
 
     def stage(i: Any) -> tuple[np.ndarray, np.ndarray]:
         """The weights of a stage and where it is evaluated."""
         weights = table("A", tableau.A, i) * h
         used = [j for j in range(s) if tableau.A[:, j].any()]
-        return weights, sum((k.get_row(j) * weights[j] for j in used), np.zeros(2 * n))
+        return weights, sum((k.get_row(j)[: 2 * n] * weights[j] for j in used), np.zeros(2 * n))
 
     for _, i in loop(0, s, name="stage"):
         _, d = stage(i)
         u = v + d[n:]
-        a = forward_dynamics(model, integrate(model, q, d[:n]), u, tau)
-        k.set_row(i, np.concatenate([increment_rates(model, d[:n], u), a]))
+        a, loops = _accelerations(model, integrate(model, q, d[:n]), u, tau)
+        k.set_row(i, np.concatenate([increment_rates(model, d[:n], u), a, loops]))
 
-    step = h * sum(k.get_row(j) * b for j, b in enumerate(tableau.b) if b)
+    step = h * sum(k.get_row(j)[: 2 * n] * b for j, b in enumerate(tableau.b) if b)
     X, Y = integrate_derivatives(model, q, step[:n])
+    dq, dv = pull_closing(model, integrate(model, q, step[:n]), v + step[n:], dq, dv)
     bar = np.concatenate([Y.T @ dq, dv])
     k_bar = Memory("k_bar", (s, 2 * n), np.array([bar * (b * h) for b in tableau.b]))
     q_bar, v_bar = Memory("q_bar", n, X.T @ dq), Memory("v_bar", n, dv)
@@ -248,8 +284,8 @@ def _pull_munthe_kaas(
     for _, i in loop(s - 1, -1, -1, name="stage"):
         weights, d = stage(i)
         u, rate_bar = v + d[n:], k_bar.get_row(i)
-        at, a = integrate(model, q, d[:n]), k.get_row(i)[n:]
-        by_q, by_v, by_tau = _pull_dynamics(model, at, u, a, rate_bar[n:])
+        at, (a, loops) = integrate(model, q, d[:n]), np.split(k.get_row(i)[n:], [n])
+        by_q, by_v, by_tau = _pull_dynamics(model, at, u, a, loops, rate_bar[n:])
         by_d, by_u = increment_rates_derivatives(model, d[:n], u)
         X, Y = integrate_derivatives(model, q, d[:n])
         u_bar = by_v + by_u.T @ rate_bar[:n]

@@ -1,0 +1,271 @@
+"""Derivatives of steps and rollouts of mechanisms with loops."""
+
+import sysconfig
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loop_models import closed_tree, five_bar, leaning, slider_crank, windows
+from mechanics import agree
+
+import mozzi as mz
+from mozzi.algorithms.loops import row_count
+from mozzi.integrate.step_derivatives import pullback_kernel, step_jacobians, step_kernel
+from mozzi.model.generate import chain, delta_robot, four_bar
+
+METHODS = ["rkmk4", "semi_implicit"]
+DT = 0.01
+ROBOTS = Path(sysconfig.get_paths()["purelib"], "cmeel.prefix/share/example-robot-data/robots")
+
+
+def pinned_chain() -> tuple[mz.Model, np.ndarray]:
+    """Five links whose tip is held at a point: three rows."""
+    tree = chain(5, seed=2)
+    q = tree.random_configuration(np.random.default_rng(2))
+    at = mz.forward_kinematics(tree, q)[-1] @ (0.1, 0.2, 0.3, 1.0)
+    point = tuple(at[:3])
+    return tree.with_loop("tip", None, 4, mz.Spherical(), point, (0.1, 0.2, 0.3)), q
+
+
+def delta(redundant: bool = True) -> tuple[mz.Model, np.ndarray]:
+    """The robot off its symmetric pose."""
+    model = delta_robot(redundant=redundant)
+    q, motors = model.neutral(), ["motor_0", "motor_1", "motor_2"]
+    for joint, x in zip(motors, (0.1, -0.2, 0.3), strict=True):
+        q[model.q_slices[joint]] = x
+    return model, mz.assemble(model, q, hold=motors)
+
+
+def panda() -> tuple[mz.Model, np.ndarray]:
+    """A panda whose hand is held at a point."""
+    path = ROBOTS / "panda_description/urdf/panda.urdf"
+    if not path.exists():
+        pytest.skip("example-robot-data is not installed")
+    tree = mz.load(path)
+    tree = tree.lock(tree.joint_names[7:], tree.neutral())
+    q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
+    at = mz.pose(tree, q, "panda_hand")[:3, 3]
+    return tree.with_loop("tip", None, "panda_hand", mz.Spherical(), tuple(at)), q
+
+
+def assembled(model: mz.Model, guess: list[float]) -> tuple[mz.Model, np.ndarray]:
+    return model, mz.assemble(model, guess)
+
+
+CASES = {
+    "four_bar": lambda: assembled(four_bar(), [0.3, 0.5, 1.5]),  # rows that vanish
+    "slider_crank": lambda: assembled(slider_crank(), [0.5, -0.8, 1.2]),
+    "five_bar": lambda: assembled(five_bar(), [2.0, -1.2, 1.0, 1.2]),
+    "windows": lambda: (windows(2), leaning(windows(2), 0.4)),
+    "pinned": pinned_chain,
+    "panda": panda,
+    "universal": lambda: closed_tree(mz.Universal(), seed=3),
+    "composite": lambda: closed_tree(
+        mz.Composite(mz.Revolute("x"), mz.Prismatic("y")), 3, n=4, ends=(1, 3)
+    ),
+    "delta": delta,  # rows that depend on others
+}
+
+
+@cache
+def case(name: str) -> tuple[mz.Model, np.ndarray, np.ndarray, np.ndarray]:
+    """A mechanism, a closed state and joint forces."""
+    model, q = CASES[name]()
+    v, tau = np.random.default_rng(0).normal(size=(2, model.nv))
+    return model, q, mz.consistent_velocities(model, q, v), tau
+
+
+def differences(step, model, q, v, tau, d, h):
+    """How (q, v, τ) ↦ (q′, v′) changes along a direction, by differences of fourth order."""
+    n = model.nv
+    q1, _ = step(q, v, tau)
+
+    def at(e):
+        new = step(mz.integrate(model, q, e[:n]), v + e[n : 2 * n], tau + e[2 * n :])
+        return np.concatenate([mz.difference(model, q1, new[0]), new[1]])
+
+    return (8 * (at(h * d) - at(-h * d)) - (at(2 * h * d) - at(-2 * h * d))) / (12 * h)
+
+
+def closed_motions(model, q, v) -> np.ndarray:
+    """(δ, δv) that keep the loops closed and the velocities on them, as columns."""
+    A = mz.loop_jacobian(model, q)
+    rank = np.linalg.matrix_rank(A, tol=1e-9)
+    Z = np.linalg.svd(A)[2][rank:].T
+    h = 1e-5
+    turn = [
+        (mz.loop_jacobian(model, mz.integrate(model, q, h * z)) @ v
+         - mz.loop_jacobian(model, mz.integrate(model, q, -h * z)) @ v) / (2 * h)
+        for z in Z.T
+    ]  # fmt: skip
+    W = -np.linalg.pinv(A, 1e-9) @ np.array(turn).T
+    return np.block([[Z, 0 * Z], [W, Z]])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CASES)
+def test_one_step_along_closed_motions(name, method):
+    """(A, B) against differences of the step that `simulate` takes; its ends are on the loops."""
+    model, q, v, tau = case(name)
+    n = model.nv
+    A, B = mz.linearize(model, q, v, tau, dt=DT, method=method)
+    AB = np.concatenate([A, B], axis=1)
+    kernel = step_kernel(model, method)
+    step = lambda *x: kernel(*x, DT)
+    motions = closed_motions(model, q, v)
+    moves = np.zeros((3 * n, motions.shape[1] + n))
+    moves[: 2 * n, :-n], moves[2 * n :, -n:] = motions, np.eye(n)
+    for d in moves.T[:: max(1, len(moves.T) // 8)]:
+        agree(AB @ d, differences(step, model, q, v, tau, d, 1e-3), 1e-9)
+    q1, v1 = step(q, v, tau)
+    for start, end in ((q, q1), (v, v1)):
+        assert np.abs(start - end).max() > 1e-3
+    simulated = mz.simulate(model, q, v, DT, DT, method=method, torque=tau)
+    agree(mz.difference(model, simulated.q[-1], q1), np.zeros(n), 1e-13)
+    agree(simulated.v[-1], v1, 1e-13)
+    agree(mz.loop_jacobian(model, q1) @ AB[:n], np.zeros((row_count(model), 3 * n)), 1e-11)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_deviations_of_velocities_end_on_the_loops(name):
+    """A δv′ + ∂(A v′)/∂q δ′ = 0, also where what came in opened the loops."""
+    model, q, v, tau = case(name)
+    n = model.nv
+    AB = np.concatenate(step_jacobians(model, q, v, tau, DT), axis=1)
+    q1, v1 = step_kernel(model)(q, v, tau, DT)
+    for column in AB.T[::3]:
+        d = column / np.abs(column).max()
+        ends = []
+        for h in (1e-5, -1e-5):
+            A = mz.loop_jacobian(model, mz.integrate(model, q1, h * d[:n]))
+            ends.append(A @ (v1 + h * d[n:]))
+        agree((ends[0] - ends[1]) / 2e-5, np.zeros_like(ends[0]), 1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["slider_crank", "windows", "pinned", "universal", "composite"])
+def test_one_step_along_motions_that_open_the_loops(name, method):
+    """It is the derivative of what is computed also there: the end of the step closes them."""
+    model, q, v, tau = case(name)
+    n = model.nv
+    A, _ = step_jacobians(model, q, v, tau, DT, method)
+    kernel = step_kernel(model, method)
+    step = lambda *x: kernel(*x, DT)
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        d = np.concatenate([rng.normal(size=2 * n), np.zeros(n)])
+        assert np.abs(mz.loop_jacobian(model, q) @ d[:n]).max() > 0.1
+        agree(A @ d[: 2 * n], differences(step, model, q, v, tau, d, 3e-4), 1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CASES)
+def test_pullbacks_are_transposed_jacobians(name, method):
+    """Moving, and at rest; in all directions."""
+    model, q, v, tau = case(name)
+    n = model.nv
+    w = np.random.default_rng(1).normal(size=2 * n)
+    kernel = pullback_kernel(model, method)
+    for x in ((q, v, tau), (q, 0.0 * v, 0.0 * tau)):
+        A, B = step_jacobians(model, *x, DT, method)
+        found = kernel(*x, w[:n], w[n:], DT)
+        agree(np.concatenate(found), w @ np.concatenate([A, B], axis=1), 1e-11)
+
+
+@pytest.mark.parametrize("name", ["four_bar", "pinned", "delta"])
+def test_gradient_through_many_steps(name):
+    """Of a cost at the end and of one along the way, along a closed motion and all torques."""
+    model, q0, v0, _ = case(name)
+    rng = np.random.default_rng(0)
+    n, steps = model.nv, 20
+    tau, direction = rng.normal(size=(2, steps, n))
+    weight = rng.normal(size=n)
+
+    def rolled(q0, v0, tau):
+        return mz.rollout(model, q0, v0, tau, DT)
+
+    q, v = rolled(q0, v0, tau)
+    for k in range(steps + 1):
+        agree(mz.loop_residual(model, q[k]), np.zeros(len(mz.loop_residual(model, q[k]))), 1e-11)
+    simulated = mz.simulate(model, q0, v0, steps * DT, DT, torque=tau)
+    agree(simulated.v, v, 1e-10)
+
+    def cost(q1, v1):
+        return 0.5 * (v1[-1] ** 2).sum() + weight @ mz.difference(model, q[7], q1[7])
+
+    dq, dv = np.zeros_like(v), np.zeros_like(v)
+    dv[-1], dq[7] = v[-1], weight
+    by_q, by_v, by_tau = mz.rollout_gradient(model, q, v, tau, DT, dq, dv)
+    h = 1e-4
+    ends = [cost(*rolled(q0, v0, tau + s * h * direction)) for s in (1, -1)]
+    agree((by_tau * direction).sum(), (ends[0] - ends[1]) / (2 * h), 1e-7)
+    d = closed_motions(model, q0, v0) @ rng.normal(
+        size=2 * (closed_motions(model, q0, v0).shape[1] // 2)
+    )
+    ends, sizes = [], []
+    for s in (h, -h):
+        start = mz.assemble(model, mz.integrate(model, q0, s * d[:n]), tolerance=1e-13)
+        rate = mz.consistent_velocities(model, start, v0 + s * d[n:])
+        ends.append(cost(*rolled(start, rate, tau)))
+        sizes.append((mz.difference(model, q0, start), rate - v0))
+    predicted = [by_q @ x + by_v @ y for x, y in sizes]
+    agree((ends[0] - ends[1]) / (2 * h), (predicted[0] - predicted[1]) / (2 * h), 1e-6)
+
+
+def test_the_four_bar_as_a_system_of_one_coordinate():
+    """A conservative step of rkmk4 nearly keeps the phase volume of the one degree of freedom."""
+    model, q, v, _ = case("four_bar")
+    A, _ = mz.linearize(model, q, v, np.zeros(3), dt=1e-3)
+    T = closed_motions(model, q, v)
+    q1, v1 = step_kernel(model)(q, v, np.zeros(3), 1e-3)
+    T1 = closed_motions(model, q1, v1)
+    moved = A @ T
+    inner = np.linalg.lstsq(T1, moved, rcond=None)[0]
+    agree(T1 @ inner, moved, 1e-8)  # from closed deviations to closed deviations
+    inertia = [z[:3] @ mz.mass_matrix(model, x) @ z[:3] for z, x in ((T[:, 0], q), (T1[:, 0], q1))]
+    volume = np.linalg.det(inner) * inertia[1] / inertia[0]
+    assert abs(volume - 1.0) < 1e-9
+
+
+def test_resistance():
+    """Damping and springs in a linearised step, against the law written as torques."""
+    model, q, v, tau = case("five_bar")
+    for joint in model.joint_names:
+        model = model.with_dynamics(joint, damping=0.3, stiffness=2.0)
+    n = model.nv
+    A, B = mz.linearize(model, q, v, tau, dt=1e-3, resistance=True)
+    T = closed_motions(model, q, v)
+    for d in T.T:
+        ends = []
+        for h in (1e-4, -1e-4):
+            start = mz.assemble(model, mz.integrate(model, q, h * d[:n]), tolerance=1e-13)
+            rate = mz.consistent_velocities(model, start, v + h * d[n:])
+            x = mz.simulate(model, start, rate, 1e-3, 1e-3, torque=tau, resistance=True)
+            change = np.concatenate([start - q, rate - v])
+            ends.append((np.concatenate([x.q[-1], x.v[-1]]), A @ change))
+        agree((ends[0][0] - ends[1][0]) / 2e-4, (ends[0][1] - ends[1][1]) / 2e-4, 1e-6)
+    continuous, push = mz.linearize(model, q, v, tau, resistance=True)
+    free, _ = mz.linearize(model, q, v, tau)
+    assert np.abs(continuous - free).max() > 0.1
+    agree((A @ T - T) / 1e-3, continuous @ T, 0.05)
+    agree(B / 1e-3, push, 0.05)
+
+
+def test_batches():
+    model, q, v, tau = case("five_bar")
+    ends = mz.simulate(model, q, v, 0.03, DT, torque=tau)
+    q, v = ends.q, ends.v
+    A, B = mz.linearize(model, q, v, tau, dt=DT)
+    for k in range(len(q)):
+        a, b = mz.linearize(model, q[k], v[k], tau, dt=DT)
+        agree(A[k], a)
+        agree(B[k], b)
+
+
+def test_open_loops_are_refused():
+    model, q, v, tau = case("four_bar")
+    with pytest.raises(mz.LoopError, match=r"'closure' is open .*assemble"):
+        mz.rollout(model, model.neutral(), v, tau[None], DT)
+    with pytest.raises(mz.LoopError, match=r"'closure' opens .*consistent_velocities"):
+        mz.linearize(model, q, np.ones(3), tau, dt=DT)
