@@ -2,9 +2,10 @@
 
 `--pack FILE` writes the robots to a file on a machine that has them (and no GPU), `--models FILE`
 reads them on one that has a GPU. Results are checked against float64 on the CPU before they are
-timed. Parts: throughput (large batches, beside their bars), simulation, latency (of a call),
-gradients (through PyTorch and JAX), accuracy (float32 against float64), sweep (throughput against
-batch size, with peers).
+timed. Parts: throughput (large batches, beside their bars and the peer), simulation (many steps in
+a launch), whole (`simulate` from call to trajectory), loops (mechanisms with loops), launch (shapes
+of a launch), latency (of a call), gradients (through PyTorch and JAX), accuracy (float32 against
+float64), sweep (throughput against batch size, with peers).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
-import pickle
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -22,9 +23,10 @@ from typing import Any
 import numpy as np
 
 import mozzi as mz
-from benchmarks.__main__ import machine, save, states
+from benchmarks import gpu_accuracy, gpu_launch, gpu_models, gpu_motion, gpu_peers, gpu_sweep
+from benchmarks.__main__ import machine, save
+from benchmarks.gpu_motion import seconds
 
-ROBOTS = ("panda", "talos")
 LARGE = 4_194_304
 CASES: list[dict[str, Any]] = [
     {"function": "inverse_dynamics", "robot": "panda", "dtype": "float32", "bar": 15e9},
@@ -39,29 +41,6 @@ CASES: list[dict[str, Any]] = [
     {"function": "forward_kinematics", "robot": "panda", "dtype": "float32"},
     {"function": "mass_matrix", "robot": "panda", "dtype": "float32"},
 ]  # fmt: skip
-SIMULATIONS: list[dict[str, Any]] = [
-    {"robot": "panda", "method": "rkmk4", "dtype": "float32", "bar": 1.5e9},
-    {"robot": "panda", "method": "rkmk4", "dtype": "float32", "torque": "feedback"},
-    {"robot": "panda", "method": "rkmk4", "dtype": "float32", "records": 10},
-    {"robot": "panda", "method": "rkmk4", "dtype": "float64"},
-    {"robot": "panda", "method": "semi_implicit", "dtype": "float32"},
-]
-LAWS = {"feedback": lambda t, q, v: -20.0 * q - 4.0 * v}
-
-
-def seconds(cupy: Any, run: Any, repeat: int) -> float:
-    """Median time of a call on the device."""
-    times = []
-    for _ in range(3):
-        run()
-    for _ in range(repeat):
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        run()
-        stop.record()
-        stop.synchronize()
-        times.append(cupy.cuda.get_elapsed_time(start, stop) * 1e-3)
-    return float(np.median(times))
 
 
 _FMA = """
@@ -93,13 +72,13 @@ def limits(cupy: Any) -> dict[str, float]:
     return found
 
 
-def throughput(cupy: Any, case: dict[str, Any], model: Any, limit: Any) -> dict[str, Any]:
-    """One function on a large batch, called through the public API with `out=`."""
-    function = getattr(mz, case["function"])
+def throughput(cupy: Any, case: dict[str, Any], models: Any, limit: Any) -> dict[str, Any]:
+    """One function on a large batch, called through the public API with `out=`; and the peer."""
+    function, model = getattr(mz, case["function"]), models.robots[case["robot"]]
     best: dict[str, Any] = {}
     for rolled in (False, True) if model.nb > 20 else (False,):
         kernel = mz.compile(function, model, target="cuda", dtype=case["dtype"], rolled=rolled)
-        sample = states(model, function.required, 4096, "float64")
+        sample = models.arguments(case["robot"], function.required, 4096, "float64")
         exact = mz.compile(function, model)(*sample)
         inputs = [
             cupy.asarray(np.resize(x, (LARGE, x.shape[1])).astype(case["dtype"])) for x in sample
@@ -120,41 +99,19 @@ def throughput(cupy: Any, case: dict[str, Any], model: Any, limit: Any) -> dict[
             "operations_share": kernel.flops * LARGE / time / limit[case["dtype"]],
             **kernel.report(),
         }  # fmt: skip
-        print(row, flush=True)
         if not best or row["per_second"] > best["per_second"]:
             best = row
         inputs = out = found = ()
         cupy.get_default_memory_pool().free_all_blocks()
+    best |= gpu_peers.measured(models, case, function.required)
+    print(best, flush=True)
     return best
 
 
-def simulation(cupy: Any, case: dict[str, Any], model: Any, limit: Any) -> dict[str, Any]:
-    """100 steps of a million samples in one launch."""
-    batch, steps, dt = 2**20, 100, 1e-3
-    records = case.get("records")
-    law = LAWS.get(case.get("torque", ""))
-    make = partial(mz.stepper, model, case["method"], law, records=records)
-    kernel = make(target="cuda", dtype=case["dtype"])
-    each = float(steps // (records or 1))
-    sample = states(model, ("q", "v"), 1024, "float64")
-    exact = make()(*sample, 0.0, dt, each)
-    inputs = [cupy.asarray(np.resize(x, (batch, x.shape[1])).astype(case["dtype"])) for x in sample]
-    numbers = [cupy.asarray(np.full((), x, case["dtype"])) for x in (0.0, dt, each)]
-    out = kernel(*inputs, *numbers)
-    error = max(
-        float(np.max(np.abs(cupy.asnumpy(y[:1024]) - x)) / np.max(np.abs(x)))
-        for x, y in zip(exact, out, strict=True)
-    )
-    time = seconds(cupy, partial(kernel, *inputs, *numbers, out=out), 20)
-    stages = 4 if case["method"] == "rkmk4" else 1
-    row = {
-        **case, "batch": batch, "steps": steps, "steps_per_second": batch * steps / time,
-        "relative_error": error, "operations": kernel.flops,
-        "operations_share": kernel.flops * stages * batch * steps / time / limit[case["dtype"]],
-        **kernel.strided.report(0),
-    }  # fmt: skip
-    print(row, flush=True)
-    return row
+def driver() -> str:
+    """The version of NVIDIA's driver."""
+    words = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[0]
 
 
 def main() -> int:
@@ -166,32 +123,20 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", help="run the parts and cases whose name holds this")
     options = parser.parse_args()
-    from benchmarks import gpu_sweep
-
     if options.pack:
-        from benchmarks.robots import mozzi_model
-
-        options.pack.parent.mkdir(parents=True, exist_ok=True)
-        packed = {"commit": machine()["commit"], **{name: mozzi_model(name) for name in ROBOTS}}
-        options.pack.write_bytes(pickle.dumps(packed))
+        gpu_models.pack(options.pack)
         return 0
     import cupy
 
-    if options.models:
-        models = pickle.loads(options.models.read_bytes())
-    else:
-        from benchmarks.robots import mozzi_model
-
-        models = {name: mozzi_model(name) for name in ROBOTS}
+    models = gpu_models.unpack(options.models)
     limit = limits(cupy)
     result: dict[str, Any] = {
         "machine": machine(),
         "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "driver": cupy.cuda.runtime.driverGetVersion(),
+        "driver": driver(),
         "limits": limit,
     }
-    if "commit" in models:
-        result["machine"]["commit"] = models.pop("commit")
+    result["machine"]["commit"] = models.commit
     for package in ("cupy", "torch", "jax", "frax"):
         if importlib.util.find_spec(package):
             module = importlib.import_module(package)
@@ -212,14 +157,21 @@ def main() -> int:
 
     for case in CASES:
         label = f"{case['function']} {case['robot']} {case['dtype']}"
-        keep("throughput", throughput, cupy, case, models[case["robot"]], limit, label=label)
-    for case in SIMULATIONS:
+        keep("throughput", throughput, cupy, case, models, limit, label=label)
+    for case in gpu_motion.SIMULATIONS:
         label = " ".join(str(x) for x in case.values())
-        keep("simulation", simulation, cupy, case, models[case["robot"]], limit, label=label)
-    keep("latency", gpu_sweep.latency, cupy, models["panda"])
-    keep("gradients", gpu_sweep.gradients, models["panda"])
-    keep("accuracy", gpu_sweep.accuracy, cupy, models)
-    keep("sweep", gpu_sweep.sweep, cupy, models["panda"])
+        keep("simulation", gpu_motion.simulation, cupy, case, models, limit, label=label)
+    for case in gpu_motion.WHOLE:
+        keep("whole", gpu_motion.whole, case, models, label=" ".join(case))
+    for name in models.closed:
+        for dtype in ("float32", "float64"):
+            keep("loops", gpu_motion.loops, cupy, name, dtype, models, label=f"{name} {dtype}")
+    keep("launch", gpu_launch.shapes, cupy, models)
+    keep("latency", gpu_sweep.latency, cupy, models.robots["panda"])
+    for robot in ("panda", "talos"):
+        keep("gradients", gpu_sweep.gradients, models, robot, label=robot)
+    keep("accuracy", gpu_accuracy.accuracy, cupy, models)
+    keep("sweep", gpu_sweep.sweep, cupy, models.robots["panda"])
     if not options.out:
         print("saved", save("gpu", result).name)
     return 0

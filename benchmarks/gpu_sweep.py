@@ -1,46 +1,24 @@
-"""Small batches, batches of all sizes with peers, and the accuracy of float32 on the GPU."""
+"""A call, batches of all sizes with peers, and gradients through PyTorch and JAX."""
 
 from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import mozzi as mz
+from benchmarks import gpu_peers
 from benchmarks.__main__ import states
+from benchmarks.gpu_models import Models
+from benchmarks.gpu_peers import median
 
 SIZES = [1, 16, 256, 4096, 65536, 2**20, 2**22]
 FRAX_SIZES = [1, 256, 4096, 65536, 2**20]  # it compiles for each
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
-ACCURACY = [
-    "forward_kinematics", "inverse_dynamics", "forward_dynamics", "mass_matrix",
-    "mass_matrix_inverse", "coriolis_matrix", "bias_forces", "gravity_forces", "kinetic_energy",
-    "potential_energy", "momentum", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-]  # fmt: skip
-
-
-@cache
-def frax_panda() -> Any:
-    from frax import load_panda
-
-    return load_panda()
-
-
-def median(run: Callable[[], Any], least: float = 0.1) -> float:
-    """Median wall time of a call that waits for its result."""
-    for _ in range(3):
-        run()
-    times: list[float] = []
-    begin = time.perf_counter()
-    while len(times) < 10 or (time.perf_counter() - begin < least and len(times) < 2000):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
 
 
 def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str, Any]]:
@@ -70,13 +48,8 @@ def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str,
         traced = mz.compile(function, model, target="jax", dtype="float32")
         there = [jax.device_put(x) for x in arrays]
         yield "mozzi jax", lambda: jax.block_until_ready(traced(*there))
-        if importlib.util.find_spec("frax") and batch in FRAX_SIZES:
-            robot = frax_panda()
-            up = np.array([0, 0, 9.81, 0, 0, 0], np.float32)
-            peer = {
-                "inverse_dynamics": lambda q, v, a: robot.rnea(q, v, a, up, None),
-                "forward_dynamics": lambda q, v, tau: robot.forward_dynamics(q, v, tau, None),
-            }[name]
+        peer = gpu_peers.function(gpu_peers.panda(), name) if gpu_peers.present() else None
+        if peer is not None and batch in FRAX_SIZES:
             batched = jax.jit(jax.vmap(peer))
             yield "frax", lambda: jax.block_until_ready(batched(*there))
 
@@ -118,14 +91,15 @@ def sweep(cupy: Any, model: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def gradients(model: Any) -> list[dict[str, Any]]:
-    """Forward dynamics and the gradient of a sum by all its arguments, a million samples."""
+def gradients(models: Models, robot: str) -> list[dict[str, Any]]:
+    """Forward dynamics and the gradient of a sum by all its arguments."""
     import jax
     import torch
 
-    batch = 2**20
+    model, batch = models.robots[robot], {"panda": 2**20, "talos": 2**16}[robot]
     arrays = [
-        np.resize(x, (batch, x.shape[1])) for x in states(model, ("q", "v", "tau"), 4096, "float32")
+        np.resize(x, (batch, x.shape[1]))
+        for x in models.arguments(robot, ("q", "v", "tau"), 4096, "float32")
     ]
     tensors = [torch.tensor(x, device="cuda", requires_grad=True) for x in arrays]
     kernel = mz.compile(mz.forward_dynamics, model, target="torch", dtype="float32")
@@ -139,43 +113,17 @@ def gradients(model: Any) -> list[dict[str, Any]]:
         ),
         "mozzi jax": lambda: jax.block_until_ready(slopes(*there)),
     }
-    rows = [{"who": n, "batch": batch, "per_second": batch / median(f)} for n, f in runs.items()]
-    print(rows, flush=True)
-    return rows
-
-
-def accuracy(cupy: Any, models: Any) -> list[dict[str, Any]]:
-    """float32 on the GPU against float64 on the CPU, of the same float32 arguments.
-
-    error: per sample, the largest error over the largest number of the result; its median and
-    largest over 4096 samples.
-    """
+    if robot == "panda" and gpu_peers.present():
+        peer = jax.vmap(gpu_peers.function(gpu_peers.panda(), "forward_dynamics"))
+        theirs = jax.jit(jax.grad(lambda *x: peer(*x).sum(), argnums=(0, 1, 2)))
+        runs["frax"] = lambda: jax.block_until_ready(theirs(*there))
     rows = []
-    for robot, model in models.items():
-        for name in ACCURACY:
-            function = getattr(mz, name)
-            single = states(model, function.required, 4096, "float32")
-            exact = mz.compile(function, model)(*(x.astype(np.float64) for x in single))
-            kernel = mz.compile(
-                function, model, target="cuda", dtype="float32", rolled=_rolled(model)
-            )
-            found = kernel(*map(cupy.asarray, single))
-            pairs = zip(*(x if isinstance(x, tuple) else (x,) for x in (exact, found)), strict=True)
-            errors = np.max([_errors(x, cupy.asnumpy(y)) for x, y in pairs], axis=0)
-            rows.append(
-                {"robot": robot, "function": name, "median": float(np.median(errors)),
-                 "largest": float(np.max(errors))}
-            )  # fmt: skip
-            print(rows[-1], flush=True)
+    for who, run in runs.items():
+        start = time.perf_counter()
+        run()
+        first = time.perf_counter() - start
+        rate = batch / median(run)
+        rows.append({"who": who, "robot": robot, "batch": batch, "per_second": rate,
+                     "first_call_seconds": first})  # fmt: skip
+        print(rows[-1], flush=True)
     return rows
-
-
-def _rolled(model: Any) -> bool | None:
-    return True if model.nb > 20 else None  # loops: quick to compile
-
-
-def _errors(exact: np.ndarray, found: np.ndarray) -> np.ndarray:
-    axes = tuple(range(1, exact.ndim))
-    scale = np.max(np.abs(exact), axis=axes) if axes else np.abs(exact)
-    error = np.abs(found - exact)
-    return (np.max(error, axis=axes) if axes else error) / scale

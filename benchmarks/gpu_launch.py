@@ -1,0 +1,105 @@
+"""Shapes of a launch: blocks of 64, 128 and 256 threads, with the registers that the compiler
+likes and with as few as let 128 more threads onto a multiprocessor; beside them the one chosen.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+import mozzi as mz
+from benchmarks.gpu_models import Models
+from mozzi.targets.cuda_driver import Function, machine_code
+from mozzi.targets.cuda_launch import Launch
+from mozzi.targets.cuda_source import LONG, CudaSource
+
+BATCH, STEPS = 2**21, 20
+SHARED = 48 * 1024  # bytes of a block, at most
+CASES = [
+    *((f, "panda", d) for f in ("inverse_dynamics", "forward_dynamics", "mass_matrix",
+      "forward_dynamics_derivatives") for d in ("float32", "float64")),
+    ("inverse_dynamics", "talos", "float32"),
+    ("inverse_dynamics", "talos", "float64"),
+    ("forward_dynamics", "talos", "float32"),
+    ("stepper", "panda", "float32"),
+    ("stepper", "panda", "float64"),
+]  # fmt: skip
+
+
+def fits(program: Any, dtype: str, block: int) -> bool:
+    staged = any(y.size >= LONG for y in program.outputs)
+    return not staged or block * 33 * np.dtype(dtype).itemsize <= SHARED
+
+
+def shapes(cupy: Any, models: Models) -> list[dict[str, Any]]:
+    """All cases; the compiler works on all at once."""
+    kernels = {}
+    for name, robot, dtype in CASES:
+        model = models.robots[robot]
+        if name == "stepper":
+            kernels[name, robot, dtype] = mz.stepper(model, target="cuda", dtype=dtype)
+        else:
+            made = mz.compile(getattr(mz, name), model, target="cuda", dtype=dtype, rolled=False)
+            kernels[name, robot, dtype] = made
+
+    def build(job: Any) -> Any:
+        case, launch = job
+        text = CudaSource(kernels[case].program, case[2], True, launch).text
+        return job, Function(cupy, machine_code(cupy, text), launch.block)
+
+    with ThreadPoolExecutor() as pool:
+        free = [
+            (case, Launch(block))
+            for case, kernel in kernels.items()
+            for block in (64, 128, 256)
+            if fits(kernel.program, case[2], block)
+        ]
+        found = dict(pool.map(build, free))
+        more = [
+            (case, Launch(x.block, found[case, x].report.blocks + 128 // x.block))
+            for case, x in free
+            if x.block < 256
+        ]
+        found |= dict(pool.map(build, more))
+        list(pool.map(lambda kernel: kernel.packed, kernels.values()))
+    return [row for case in CASES for row in _timed(cupy, models, case, kernels[case], found)]
+
+
+def _timed(cupy: Any, models: Models, case: Any, kernel: Any, found: Any) -> list[dict[str, Any]]:
+    name, robot, dtype = case
+    batch = BATCH // 8 if name == "stepper" else BATCH
+    names = ("q", "v") if name == "stepper" else getattr(mz, name).required
+    arrays = models.arguments(robot, names, 4096, dtype)
+    inputs = [cupy.asarray(np.resize(x, (batch, x.shape[1]))) for x in arrays]
+    if name == "stepper":
+        inputs += [cupy.full(batch, x, dtype) for x in (0.0, 1e-3, STEPS)]
+    results = [cupy.empty((batch, y.size), dtype) for y in kernel.outputs]
+    words = [x.data.ptr for x in (*inputs, *results)]
+    rows = []
+    shapes = [(launch, code) for (of, launch), code in found.items() if of == case]
+    for launch, code in [*shapes, (None, kernel.packed)]:
+        large, small = (_seconds(cupy, code, n, words) for n in (batch, 4096))
+        row = {"function": name, "robot": robot, "dtype": dtype, "chosen": launch is None,
+               "resident": launch.resident if launch else None, "per_second": batch / large,
+               "microseconds_4096": 1e6 * small, **asdict(code.report)}  # fmt: skip
+        print(row, flush=True)
+        rows.append(row)
+    cupy.get_default_memory_pool().free_all_blocks()
+    return rows
+
+
+def _seconds(cupy: Any, code: Function, n: int, words: list[int]) -> float:
+    """Time of a launch, of several in a row; median of five."""
+    times = []
+    for _ in range(6):
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        for _ in range(8):
+            code.launch(n, 0, [n, *words])
+        stop.record()
+        stop.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(start, stop) * 1e-3 / 8)
+    return float(np.median(times[1:]))
