@@ -8,7 +8,10 @@ al., (67)–(69) of Kim, with articulated bodies instead of M⁻¹.
         A a_r + Ȧ v = Σ (x − U D⁻¹ y)ᵀ n + yᵀ D⁻¹ u, along the paths of its two ends;
     (C) the admittance is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y;
     (D) Λ λ = U̇ − (A a_r + Ȧ v), sparse and of any rank: `loop_solve`;
-    (E), (F) the outward sweep runs once, with u + y λ: it is linear.
+    (E), (F) the outward sweep runs with u + y λ: it is linear.
+
+The accelerations that it gives tell how well the rows are met, and the same factors correct them
+once: `Closing.missing`, and a sweep of what is missing.
 
 Here x is the wrench of a row when it has come inward to a body, and y = Sᵀ x what it does in the
 joint there (with what a coupling does directly).  O(n) + O(m d) + the sparse solution.
@@ -23,7 +26,7 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import closed
 from mozzi.algorithms.articulated import apply, columns
-from mozzi.algorithms.loop_solve import Factor, Row, solve
+from mozzi.algorithms.loop_solve import Factor, Row
 from mozzi.algorithms.loops import Moving, Rows, closures
 from mozzi.lie import Wrench
 from mozzi.lie.vec import number
@@ -57,7 +60,7 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     m = len(rows)
     out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
     coming = {k: list(W) for k, W in rows.wrenches.items()}
-    size2 = longest_lever(model) ** 2
+    levers = {k: lever * lever for k, lever in rows.levers.items()}
     ends = (*rows.wrenches, *rows.forces)
     for k in sorted({i.index for end in ends for i in model.at(end - 1).path()}, reverse=True):
         i = model.at(k - 1)
@@ -70,7 +73,7 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
             y.append([a + b for a, b in zip(S.T @ x[r], own, strict=True)])
             Dy.append(apply(D[i], y[r]))
             up.append(x[r] - U[i] @ Dy[r] if len(S) else x[r])
-            out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, size2)
+            out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, levers.get(k, 0.0))
             if free is not None:
                 n, Du = free
                 out.free[r] = out.free[r] + up[r].dot(n[i]) + _dot(y[r], Du[i])
@@ -78,6 +81,8 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
         if k in rows.forces:
             out.held[k] = [[g for g, h in zip(f, i.held, strict=True) if h] for f in direct]
         p = i.parent.index
+        if k in levers:
+            levers[p] = levers.get(p, 0.0) + _longer(levers[k], move.T[i].p)
         here = [move.T[i].push(W) for W in up]
         coming[p] = [a + b for a, b in zip(coming[p], here, strict=True)] if p in coming else here
     if rows.norms is not None:
@@ -88,8 +93,11 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     return out
 
 
-def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: float) -> Any:
-    """The square of what a wrench would do in a joint that it met squarely, over its inertia."""
+def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: Any) -> Any:
+    """The square of what a wrench would do in a joint that it met squarely, over its inertia.
+
+    size2: the square of a lever that the force may have there.
+    """
     total: Any = 0.0
     force2, moment2 = x.lin.dot(x.lin), x.ang.dot(x.ang)
     for c, column in enumerate(S):
@@ -97,6 +105,16 @@ def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: float) -> Any:
         square = moment2 + force2 * size2 if turns else force2
         total = total + D[c][c] * (square + own[c] * own[c])
     return total
+
+
+def _longer(size2: Any, p: Any) -> Any:
+    """The square of a lever that is longer by p: (a + b)² for constants; where p moves, a² + b² is
+    enough.
+    """
+    more = p.dot(p)
+    if number(more) is None or number(size2) is None:
+        return size2 + more
+    return (math.sqrt(size2) + math.sqrt(more)) ** 2
 
 
 def longest_lever(model: Any) -> float:
@@ -114,6 +132,7 @@ class Closing:
     reaches: list[Reach]
     multipliers: list[Any]
     factor: Factor
+    prescribed: Sequence[Any] = ()
 
     def force(self, i: Any) -> list[Any]:
         """y λ: forces in the free coordinates of a body."""
@@ -122,6 +141,30 @@ class Closing:
     def held(self, i: Any) -> list[Any]:
         """The forces that couplings exert directly in the held coordinates of a body."""
         return self._sum(i, "held", sum(1 for h in i.held if h))
+
+    def missing(self, model: Any, A: Any, a: Any) -> Closing:
+        """The multipliers that are missing where bodies accelerate by A and joints by a: those of
+        Λ λ = U̇ − (A a + Ȧ v), one step of refinement.
+
+        Light bodies between heavy ones have large accelerations as long as the tree is open, and
+        what is left of their difference has lost as many digits; A a + Ȧ v is a sum of
+        accelerations as they are.
+        """
+        left = []
+        for part in self.reaches:
+            rows = part.rows
+            for r, x in enumerate(rows.bias):
+                for k, W in rows.wrenches.items():
+                    x = x + W[r].dot(A[model.at(k - 1)])
+                for k, forces in rows.forces.items():
+                    x = x + _dot(forces[r], a[model.at(k - 1)])
+                left.append(self.prescribed[len(left)] - x)
+        return Closing(self.reaches, self.factor.multipliers(left), self.factor)
+
+    def plus(self, more: Closing, least: bool) -> Closing:
+        """Both together; ``least``: the shortest multipliers that exert the same forces."""
+        total = [x + y for x, y in zip(self.multipliers, more.multipliers, strict=True)]
+        return Closing(self.reaches, self.factor.shortest(total) if least else total, self.factor)
 
     def _sum(self, i: Any, what: str, n: int) -> list[Any]:
         total: list[Any] = [0.0] * n
@@ -149,19 +192,12 @@ class Closing:
 
 
 def closing(
-    model: Any,
-    move: Moving,
-    n: Any,
-    u: Any,
-    U: Any,
-    D: Any,
-    accelerations: Any = None,
-    least: bool = False,
+    model: Any, move: Moving, n: Any, u: Any, U: Any, D: Any, accelerations: Any = None
 ) -> Closing | None:
     """The multipliers that close the loops of a tree whose inward sweep has left n and u.
 
-    accelerations: U̇, prescribed row by row (rheonomic); zero where not given. least: multipliers
-    of least norm.  Kim (67), (76); Rodriguez et al. step (D), (0.35).
+    accelerations: U̇, prescribed row by row (rheonomic); zero where not given.  Kim (67), (76);
+    Rodriguez et al. step (D), (0.35).
     """
     if not closed(model.model):
         return None
@@ -170,8 +206,8 @@ def closing(
     reaches = [reach(model, rows, move, U, D, (n, _ByBody(Du))) for rows in every]
     prescribed = [0.0] * sum(map(len, every)) if accelerations is None else accelerations[()]
     needed = [a - f for a, f in zip(prescribed, (f for x in reaches for f in x.free), strict=True)]
-    Y, DY, scale = matrix(model, reaches)
-    return Closing(reaches, *solve(Y, DY, scale, needed, least))
+    factor = Factor.of(*matrix(model, reaches))
+    return Closing(reaches, factor.multipliers(needed), factor, prescribed)
 
 
 def matrix(model: Any, reaches: Sequence[Reach]) -> tuple[list[Row], list[Row], list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mozzi.algorithms.algorithm import algorithm, where_closed
@@ -11,7 +11,7 @@ from mozzi.algorithms.constrained_forward import Closing, closing
 from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.inverse_dynamics import resisting
 from mozzi.algorithms.loop_solve import MOST
-from mozzi.algorithms.loops import Moving, row_count
+from mozzi.algorithms.loops import ByNumber, Moving, row_count
 from mozzi.algorithms.newton_euler import Field
 from mozzi.algorithms.springs import acting
 from mozzi.lie import Twist, Vec3, Wrench
@@ -81,18 +81,15 @@ def hybrid(
             beta = beta + U[i] @ apply(D[i], u[i])
         B[i.parent] += T[i].push(beta)  # (50), (52)
 
-    loops = closing(model, Moving(q, T, v, w), n, u, U, D, loop_accelerations, least)
-    for i in model.outward():
-        S = i.joint.screws(q[i])
-        X = T[i].pull(A[i.parent]) + n[i]
-        if loops is not None:
-            u[i] = _plus(u[i], loops.force(i))
-        solved = apply(D[i], _minus(u[i], U[i].T @ X))  # (45)
-        A[i] = X + columns(S, i.held, False) @ solved  # (41)
+    loops = closing(model, Moving(q, T, v, w), n, u, U, D, loop_accelerations)
+    sweep = _outward(model, q, T, n, u, U, D, A, loops)
+    if loops is not None:
+        sweep, loops = _refined(model, q, T, U, D, A, a, list(sweep), loops, least)
+    for i, solved in sweep:
         both = _merge(i, solved, _held(i, a))
         a_out[i] = both
         if tau_out is not None:
-            S = columns(S, i.held, True)
+            S = columns(i.joint.screws(q[i]), i.held, True)
             F = _plus((P[i] @ S).T @ A[i], S.T @ B[i])  # (43)
             if loops is not None:
                 F = _minus(F, _plus(S.T @ loops.wrench(i), loops.held(i)))  # (79)
@@ -101,6 +98,37 @@ def hybrid(
                 F = _plus(F, _held(i, resisting(i, q[i], v[i])))
             tau_out[i] = _merge(i, _free(i, tau[i]), F)
     return loops
+
+
+def _outward(
+    model: Any, q: Any, T: Any, n: Any, u: Any, U: Any, D: Any, A: Any, loops: Closing | None
+) -> Iterator[tuple[Any, Sequence[Any]]]:
+    """Every body, with the accelerations of its free coordinates; A set."""
+    for i in model.outward():
+        X = T[i].pull(A[i.parent]) + n[i]
+        if loops is not None:
+            u[i] = _plus(u[i], loops.force(i))
+        solved = apply(D[i], _minus(u[i], U[i].T @ X))  # (45)
+        A[i] = X + columns(i.joint.screws(q[i]), i.held, False) @ solved  # (41)
+        yield i, solved
+
+
+def _refined(
+    model: Any, q: Any, T: Any, U: Any, D: Any, A: Any, a: Any, found: Sequence[tuple[Any, Any]],
+    loops: Closing, least: bool,
+) -> tuple[list[tuple[Any, Sequence[Any]]], Closing]:  # fmt: skip
+    """The accelerations of the free coordinates and the multipliers, corrected once; A as well."""
+    whole = {i.index: _merge(i, solved, _held(i, a)) for i, solved in found}
+    more = loops.missing(model, A, ByNumber(whole))
+    change, corrected = {0: Twist.zero()}, []
+    for i, solved in found:
+        X = T[i].pull(change[i.parent.index])
+        own = apply(D[i], _minus(more.force(i), U[i].T @ X))
+        change[i.index] = X + columns(i.joint.screws(q[i]), i.held, False) @ own
+        corrected.append((i, _plus(solved, own)))
+    for i, _ in found:
+        A[i] = A[i] + change[i.index]
+    return corrected, loops.plus(more, least)
 
 
 def _held(i: Any, x: Any) -> list[Any]:

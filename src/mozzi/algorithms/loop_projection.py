@@ -8,7 +8,7 @@ from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.articulated import ARTICULATED, apply, articulated, columns, held_by
 from mozzi.algorithms.constrained_forward import Closing, matrix, reach
 from mozzi.algorithms.containers import joint_vector, per_body
-from mozzi.algorithms.loop_solve import solve
+from mozzi.algorithms.loop_solve import Factor
 from mozzi.algorithms.loops import closures, joint_columns, moving
 from mozzi.lie import Twist
 
@@ -31,12 +31,12 @@ def loop_corrections(model: Any, q: Any, v: Any) -> Any:
     move = moving(model, q)
     every = list(closures(model, move))
     reaches = [reach(model, rows, move, U, D) for rows in every]
-    Y, DY, scale = matrix(model, reaches)
+    factor = Factor.of(*matrix(model, reaches))
     open_by = [-x for rows in every for x in rows.residual]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
     out = []
     for needed in (open_by, moving_by):
-        closing = Closing(reaches, *solve(Y, DY, scale, needed))
+        closing = Closing(reaches, factor.multipliers(needed), factor)
         change, A = joint_vector(model, "change"), {0: Twist.zero()}
         for i in model.outward():
             S = columns(i.joint.screws(q[i]), i.held, False)

@@ -12,8 +12,9 @@ et al. (0.20), (0.21).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -25,11 +26,12 @@ from mozzi.algorithms.bodies import tidy_pose
 from mozzi.algorithms.loop_joints import meet
 from mozzi.algorithms.newton_euler import Field
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
+from mozzi.lie.vec import number
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.scalar import divide, sqrt
 
 __all__ = [
-    "Moving", "Rows", "closures", "loop_acceleration", "loop_jacobian", "loop_residual",
+    "ByNumber", "Moving", "Rows", "closures", "loop_acceleration", "loop_jacobian", "loop_residual",
     "loop_rows", "matrix", "moving", "row_count",
 ]  # fmt: skip
 
@@ -66,7 +68,8 @@ class Rows:
     wrenches: number of a body (0: the world) → the m wrenches on it, in its joint frame; forces:
     number of a body → m blocks of joint forces; residual: φ (m); bias: Ȧ v (m), where velocities
     are known; norms: squares of the lengths of the rows' wrenches in their own frame, where
-    rounding can leave something of rows that should vanish.
+    rounding can leave something of rows that should vanish; levers: number of a body → how far the
+    closure is from its joint.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Rows:
     residual: Sequence[Any]
     bias: Sequence[Any]
     norms: Sequence[Any] | None = None
+    levers: Mapping[int, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.residual)
@@ -145,6 +149,13 @@ class Pair:
         k = self.a.index
         return on | {k: on[k] + back if k in on else back}
 
+    @property
+    def levers(self) -> dict[int, float]:
+        """How far A and B are from the joints of their bodies; of a body with both, the larger."""
+        far = [math.hypot(*(number(x) or 0.0 for x in F.p)) for F in (self.F_a, self.F_b)]
+        ends = self.a.index, self.b.index
+        return {k: max(f for e, f in zip(ends, far, strict=True) if e == k) for k in ends}
+
     def drift(self, pinned: bool, turns: bool) -> Twist:
         """The acceleration of B relative to A when no joint accelerates, in frame B.
 
@@ -194,7 +205,7 @@ def _loop(model: Any, loop: Loop, move: Moving) -> Rows:
         bias = R.T @ drift
     on = pair.wrenches(R, met.pinned)
     norms = None if met.exact else [W.ang.dot(W.ang) + W.lin.dot(W.lin) for W in R]
-    return Rows(loop.name, on, {}, R.T @ met.error(pair.G), bias, norms)
+    return Rows(loop.name, on, {}, R.T @ met.error(pair.G), bias, norms, pair.levers)
 
 
 def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
@@ -212,7 +223,8 @@ def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
         turn = divide(u.dot(u) - along * along, span, nonzero=True)
         turn = turn - (pair.w_b - pair.w_a).cross(n).dot(u)
         bias = [n.dot(pair.drift(False, True).lin) + turn]
-    return Rows(rod.name, pair.wrenches(R, False), {}, [span - rod.length], bias)
+    on = pair.wrenches(R, False)
+    return Rows(rod.name, on, {}, [span - rod.length], bias, levers=pair.levers)
 
 
 def _coupling(model: Any, coupling: Coupling, move: Moving) -> Rows:
