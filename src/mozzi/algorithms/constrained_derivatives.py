@@ -22,7 +22,7 @@ import numpy as np
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.assemble import held_mask
 from mozzi.algorithms.configuration import rates
-from mozzi.algorithms.constrained_inverse import pinv, shares
+from mozzi.algorithms.constrained_inverse import Shares, pinv, shared, shares
 from mozzi.algorithms.constrained_solve import constrained_accelerations, constrained_solve
 from mozzi.algorithms.derivatives import (
     inverse_dynamics_derivatives,
@@ -35,7 +35,11 @@ from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, matrix, mov
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.program.differentiate import forward
 
-__all__ = ["forward_derivatives", "hybrid_derivatives", "inverse_derivatives", "loop_changes"]
+__all__ = [
+    "ForwardChanges", "HybridChanges", "InverseChanges", "columns", "forward_changes",
+    "forward_derivatives", "forward_wrench_derivatives", "hybrid_derivatives",
+    "inverse_derivatives", "inverse_wrench_derivatives", "loop_changes",
+]  # fmt: skip
 
 
 @algorithm(loops="honour")
@@ -113,7 +117,7 @@ def columns(model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = Non
     return np.swapaxes(dx, -1, -2), np.swapaxes(dk, -1, -2)
 
 
-def wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def forward_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `forward_dynamics_wrench_derivatives` with loops."""
     q = np.asarray(arrays["q"], float)
     J = -inverse_dynamics_wrench_derivatives(model, q)
@@ -138,78 +142,109 @@ def _changes(
 
 def hybrid_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `hybrid_dynamics_derivatives` with loops: both outputs, by q, v, τ and a."""
-    q, v = np.asarray(arrays["q"], float), np.asarray(arrays["v"], float)
-    held = held_mask(model, options["prescribed"])
-    tau, a = hybrid_dynamics(model, **arrays, **options)
-    A, M = loop_jacobian(model, q), mass_matrix(model, q)
-    given = _given(arrays, options)
-    # the loop forces behind these torques, of least norm over the free coordinates and the others
-    need = inverse_dynamics(model, q, v, a, **given) - tau
-    lam = (pinv(np.swapaxes(A, -1, -2)) @ need[..., None])[..., 0]
-    force, rows = _changes(model, q, v, a, lam, given)
-    saddle = Saddle(M[..., ~held, :][..., ~held], A[..., ~held])
+    x = HybridChanges(model, arrays, options)
+    force, rows = _changes(model, x.q, x.v, x.a, x.multipliers, x.given)
+    by = [x.solve(f, g) for f, g in zip(force, rows)]
+    by += [x.solve(tau=np.diag(1.0 * ~x.held)), x.solve(a=np.diag(1.0 * x.held))]
     shape = force[0].shape
-    out_tau, out_a = [], []
-    inputs = [*zip(force, rows), (None, held), (None, ~held)]
-    for k, (f, g) in enumerate(inputs):
-        da, dtau = np.zeros(shape), np.zeros(shape)
-        f_all, g_all = np.zeros(shape), np.zeros((*shape[:-2], A.shape[-2], shape[-1]))
-        if k < 2:
-            f_all, g_all = f_all - f, g_all - g
-        elif k == 2:  # τ at the free coordinates
-            f_all = f_all + np.diag(1.0 * ~held)
-            dtau = dtau + np.diag(1.0 * ~held)
-        else:  # a at the held ones
-            da = da + np.diag(1.0 * held)
-            f_all, g_all = f_all - M * held, g_all - A * held
-        free, dlam = saddle.solve(f_all[..., ~held, :], g_all)
+    return tuple(np.broadcast_to(pair[k], shape) for k in (0, 1) for pair in by)
+
+
+class HybridChanges:
+    """Hybrid dynamics with loops, and how its outputs (τ, a) change.
+
+    The loop forces behind the torques are of least norm over all coordinates.
+    """
+
+    def __init__(self, model: Any, arrays: dict[str, Any], options: dict[str, Any]):
+        self.q, self.v = (np.asarray(arrays[n], float) for n in ("q", "v"))
+        self.held, self.given = held_mask(model, options["prescribed"]), _given(arrays, options)
+        self.tau, self.a = hybrid_dynamics(model, **arrays, **options)
+        self.A, self.M = loop_jacobian(model, self.q), mass_matrix(model, self.q)
+        need = inverse_dynamics(model, self.q, self.v, self.a, **self.given) - self.tau
+        self.multipliers = (pinv(np.swapaxes(self.A, -1, -2)) @ need[..., None])[..., 0]
+        free = ~self.held
+        self.saddle = Saddle(self.M[..., free, :][..., free], self.A[..., free])
+
+    def solve(self, f: Any = 0.0, g: Any = 0.0, tau: Any = 0.0, a: Any = 0.0) -> Any:
+        """(dτ, da) of changes f of τ_r − Aᵀ λ and g of A a + Ȧ v at fixed a and λ, and of the
+        inputs: τ (zero at held coordinates) and a (zero at free ones); columns.
+        """
+        A, M, held, At = self.A, self.M, self.held, np.swapaxes(self.A, -1, -2)
+        force = np.asarray(tau - f - M @ a if np.ndim(a) else tau - f)
+        rows = np.asarray(-g - A @ a if np.ndim(a) else -g)
+        width = max(np.shape(x)[-1] for x in (force, rows) if np.ndim(x))
+        force = force + np.zeros((*A.shape[:-2], A.shape[-1], width))
+        rows = rows + np.zeros((*A.shape[:-1], width))
+        free, dlam = self.saddle.solve(force[..., ~held, :], rows)
+        da = np.zeros((*free.shape[:-2], A.shape[-1], width)) + a
         da[..., ~held, :] = free
-        full = M @ da - np.swapaxes(A, -1, -2) @ dlam
-        if k < 2:
-            full = full + f
-        dtau[..., held, :] = full[..., held, :]
-        out_tau.append(dtau)
-        out_a.append(da)
-    return (*out_tau, *out_a)
+        dtau = np.zeros_like(da) + tau
+        dtau[..., held, :] = (M @ da - At @ dlam + f)[..., held, :]
+        return dtau, da
 
 
 def inverse_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `inverse_dynamics_derivatives` where joints are actuated.
 
-    τ_a = τ_ar − A_aᵀ λ with A_pᵀ λ = τ_pr; of several, A_a W τ_a + A_p μ = 0 makes Σ w τ_a² least.
     The accelerations move with the loops: ∂τ/∂a is meant for changes with A da = 0.
     """
     if options["actuated"] is None and options["minimize"] is None:
         return NotImplemented
     q, v, a = (np.asarray(arrays[n], float) for n in ("q", "v", "a"))
-    x = shares(model, arrays, {"rep": "body"} | options)
-    act, A = x.actuated, x.A
+    x = InverseChanges(shares(model, arrays, {"rep": "body"} | options))
     t_q, t_v, M = inverse_dynamics_derivatives(model, q, v, a, **_given(arrays, options))
-    pull, _, _ = loop_changes(model, q, v, a, x.multipliers)
-    direct = (t_q - pull, t_v, M)
-    m, n_p = A.shape[-2], int((~act).sum())
-    A_a, A_p = A[..., act], A[..., ~act]
-    K = np.zeros((*A.shape[:-2], m + n_p, m + n_p))
-    turn = np.zeros((*A.shape[:-2], m, model.nv))
-    K[..., :m, m:], K[..., m:, :m] = A_p, np.swapaxes(A_p, -1, -2)
-    if x.minimize == "torque":
-        K[..., :m, :m] = -(A_a * x.w) @ np.swapaxes(A_a, -1, -2)
-        y = np.zeros_like(x.tau)
-        y[..., act] = x.w * x.tau[..., act]
-        mu = -(pinv(A_p) @ (A @ y[..., None]))[..., 0]
-        y[..., ~act] = mu
-    else:
-        K[..., :m, :m] = -np.diag(x.w)
-        y = np.zeros_like(x.tau)
-        y[..., ~act] = (pinv(A_p) @ (x.w * x.multipliers)[..., None])[..., 0]
-    _, turn, _ = loop_changes(model, q, np.zeros_like(v), y, x.multipliers)  # ∂(A y)/∂q
-    solve, out = pinv(K), []
-    for k, d in enumerate(direct):
-        top = -turn if k == 0 else np.zeros_like(turn)
-        if x.minimize == "torque":
-            top = top - (A_a * x.w) @ d[..., act, :]
-        dlam = (solve @ np.concatenate([top, d[..., ~act, :]], axis=-2))[..., :m, :]
-        full = np.zeros_like(d)
-        full[..., act, :] = d[..., act, :] - np.swapaxes(A_a, -1, -2) @ dlam
-        out.append(full)
-    return tuple(out)
+    pull, turn, _ = loop_changes(model, q, np.zeros_like(v), x.y, x.multipliers)
+    return x.solve(t_q - pull, turn), x.solve(t_v), x.solve(M)
+
+
+def inverse_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer of `inverse_dynamics_wrench_derivatives` where joints are actuated: the share
+    that they bear of every wrench by itself.
+    """
+    if options["actuated"] is None and options["minimize"] is None:
+        return NotImplemented
+    q = np.asarray(arrays["q"], float)
+    tree = inverse_dynamics_wrench_derivatives.compiled(model, arrays, {})
+    columns = np.swapaxes(tree.reshape(*tree.shape[:-2], -1), -1, -2)
+    A = loop_jacobian(model, q)[..., None, :, :]
+    borne = shared(model, q[..., None, :], A, columns, options).tau
+    return np.swapaxes(borne, -1, -2).reshape(tree.shape)
+
+
+class InverseChanges:
+    """How torques of actuators change.
+
+    τ_a = τ_ar − A_aᵀ λ with A_pᵀ λ = τ_pr; of several, A_a W τ_a + A_p μ = 0 makes Σ w τ_a² least,
+    and −W λ + A_p μ = 0 makes Σ w λ² least: in both A y (or A y − W λ) = 0 with y = (W τ_a, μ).
+    """
+
+    def __init__(self, x: Shares):
+        self.actuated, self.multipliers, self.w = x.actuated, x.multipliers, x.w
+        act, A = x.actuated, x.A
+        self.A_a, self.torque = A[..., act], x.minimize == "torque"
+        A_p = A[..., ~act]
+        m, n_p = A.shape[-2], int((~act).sum())
+        K = np.zeros((*A.shape[:-2], m + n_p, m + n_p))
+        K[..., :m, m:], K[..., m:, :m] = A_p, np.swapaxes(A_p, -1, -2)
+        self.y = np.zeros_like(x.tau)
+        if self.torque:
+            K[..., :m, :m] = -(self.A_a * x.w) @ np.swapaxes(self.A_a, -1, -2)
+            self.y[..., act] = x.w * x.tau[..., act]
+            self.y[..., ~act] = -(pinv(A_p) @ (A @ self.y[..., None]))[..., 0]
+        else:
+            K[..., :m, :m] = -np.diag(x.w)
+            self.y[..., ~act] = (pinv(A_p) @ (x.w * x.multipliers)[..., None])[..., 0]
+        self.inverse = pinv(K)
+
+    def solve(self, force: np.ndarray, turn: Any = 0.0) -> np.ndarray:
+        """dτ of changes of τ_r − Aᵀ λ at fixed λ, and of A y at fixed y; columns."""
+        act, m = self.actuated, self.multipliers.shape[-1]
+        top = np.zeros((*force.shape[:-2], m, force.shape[-1])) - turn
+        if self.torque:
+            top = top - (self.A_a * self.w) @ force[..., act, :]
+        both = np.concatenate([top, force[..., ~act, :]], axis=-2)
+        dlam = (self.inverse @ both)[..., :m, :]
+        full = np.zeros_like(force)
+        full[..., act, :] = force[..., act, :] - np.swapaxes(self.A_a, -1, -2) @ dlam
+        return full

@@ -19,9 +19,10 @@ from mozzi.algorithms.loop_told import tell_passive
 from mozzi.algorithms.loops import loop_acceleration, loop_jacobian
 from mozzi.errors import LoopError
 
-__all__ = ["Shares", "actuated_forces", "check_accelerations", "shares"]
+__all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
 
 MINIMIZE = ("torque", "loop_force")
+SHARING = ("actuated", "minimize", "weighting")  # the options that say how
 OPEN = 1e-6  # relative: accelerations that disagree more with the loops are refused
 
 
@@ -76,23 +77,28 @@ def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Share
     """Torques and multipliers of a motion."""
     from mozzi.algorithms.inverse_dynamics import inverse_dynamics
 
-    options = dict(options)
-    joints, minimize = options.pop("actuated"), options.pop("minimize") or "torque"
-    weighting = options.pop("weighting")
+    check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
+    given = {n: x for n, x in options.items() if n not in SHARING}
+    tau_r = inverse_dynamics(model, **arrays, **given)
+    return shared(model, arrays["q"], loop_jacobian(model, arrays["q"]), tau_r, options)
+
+
+def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any]) -> Shares:
+    """The forces of the tree, borne by actuators and loops."""
+    joints, minimize, weighting = (options.get(n) for n in SHARING)
+    minimize = minimize or "torque"
     if minimize not in MINIMIZE:
         raise ValueError(f"minimize {minimize!r}; choose one of {', '.join(MINIMIZE)}")
     actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
-    check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
-    tau_r = inverse_dynamics(model, **arrays, **options)
-    result = Shares(loop_jacobian(model, arrays["q"]), tau_r, actuated, minimize, weighting)
-    tell_passive(model, arrays["q"], result.A, ~actuated)
+    result = Shares(A, tau_r, actuated, minimize, weighting)
+    tell_passive(model, q, A, ~actuated)
     _refuse(model, result, tau_r, joints)
     return result
 
 
-def check_accelerations(model: Any, q: Any, v: Any, a: Any) -> None:
-    """Accelerations that keep the loops closed."""
-    left = loop_acceleration(model, q, v, a)
+def check_accelerations(model: Any, q: Any, v: Any, a: Any, left: Any = None) -> None:
+    """Accelerations that keep the loops closed; left: `loop_acceleration`, if known."""
+    left = loop_acceleration(model, q, v, a) if left is None else left
     scale = 1.0 + np.abs(a).max(initial=0.0) + np.square(v).max(initial=0.0)
     if np.abs(left).max(initial=0.0) > OPEN * scale:
         raise LoopError(

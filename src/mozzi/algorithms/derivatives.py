@@ -65,8 +65,7 @@ def inverse_dynamics_derivatives(
     friction is constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
     """
-    if actuated is not None or minimize is not None:
-        raise ValueError("actuated= and minimize= are for models with loops, on arrays")
+    _check_actuated(actuated, minimize)
     return inverse_changes(model, q, v, a, wrenches, resistance)
 
 
@@ -93,22 +92,31 @@ def forward_dynamics_derivatives(
     return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
 
 
-@algorithm
-def inverse_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
+@algorithm(outside=with_loops("inverse_wrench_derivatives"))
+def inverse_dynamics_wrench_derivatives(
+    model: Any, q: Any, actuated: Any = None, minimize: str | None = None, weighting: Any = None
+) -> Any:
     """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
 
-    The body-fixed Jacobians of all bodies, O(n d).
+    The body-fixed Jacobians of all bodies, O(n d). With loops and ``actuated`` joints, what these
+    bear of every wrench; a wrench that they cannot bear is a `LoopError`.
     """
+    _check_actuated(actuated, minimize)
     return _wrench_changes(model, q)
 
 
-@algorithm(threshold=20, loops="refuse", outside=with_loops("wrench_derivatives"))
+@algorithm(threshold=20, loops="refuse", outside=with_loops("forward_wrench_derivatives"))
 def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 
     From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
     """
     return InverseMass(model, mass_matrix(model, q)).times(_wrench_changes(model, q), -1.0)
+
+
+def _check_actuated(actuated: Any, minimize: Any) -> None:
+    if actuated is not None or minimize is not None:
+        raise ValueError("actuated= and minimize= are for models with loops, on arrays")
 
 
 def _wrench_changes(model: Any, q: Any) -> Any:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mozzi.algorithms.algorithm import Algorithm, algorithm
+from mozzi.algorithms.algorithm import Algorithm, algorithm, closed, where_closed
 from mozzi.algorithms.articulated import apply, columns, held_by, with_armature
+from mozzi.algorithms.constrained_directional import closed_accelerations, refuse_geometry
 from mozzi.algorithms.containers import joint_vector, per_body
 from mozzi.algorithms.derivatives_solve import minus, plus, product
 from mozzi.algorithms.forward_dynamics import forward_dynamics
@@ -34,7 +35,8 @@ def directional(function: Any, model: Any, *arrays: Any, **changes: Any) -> Any:
     given are zero: dq (along the group), dv, da or dtau: (nv,); dwrenches (nb, 6); dinertias
     (nb, 10), of the parameters of each body in its frame; dh (nb, 6), the twists T⁻¹ ∂T of changes
     of the geometry, body-fixed; dscrews, dscrew_rates (6, nv), body-fixed. ``wrenches`` and
-    ``prescribed`` are those of the function. Batches broadcast as everywhere.
+    ``prescribed`` are those of the function. Batches broadcast as everywhere. With loops forward
+    and hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
     Kim Tables 5, 6, 7.
     """
     if function not in _DIRECTIONAL:
@@ -44,13 +46,13 @@ def directional(function: Any, model: Any, *arrays: Any, **changes: Any) -> Any:
     return _DIRECTIONAL[function](model, *arrays, **changes)
 
 
-@algorithm(loops="refuse")
+@algorithm
 def inverse_dynamics_directional(
     model: Any, q: Any, v: Any, a: Any, dq: Any = None, dv: Any = None, da: Any = None,
     dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
     dscrew_rates: Any = None, wrenches: Any = None,
 ) -> Any:  # fmt: skip
-    """∂τ/∂p of `inverse_dynamics`.
+    """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
 
     One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
     """
@@ -84,7 +86,7 @@ def inverse_dynamics_directional(
     return dtau
 
 
-@algorithm(loops="refuse")
+@algorithm(loops="honour")
 def forward_dynamics_directional(
     model: Any, q: Any, v: Any, tau: Any, dq: Any = None, dv: Any = None, dtau: Any = None,
     dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
@@ -93,14 +95,26 @@ def forward_dynamics_directional(
     """∂a/∂p of `forward_dynamics`.
 
     Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
-    prescribed.  Kim Table 6.
+    prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
+    they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
     """
+    if closed(model.model):
+        refuse_geometry(model.model, dh=dh, dscrews=dscrews, dscrew_rates=dscrew_rates)
+
+        def tree(a: Any) -> Any:
+            changes = dq, dv, None, dwrenches, dinertias, dh, None, None
+            return inverse_dynamics_directional(model, q, v, a, *changes, wrenches)
+
+        return closed_accelerations(model, q, v, tau, wrenches, tree, dq, dv, dtau)
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias
     return _hybrid(held_by(model, ()), q, v, tau, ZERO, given, dtau, None, loads)[1]
 
 
-@algorithm(loops="refuse")
+@algorithm(
+    loops="refuse",
+    outside=where_closed("mozzi.algorithms.constrained_directional:hybrid_directional"),
+)
 def hybrid_dynamics_directional(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (), dq: Any = None,
     dv: Any = None, dtau: Any = None, da: Any = None, dwrenches: Any = None, dinertias: Any = None,
@@ -108,7 +122,8 @@ def hybrid_dynamics_directional(
 ) -> Any:  # fmt: skip
     """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
 
-    Articulated bodies with their derivatives, O(n).  Kim Table 7.
+    Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
+    keep them closed, of everything but the geometry.
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias

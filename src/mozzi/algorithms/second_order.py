@@ -92,7 +92,8 @@ def inlined(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
     scalars of the present trace. Arguments get their shapes from their names.
     """
     program = _program(model.model, make)
-    flat = interpret(program, [list(x.array().ravel()) for x in arrays])
+    plain = [x.array() if hasattr(x, "array") else np.asarray(x, dtype=object) for x in arrays]
+    flat = interpret(program, [list(x.ravel()) for x in plain])
     shaped = zip(program.outputs, flat, strict=True)
     return tuple(np.array(values, dtype=object).reshape(x.shape) for x, values in shaped)
 

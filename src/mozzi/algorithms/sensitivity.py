@@ -11,6 +11,7 @@ with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they 
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.algorithm import Algorithm
+from mozzi.algorithms.algorithm import Algorithm, closed
 from mozzi.algorithms.bodies import BodyData, replace
 from mozzi.algorithms.recursion import Mechanism, mechanism
 from mozzi.algorithms.second_order import UNROLLED
@@ -67,29 +68,49 @@ class Sensitivity:
         self.nominal = nominal_of(model, names)
         """The parameters of the model as it is."""
         arrays = [n for n in function.arrays if n in function.required or options.get(n) is True]
+        self.arrays = tuple(arrays)
         self.options = {n: x for n, x in options.items() if n not in function.arrays}
         self.derivative = _varying(function, "derivative", tuple(arrays), tuple(self.options))
         self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
 
     def __call__(self, *arrays: Any, parameters: Any = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
+        if self._shared:
+            return actuated().derivative(self, arrays, self._numbers(parameters))
         return self._run(self.derivative, arrays, parameters)
 
     def value(self, *arrays: Any, parameters: Any = None) -> Any:
         """The function with these parameters."""
+        if self._shared:
+            return actuated().value(self, arrays, self._numbers(parameters))
         return self._run(self.plain, arrays, parameters)
 
+    @property
+    def _shared(self) -> bool:
+        """Whether loops and some actuators share what the tree needs."""
+        some = any(self.options.get(n) is not None for n in ("actuated", "minimize"))
+        return some and bool(closed(self.model))
+
     def _run(self, algorithm: Algorithm, arrays: Any, parameters: Any) -> Any:
+        numbers = self._numbers(parameters)
+        return algorithm(self.model, *arrays, numbers, names=self.names, **self.options)
+
+    def _numbers(self, parameters: Any) -> np.ndarray:
         numbers = self.nominal if parameters is None else np.asarray(parameters, dtype=float)
         if numbers.shape[-1:] != (len(self.names),):
             raise ValueError(
                 f"parameters have shape {numbers.shape}; give {len(self.names)}: "
                 f"{', '.join(self.names[:8])}"
             )
-        return algorithm(self.model, *arrays, numbers, names=self.names, **self.options)
+        return numbers
 
     def __repr__(self) -> str:
         return f"<sensitivity of {self.function.name} to {', '.join(self.names)}>"
+
+
+def actuated() -> Any:
+    """What answers for inverse dynamics with loops of which some joints are actuated."""
+    return importlib.import_module("mozzi.algorithms.constrained_parameters")
 
 
 @cache
