@@ -6,7 +6,7 @@ Every value is a vector of W samples. Arguments and results are planes (one vect
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from mozzi.program.node import Scalar
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.llvm_driver import TABLE
 from mozzi.targets.llvm_memory import unwritten
-from mozzi.targets.llvm_pieces import Pieces, pieces
+from mozzi.targets.llvm_pieces import Pieces
 from mozzi.targets.vector_math import splat
 
 __all__ = ["Body"]
 
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 POINTERS = ("%in", "%out", "%scratch", "%table")
+MANY = 16  # zeros in a row, as sparse matrices have them
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
@@ -49,7 +50,7 @@ class Body:
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
         self.results: dict[int, list[int]] = {}  # value → its places among the outputs
         self._place(program)
-        self.pieces = Pieces(program.region.statements, self.scratch)
+        self.pieces = Pieces(program, self.scratch)
         self.scratch = self.pieces.size
         self._open()
         self._clear(program)
@@ -100,7 +101,7 @@ class Body:
         """The statements as a function, and the call of it."""
         here = self.names, self.booleans, self.pairs, self.code, self.label
         self._open()
-        self._straight(statements)
+        self._straight(statements, "volatile ")
         self._close(name)
         self.names, self.booleans, self.pairs, self.code, self.label = here
         arguments = ", ".join([f"ptr {x}" for x in POINTERS] + self._counters())
@@ -111,8 +112,11 @@ class Body:
         for buffer, ranges in unwritten(program).items():
             base, slot = self.places[buffer]
             for start, stop in ranges:
-                at, clear = self._at(base, slot + start), self._function("clear")
-                self.code.append(f"  call void {clear}(ptr {at}, i64 {stop - start})")
+                self._zero(base, slot + start, stop - start)
+
+    def _zero(self, base: str, slot: int, size: int) -> None:
+        at, clear = self._at(base, slot), self._function("clear")
+        self.code.append(f"  call void {clear}(ptr {at}, i64 {size})")
 
     def _finish(self, program: Program) -> None:
         """Results that are not stored when they are computed: buffers, inputs, constants."""
@@ -124,8 +128,12 @@ class Body:
                         self._put("%out", slot + j, self._load(x.values, None, 0, j))
             else:
                 for value in x.values:
-                    for j in self.results.pop(id(value), ()):
-                        self._put("%out", j, self.number(value))
+                    for first, size in _ranges(self.results.pop(id(value), [])):
+                        if size >= MANY and value.op == "const" and value.value == 0.0:
+                            self._zero("%out", first, size)
+                            continue
+                        for j in range(first, first + size):
+                            self._put("%out", j, self.number(value))
             slot += x.size
 
     # pieces of text
@@ -142,12 +150,14 @@ class Body:
         return self.new(f"load {self.V}, ptr {self._at(base, slot)}, align {self.align}")
 
     def _put(self, base: str, slot: int, value: str) -> None:
-        """Store a result or a value that crosses functions.
+        """Store a result or a value that crosses functions."""
+        self._store(self._at(base, slot), value, "volatile ")
 
-        Volatile: LLVM spends quadratic time on looking for stores that it could merge.
+    def _store(self, at: str, value: str, kind: str) -> None:
+        """Volatile, where there are many: LLVM spends quadratic time on looking for stores that it
+        could merge.
         """
-        at = self._at(base, slot)
-        self.code.append(f"  store volatile {self.V} {value}, ptr {at}, align {self.align}")
+        self.code.append(f"  store {kind}{self.V} {value}, ptr {at}, align {self.align}")
 
     def _name(self, x: Scalar) -> str:
         name = self.names.get(id(x))
@@ -185,7 +195,7 @@ class Body:
 
     def region(self, statements: list[Any]) -> None:
         outside = dict(self.names), dict(self.pairs)  # what a loop loads is not visible behind it
-        for part in pieces(statements):
+        for part in self.pieces.parts(statements):
             if isinstance(part, Loop):
                 self.loop(part)
             elif part.apart:
@@ -194,13 +204,11 @@ class Body:
                 self._straight(part.statements)
         self.names, self.pairs = outside
 
-    def _straight(self, statements: list[Any]) -> None:
+    def _straight(self, statements: list[Any], kind: str = "") -> None:
         for s in statements:
             if isinstance(s, Store):
                 at = self._address(s.buffer, s.index, s.stride, s.offset)
-                self.code.append(
-                    f"  store {self.V} {self.number(s.value)}, ptr {at}, align {self.align}"
-                )
+                self._store(at, self.number(s.value), kind)
                 continue
             self.names[id(s)] = self.value(s)
             if id(s) in self.pieces.places:
@@ -356,3 +364,12 @@ class Body:
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.end")
         del self.indices[id(loop.variable)]
+
+
+def _ranges(slots: list[int]) -> Iterator[tuple[int, int]]:
+    """Ascending numbers as (first, how many) of those that follow each other."""
+    first = 0
+    for n in range(1, len(slots) + 1):
+        if n == len(slots) or slots[n] != slots[n - 1] + 1:
+            yield slots[first], n - first
+            first = n

@@ -1,8 +1,8 @@
 """Long runs of statements as functions of their own, so that compile time stays linear.
 
-A run between two loops that is much longer than `CHUNK` is cut into pieces. Values that another
-function uses have a place in scratch memory: a region gives its places again to later values when
-the last user, which may be a loop, is through.
+In a program that is much longer than `CHUNK` the runs between loops are cut into pieces, and all
+but short ones are functions. Values that another function uses have a place in scratch memory: a
+region gives its places again to later values when the last user, which may be a loop, is through.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mozzi.program.node import Scalar
-from mozzi.program.program import Loop, Store
+from mozzi.program.program import Loop, Program, Store
 
-__all__ = ["LAZY", "Piece", "Pieces", "pieces"]
+__all__ = ["Piece", "Pieces"]
 
-CHUNK = 2500
+CHUNK = 2500  # statements of a piece
+LONG = 3.0  # times as many in a program that is cut
+SHORT = 0.1  # times as many in a run that stays where it stands
 LAZY = ("const", "input")  # no statements of their own: emitted where they are used
 
 Users = dict[int, set[str]]  # value → the functions that use it
@@ -30,21 +32,11 @@ class Piece:
     apart: bool
 
 
-def pieces(statements: list[Any]) -> Iterator[Piece | Loop]:
-    """A region as its loops and what stands between them, cut where that is long."""
-    run: list[Any] = []
-    for s in [*statements, None]:
-        if s is not None and not isinstance(s, Loop):
-            if isinstance(s, Store) or s.op not in LAZY:
-                run.append(s)
-            continue
-        long = len(run) > 1.6 * CHUNK
-        size = -(-len(run) // -(-len(run) // CHUNK)) if long else len(run)
-        for k in range(0, len(run), size or 1):
-            yield Piece(run[k : k + size], long)
-        run = []
-        if s is not None:
-            yield s
+def _length(statements: list[Any]) -> int:
+    return sum(
+        sum(_length(b.statements) for b in s.branches) if isinstance(s, Loop) else 1
+        for s in statements
+    )
 
 
 class Pieces:
@@ -52,18 +44,35 @@ class Pieces:
     functions are; size: how many places there are, the first ones given away before.
     """
 
-    def __init__(self, statements: list[Any], first: int):
+    def __init__(self, program: Program, first: int):
+        self.long = _length(program.region.statements) > LONG * CHUNK
         self.names: dict[int, str] = {}
         self.places: dict[int, int] = {}
         self.size = first
-        self._region(statements, "body")
+        self._region(program.region.statements, "body")
+
+    def parts(self, statements: list[Any]) -> Iterator[Piece | Loop]:
+        """A region as its loops and what stands between them, cut where the program is long."""
+        run: list[Any] = []
+        for s in [*statements, None]:
+            if s is not None and not isinstance(s, Loop):
+                if isinstance(s, Store) or s.op not in LAZY:
+                    run.append(s)
+                continue
+            apart = self.long and len(run) > SHORT * CHUNK
+            size = -(-len(run) // -(-len(run) // CHUNK)) if apart else len(run)
+            for k in range(0, len(run), size or 1):
+                yield Piece(run[k : k + size], apart)
+            run = []
+            if s is not None:
+                yield s
 
     def _region(self, statements: list[Any], own: str) -> Users:
         """The users of values from outside; own: the function in which the region stands."""
         home: dict[int, str] = {}
         users: Users = {}
         last: dict[int, int] = {}
-        parts = list(pieces(statements))
+        parts = list(self.parts(statements))
         for n, part in enumerate(parts):
             for x, names in self._used(part, own, home):
                 users.setdefault(x, set()).update(names)
