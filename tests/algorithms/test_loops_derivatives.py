@@ -2,29 +2,13 @@
 
 import numpy as np
 import pytest
+from closed_motions import directions, shifted
 from loop_models import closed_tree, five_bar, motion, state
 from mechanics import agree
 
 import mozzi as mz
 
 STEP = 1e-5
-
-
-def shifted(model: mz.Model, q: np.ndarray, v: np.ndarray, h: float, d: np.ndarray) -> tuple:
-    """A closed state near (q, v): moved along d, closed again, its velocity made consistent.
-
-    Returns it with the changes (δ, δv) that led there.
-    """
-    new = mz.assemble(model, mz.integrate(model, q, h * d), tolerance=1e-13)
-    w = mz.consistent_velocities(model, new, v)
-    return new, w, mz.difference(model, q, new), w - v
-
-
-def directions(model: mz.Model, q: np.ndarray) -> np.ndarray:
-    """Motions that keep the loops closed."""
-    A = mz.loop_jacobian(model, q)
-    rank = np.linalg.matrix_rank(A, tol=1e-9)
-    return np.linalg.svd(A)[2][rank:]
 
 
 @pytest.mark.parametrize("joint", [mz.Spherical(), mz.Universal(), mz.Prismatic("x")])

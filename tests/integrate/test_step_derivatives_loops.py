@@ -1,79 +1,16 @@
 """Derivatives of steps and rollouts of mechanisms with loops."""
 
-import sysconfig
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
-from loop_models import closed_tree, five_bar, leaning, slider_crank, windows
+from closed_motions import CASES, case, tangents
 from mechanics import agree
 
 import mozzi as mz
 from mozzi.algorithms.loops import row_count
 from mozzi.integrate.step_derivatives import pullback_kernel, step_jacobians, step_kernel
-from mozzi.model.generate import chain, delta_robot, four_bar
 
 METHODS = ["rkmk4", "semi_implicit"]
 DT = 0.01
-ROBOTS = Path(sysconfig.get_paths()["purelib"], "cmeel.prefix/share/example-robot-data/robots")
-
-
-def pinned_chain() -> tuple[mz.Model, np.ndarray]:
-    """Five links whose tip is held at a point: three rows."""
-    tree = chain(5, seed=2)
-    q = tree.random_configuration(np.random.default_rng(2))
-    at = mz.forward_kinematics(tree, q)[-1] @ (0.1, 0.2, 0.3, 1.0)
-    point = tuple(at[:3])
-    return tree.with_loop("tip", None, 4, mz.Spherical(), point, (0.1, 0.2, 0.3)), q
-
-
-def delta(redundant: bool = True) -> tuple[mz.Model, np.ndarray]:
-    """The robot off its symmetric pose."""
-    model = delta_robot(redundant=redundant)
-    q, motors = model.neutral(), ["motor_0", "motor_1", "motor_2"]
-    for joint, x in zip(motors, (0.1, -0.2, 0.3), strict=True):
-        q[model.q_slices[joint]] = x
-    return model, mz.assemble(model, q, hold=motors)
-
-
-def panda() -> tuple[mz.Model, np.ndarray]:
-    """A panda whose hand is held at a point."""
-    path = ROBOTS / "panda_description/urdf/panda.urdf"
-    if not path.exists():
-        pytest.skip("example-robot-data is not installed")
-    tree = mz.load(path)
-    tree = tree.lock(tree.joint_names[7:], tree.neutral())
-    q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
-    at = mz.pose(tree, q, "panda_hand")[:3, 3]
-    return tree.with_loop("tip", None, "panda_hand", mz.Spherical(), tuple(at)), q
-
-
-def assembled(model: mz.Model, guess: list[float]) -> tuple[mz.Model, np.ndarray]:
-    return model, mz.assemble(model, guess)
-
-
-CASES = {
-    "four_bar": lambda: assembled(four_bar(), [0.3, 0.5, 1.5]),  # rows that vanish
-    "slider_crank": lambda: assembled(slider_crank(), [0.5, -0.8, 1.2]),
-    "five_bar": lambda: assembled(five_bar(), [2.0, -1.2, 1.0, 1.2]),
-    "windows": lambda: (windows(2), leaning(windows(2), 0.4)),
-    "pinned": pinned_chain,
-    "panda": panda,
-    "universal": lambda: closed_tree(mz.Universal(), seed=3),
-    "composite": lambda: closed_tree(
-        mz.Composite(mz.Revolute("x"), mz.Prismatic("y")), 3, n=4, ends=(1, 3)
-    ),
-    "delta": delta,  # rows that depend on others
-}
-
-
-@cache
-def case(name: str) -> tuple[mz.Model, np.ndarray, np.ndarray, np.ndarray]:
-    """A mechanism, a closed state and joint forces."""
-    model, q = CASES[name]()
-    v, tau = np.random.default_rng(0).normal(size=(2, model.nv))
-    return model, q, mz.consistent_velocities(model, q, v), tau
 
 
 def differences(step, model, q, v, tau, d, h):
@@ -88,21 +25,6 @@ def differences(step, model, q, v, tau, d, h):
     return (8 * (at(h * d) - at(-h * d)) - (at(2 * h * d) - at(-2 * h * d))) / (12 * h)
 
 
-def closed_motions(model, q, v) -> np.ndarray:
-    """(δ, δv) that keep the loops closed and the velocities on them, as columns."""
-    A = mz.loop_jacobian(model, q)
-    rank = np.linalg.matrix_rank(A, tol=1e-9)
-    Z = np.linalg.svd(A)[2][rank:].T
-    h = 1e-5
-    turn = [
-        (mz.loop_jacobian(model, mz.integrate(model, q, h * z)) @ v
-         - mz.loop_jacobian(model, mz.integrate(model, q, -h * z)) @ v) / (2 * h)
-        for z in Z.T
-    ]  # fmt: skip
-    W = -np.linalg.pinv(A, 1e-9) @ np.array(turn).T
-    return np.block([[Z, 0 * Z], [W, Z]])
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", CASES)
 def test_one_step_along_closed_motions(name, method):
@@ -113,7 +35,7 @@ def test_one_step_along_closed_motions(name, method):
     AB = np.concatenate([A, B], axis=1)
     kernel = step_kernel(model, method)
     step = lambda *x: kernel(*x, DT)
-    motions = closed_motions(model, q, v)
+    motions = tangents(model, q, v)
     moves = np.zeros((3 * n, motions.shape[1] + n))
     moves[: 2 * n, :-n], moves[2 * n :, -n:] = motions, np.eye(n)
     for d in moves.T[:: max(1, len(moves.T) // 8)]:
@@ -200,9 +122,7 @@ def test_gradient_through_many_steps(name):
     h = 1e-4
     ends = [cost(*rolled(q0, v0, tau + s * h * direction)) for s in (1, -1)]
     agree((by_tau * direction).sum(), (ends[0] - ends[1]) / (2 * h), 1e-7)
-    d = closed_motions(model, q0, v0) @ rng.normal(
-        size=2 * (closed_motions(model, q0, v0).shape[1] // 2)
-    )
+    d = tangents(model, q0, v0) @ rng.normal(size=2 * (tangents(model, q0, v0).shape[1] // 2))
     ends, sizes = [], []
     for s in (h, -h):
         start = mz.assemble(model, mz.integrate(model, q0, s * d[:n]), tolerance=1e-13)
@@ -217,9 +137,9 @@ def test_the_four_bar_as_a_system_of_one_coordinate():
     """A conservative step of rkmk4 nearly keeps the phase volume of the one degree of freedom."""
     model, q, v, _ = case("four_bar")
     A, _ = mz.linearize(model, q, v, np.zeros(3), dt=1e-3)
-    T = closed_motions(model, q, v)
+    T = tangents(model, q, v)
     q1, v1 = step_kernel(model)(q, v, np.zeros(3), 1e-3)
-    T1 = closed_motions(model, q1, v1)
+    T1 = tangents(model, q1, v1)
     moved = A @ T
     inner = np.linalg.lstsq(T1, moved, rcond=None)[0]
     agree(T1 @ inner, moved, 1e-8)  # from closed deviations to closed deviations
@@ -235,7 +155,7 @@ def test_resistance():
         model = model.with_dynamics(joint, damping=0.3, stiffness=2.0)
     n = model.nv
     A, B = mz.linearize(model, q, v, tau, dt=1e-3, resistance=True)
-    T = closed_motions(model, q, v)
+    T = tangents(model, q, v)
     for d in T.T:
         ends = []
         for h in (1e-4, -1e-4):
