@@ -1,5 +1,5 @@
-"""Shapes of a launch: blocks of 64, 128 and 256 threads, with the registers that the compiler
-likes and with as few as let 128 more threads onto a multiprocessor; beside them the one chosen.
+"""Shapes of a launch: blocks of 64, 128 and 256 threads with the registers that the compiler likes,
+and of 64 and 128 with as few as let 128 more threads onto a multiprocessor.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import numpy as np
 import mozzi as mz
 from benchmarks.gpu_models import Models
 from mozzi.targets.cuda_driver import Function, machine_code
-from mozzi.targets.cuda_launch import Launch
-from mozzi.targets.cuda_source import LONG, CudaSource
+from mozzi.targets.cuda_source import CudaSource
 
 BATCH, STEPS = 2**21, 20
 SHARED = 48 * 1024  # bytes of a block, at most
@@ -29,11 +28,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def fits(program: Any, dtype: str, block: int) -> bool:
-    staged = any(y.size >= LONG for y in program.outputs)
-    return not staged or block * 33 * np.dtype(dtype).itemsize <= SHARED
-
-
 def shapes(cupy: Any, models: Models) -> list[dict[str, Any]]:
     """All cases; the compiler works on all at once."""
     kernels = {}
@@ -46,29 +40,23 @@ def shapes(cupy: Any, models: Models) -> list[dict[str, Any]]:
             kernels[name, robot, dtype] = made
 
     def build(job: Any) -> Any:
-        case, launch = job
-        text = CudaSource(kernels[case].program, case[2], True, launch).text
-        return job, Function(cupy, machine_code(cupy, text), launch.block)
+        case, block, resident = job
+        source = CudaSource(kernels[case].program, case[2], True, resident, block)
+        return job, Function(cupy, machine_code(cupy, source.text), source.shared, block)
 
     with ThreadPoolExecutor() as pool:
-        free = [
-            (case, Launch(block))
-            for case, kernel in kernels.items()
-            for block in (64, 128, 256)
-            if fits(kernel.program, case[2], block)
-        ]
-        found = dict(pool.map(build, free))
+        free = dict(pool.map(build, [(case, n, 0) for case in kernels for n in (128, 256)]))
         more = [
-            (case, Launch(x.block, found[case, x].report.blocks + 128 // x.block))
-            for case, x in free
-            if x.block < 256
+            (case, block, code.report().blocks + 1)
+            for (case, block, _), code in free.items()
+            if block == 128
         ]
-        found |= dict(pool.map(build, more))
+        codes = free | dict(pool.map(build, more))
         list(pool.map(lambda kernel: kernel.packed, kernels.values()))
-    return [row for case in CASES for row in _timed(cupy, models, case, kernels[case], found)]
+    return [row for case in CASES for row in _timed(cupy, models, case, kernels[case], codes)]
 
 
-def _timed(cupy: Any, models: Models, case: Any, kernel: Any, found: Any) -> list[dict[str, Any]]:
+def _timed(cupy: Any, models: Models, case: Any, kernel: Any, codes: Any) -> list[dict[str, Any]]:
     name, robot, dtype = case
     batch = BATCH // 8 if name == "stepper" else BATCH
     names = ("q", "v") if name == "stepper" else getattr(mz, name).required
@@ -79,14 +67,19 @@ def _timed(cupy: Any, models: Models, case: Any, kernel: Any, found: Any) -> lis
     results = [cupy.empty((batch, y.size), dtype) for y in kernel.outputs]
     words = [x.data.ptr for x in (*inputs, *results)]
     rows = []
-    shapes = [(launch, code) for (of, launch), code in found.items() if of == case]
-    for launch, code in [*shapes, (None, kernel.packed)]:
-        large, small = (_seconds(cupy, code, n, words) for n in (batch, 4096))
-        row = {"function": name, "robot": robot, "dtype": dtype, "chosen": launch is None,
-               "resident": launch.resident if launch else None, "per_second": batch / large,
-               "microseconds_4096": 1e6 * small, **asdict(code.report)}  # fmt: skip
-        print(row, flush=True)
-        rows.append(row)
+    chosen = kernel.packed.report()
+    for (of, most, resident), code in codes.items():
+        for block in (64, 128) if most == 128 else (256,):
+            if of != case or block * code.shared > SHARED:
+                continue
+            code.block = block
+            report = code.report()
+            large, small = (_seconds(cupy, code, n, words) for n in (batch, 4096))
+            row = {"function": name, "robot": robot, "dtype": dtype, "tight": resident > 0,
+                   "chosen": report == chosen, "per_second": batch / large,
+                   "microseconds_4096": 1e6 * small, **asdict(report)}  # fmt: skip
+            print(row, flush=True)
+            rows.append(row)
     cupy.get_default_memory_pool().free_all_blocks()
     return rows
 

@@ -70,7 +70,7 @@ def simulation(cupy: Any, case: dict[str, Any], models: Models, limit: Any) -> d
         **case, "batch": batch, "steps": steps, "steps_per_second": batch * steps / time,
         "relative_error": error, "operations": kernel.flops,
         "operations_share": kernel.flops * stages * batch * steps / time / limit[case["dtype"]],
-        **asdict(kernel.strided.report),
+        **asdict(kernel.strided.report()),
     }  # fmt: skip
     row |= gpu_peers.simulated(models) if "bar" in case else {}
     print(row, flush=True)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mozzi.program.program import Program
-from mozzi.targets.cuda_launch import FREE, Launch
 from mozzi.targets.cuda_source import CudaSource
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -28,13 +27,14 @@ SHIM = """
 #define __launch_bounds__(...)
 struct float2 { float x, y; };
 struct double2 { double x, y; };
-#define __shared__ static
-static thread_local struct { long long x; } blockIdx, threadIdx;
+#define __shared__
+static thread_local struct { long long x; } blockIdx, threadIdx, blockDim;
 static pthread_barrier_t barrier;
 static void __syncwarp() { pthread_barrier_wait(&barrier); }
 static inline float __fdividef(float a, float b) { return a / b; }
 """
 LOOP = """
+T shared[33 * {block}];
 extern "C" void rows(long long n, long long const* words) {{
   pthread_barrier_init(&barrier, 0, 32);
   for (long long first = 0; first < n; first += 32) {{  // warp after warp, a thread per lane
@@ -42,7 +42,7 @@ extern "C" void rows(long long n, long long const* words) {{
     for (int lane = 0; lane < 32; ++lane)
       lanes.emplace_back([=] {{
         const long long row = first + lane;
-        blockIdx.x = row / {block}; threadIdx.x = row % {block};
+        blockIdx.x = row / {block}; threadIdx.x = row % {block}; blockDim.x = {block};
         kernel({arguments});
       }});
     for (auto& lane : lanes) lane.join();
@@ -61,16 +61,16 @@ class Shim:
         program: Program,
         dtype: str,
         packed: bool = False,
-        launch: Launch = FREE,
+        block: int = 128,
     ):
         self.program, self.dtype, self.packed = program, np.dtype(dtype), packed
-        text = CudaSource(program, dtype, packed, launch).text
+        text = CudaSource(program, dtype, packed, 2).text
         words = ["n"]
         for k in range(len(program.inputs) + len(program.outputs)):
             first = k if packed else 3 * k
             words.append(f"(T*)words[{first}]")
             words += [] if packed else [f"words[{first + 1}]", f"words[{first + 2}]"]
-        loop = LOOP.format(block=launch.block, arguments=", ".join(words))
+        loop = LOOP.format(block=block, arguments=", ".join(words))
         self.library = build(folder, SHIM + text + loop)
 
     def __call__(self, *args: Any) -> list[np.ndarray]:

@@ -19,7 +19,7 @@ from mozzi.integrate.kernels import Place, advance_kernel
 from mozzi.integrate.system import System
 from mozzi.model.generate import chain, four_bar, tree
 from mozzi.program.interpret import interpret
-from mozzi.targets.cuda_launch import Launch, Report, choose
+from mozzi.targets.cuda_launch import Report, choose
 from mozzi.targets.cuda_math import PRELUDE
 from mozzi.targets.cuda_source import CudaSource
 
@@ -99,46 +99,53 @@ def test_blocks_of_any_size_write_the_same_rows(tmp_path, block):
     model = tree(5, seed=1)
     (q,) = inputs_of(model, ("q",), 300)
     program = program_of(mz.mass_matrix, model)
-    shim = Shim(tmp_path, program, "float64", True, Launch(block, 2))
-    assert (
-        f"__launch_bounds__({block}, 2)"
-        in CudaSource(program, "float64", True, Launch(block, 2)).text
-    )
+    shim = Shim(tmp_path, program, "float64", True, block)
+    source = CudaSource(program, "float64", True, 3)
+    assert "__launch_bounds__(128, 3)" in source.text and source.shared == 33 * 8
     np.testing.assert_allclose(shim(q)[0], mz.mass_matrix(model, q), rtol=1e-12, atol=1e-14)
 
 
 class Compiled:
-    """Code that likes so many registers; with fewer it keeps so many bytes each in memory."""
+    """Code that takes so many registers; with fewer it keeps so many bytes each in memory."""
 
-    def __init__(self, launch, registers, local, each):
-        if launch.resident:
-            fewer = min(registers, 65536 // (launch.block * launch.resident) // 8 * 8)
-            local, registers = local + each * (registers - fewer), fewer
-        blocks = 65536 // (launch.block * registers)
-        share = launch.block * blocks / 2048
-        self.launch = launch
-        self.report = Report(launch.block, blocks, share, registers, local, 0)
+    def __init__(self, resident, registers, local, each):
+        fewer = min(registers, 65536 // (128 * resident) // 8 * 8) if resident else registers
+        self.resident, self.registers = resident, fewer
+        self.local = local + each * (registers - fewer)
+
+    def report(self, block):
+        blocks = 65536 // (block * self.registers)
+        return Report(block, blocks, block * blocks / 2048, self.registers, self.local, 0)
 
 
 @pytest.mark.parametrize(
-    ("registers", "local", "each", "large", "made", "taken"),
+    ("registers", "local", "each", "large", "made", "taken", "block"),
     [
-        (64, 32, 4, False, [Launch(64), Launch(128)], 1),  # enough threads: the usual blocks
-        (116, 32, 0, False, [Launch(64), Launch(64, 10)], 1),  # more of them at no cost
-        (116, 32, 4, False, [Launch(64), Launch(64, 10)], 0),  # more of them would spill
-        (255, 1600, 3, False, [Launch(64), Launch(64, 6)], 1),  # spills anyway
-        (255, 1600, 3, True, [Launch(64)], 0),  # compiled once
+        (64, 32, 4, False, [0], 0, 128),  # enough threads
+        (116, 32, 0, False, [0, 5], 5, 128),  # more of them at no cost, now enough
+        (240, 32, 0, False, [0, 3], 3, 64),  # more of them at no cost, still few
+        (220, 40, 4, False, [0, 3], 0, 64),  # more of them would spill
+        (255, 1600, 3, False, [0, 3], 3, 128),  # spills anyway, but works in memory
+        (255, 1600, 3, True, [0], 0, 128),  # compiled once
     ],
 )
-def test_the_launch_follows_the_compilers_report(registers, local, each, large, made, taken):
+def test_the_launch_follows_the_report(registers, local, each, large, made, taken, block):
     found = []
 
-    def make(launch):
-        found.append(Compiled(launch, registers, local, each))
+    def make(resident):
+        found.append(Compiled(resident, registers, local, each))
         return found[-1]
 
-    assert choose(make, large) is found[taken]
-    assert [x.launch for x in found] == made
+    code, threads = choose(make, large)
+    assert (code.resident, threads) == (taken, block)
+    assert [x.resident for x in found] == made
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_compiler_that_takes_few_registers_is_told_to_take_more(large):
+    """32 registers and 15 kB of memory is what ptxas makes of some programs if left alone."""
+    codes = {0: Compiled(0, 32, 15000, 0), 1: Compiled(0, 255, 5000, 0)}
+    assert choose(codes.__getitem__, large) == (codes[1], 128)
 
 
 @needs_compiler

@@ -130,13 +130,13 @@ def test_the_handler_hands_arrays_to_the_launch(monkeypatch, batch):
     text = jax_ffi.handler_text  # without the question for a stream, of which the CPU has none
     none = lambda *x: text(*x).replace("call ptr %get(ptr %ask)", "inttoptr i64 0 to ptr")
     monkeypatch.setattr(jax_ffi, "handler_text", none)
-    capsule, code = jax_ffi.handler(3, 1, ctypes.cast(launch, word).value, 1234, 128)
+    capsule, code = jax_ffi.handler(3, 1, ctypes.cast(launch, word).value, 1234, 128, 512)
     name = f"mozzi_test_{'_'.join(map(str, batch))}"
     jax.ffi.register_ffi_target(name, capsule, platform="cpu")
     args = arguments(("q", "v", "a"), batch)
     found = jax.jit(lambda *x: jax_ffi.call(key, x, name))(*args)[0]
     np.testing.assert_allclose(found, mz.inverse_dynamics(MODEL, *args), rtol=1e-12)
     n = int(np.prod(batch))
-    expected = [(1234, ((n + 127) // 128, 1, 1, 128, 1, 1, 0), n)] if n else []
+    expected = [(1234, ((n + 127) // 128, 1, 1, 128, 1, 1, 512), n)] if n else []
     assert seen == expected
     assert code is not None

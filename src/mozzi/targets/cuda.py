@@ -22,7 +22,7 @@ import numpy as np
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
 from mozzi.targets.cuda_driver import Function, machine_code
-from mozzi.targets.cuda_launch import Launch, choose
+from mozzi.targets.cuda_launch import choose
 from mozzi.targets.cuda_source import CudaSource
 
 __all__ = ["CudaKernel", "build", "cupy_here"]
@@ -70,18 +70,19 @@ class CudaKernel:
     def _function(self, packed: bool) -> Function:
         cupy = cupy_here()
 
-        def make(launch: Launch) -> Function:
-            text = CudaSource(self.program, self.dtype.name, packed, launch).text
-            return Function(cupy, machine_code(cupy, text), launch.block)
+        def make(resident: int) -> Function:
+            source = CudaSource(self.program, self.dtype.name, packed, resident)
+            return Function(cupy, machine_code(cupy, source.text), source.shared)
 
-        return choose(make, self.flops > LARGE)
+        function, function.block = choose(make, self.flops > LARGE)
+        return function
 
     def report(self) -> dict[str, float]:
         """What the compiler made of it, for packed rows: threads of a block, blocks that a
         multiprocessor holds, the share of its threads that these are (occupancy), registers and
         bytes of local memory of a thread, and of shared memory of a block.
         """
-        return asdict(self.packed.report)
+        return asdict(self.packed.report())
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         cupy = cupy_here()

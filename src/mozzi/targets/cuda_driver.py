@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from mozzi.targets import cache as disk
-from mozzi.targets.cuda_launch import Report
+from mozzi.targets.cuda_launch import USUAL, Report
 
 __all__ = ["Function", "machine_code"]
 
-_REGISTERS, _LOCAL_BYTES, _SHARED_BYTES = 4, 3, 1  # CUfunction_attribute
+_REGISTERS, _LOCAL_BYTES = 4, 3  # CUfunction_attribute
 _MOST_THREADS = 39  # CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 
@@ -61,10 +61,13 @@ def machine_code(cupy: Any, source: str) -> bytes:
 
 
 class Function:
-    """The function `kernel` of machine code, which runs in blocks of so many threads."""
+    """The function `kernel` of machine code.
 
-    def __init__(self, cupy: Any, code: bytes, block: int):
-        self.block = block
+    block: threads of a block; shared: bytes of shared memory for each of them.
+    """
+
+    def __init__(self, cupy: Any, code: bytes, shared: int, block: int = USUAL):
+        self.block, self.shared = block, shared
         self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
         self._awake()
         cuda = driver()
@@ -75,7 +78,7 @@ class Function:
         self.handle = handle.value
         self._launch = cuda.cuLaunchKernel
         self._own = threading.local()  # memory for the arguments, of each thread
-        self.report = self._report(cupy.cuda.Device().id)
+        self._device = cupy.cuda.Device().id
 
     def launch(self, n: int, stream: int, values: Sequence[int]) -> None:
         """Run n samples on a stream."""
@@ -85,7 +88,8 @@ class Function:
             first = ctypes.addressof(own.words)
             own.places = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
         own.words[:] = values
-        shape = ((n + self.block - 1) // self.block, 1, 1, self.block, 1, 1, 0)
+        block = self.block
+        shape = ((n + block - 1) // block, 1, 1, block, 1, 1, block * self.shared)
         code = self._launch(self.handle, *shape, stream, own.places, None)
         if code == _NO_CONTEXT:
             self._awake()
@@ -93,8 +97,10 @@ class Function:
         if code:
             _check(code)
 
-    def _report(self, device: int) -> Report:
-        """What the compiler made of it, and how many blocks a multiprocessor of a device holds."""
+    def report(self, block: int | None = None) -> Report:
+        """What the compiler made of it, and how many blocks a multiprocessor holds."""
+        block, device = block or self.block, self._device
+        shared = block * self.shared
         cuda, kernel, value = driver(), ctypes.c_void_p(self.handle), ctypes.c_int()
         place = ctypes.byref(value)
 
@@ -102,11 +108,10 @@ class Function:
             _check(cuda.cuKernelGetAttribute(place, which, kernel, device))
             return value.value
 
-        registers, local, shared = map(attribute, (_REGISTERS, _LOCAL_BYTES, _SHARED_BYTES))
+        registers, local = map(attribute, (_REGISTERS, _LOCAL_BYTES))
         _check(cuda.cuDeviceGetAttribute(place, _MOST_THREADS, device))
         most = value.value
-        none = ctypes.c_size_t(0)
-        _check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(place, kernel, self.block, none))
+        memory = ctypes.c_size_t(shared)
+        _check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(place, kernel, block, memory))
         blocks = value.value
-        share = self.block * blocks / most
-        return Report(self.block, blocks, share, registers, local, shared)
+        return Report(block, blocks, block * blocks / most, registers, local, shared)

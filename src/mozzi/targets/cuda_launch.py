@@ -1,4 +1,8 @@
-"""How a kernel is laid out on a GPU, chosen by what the compiler reports of it (docs/gpu.md)."""
+"""How a kernel is laid out on a GPU, chosen by what the compiler reports of it.
+
+Two things are chosen per program: how many registers a thread gets, which decides how many threads
+a multiprocessor holds at once, and how many threads make a block. docs/gpu.md has measurements.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-__all__ = ["FREE", "Launch", "Report", "choose"]
+__all__ = ["SMALL", "USUAL", "Report", "choose"]
 
 SMALL, USUAL = 64, 128  # threads of a block
 ENOUGH = 640  # threads on a multiprocessor from which on more do not help
-
-
-@dataclass(frozen=True)
-class Launch:
-    """Threads of a block; blocks that a multiprocessor must hold at once, which bounds the
-    registers of a thread (0 leaves them to the compiler).
-    """
-
-    block: int = USUAL
-    resident: int = 0
-
-    @property
-    def bounds(self) -> str:
-        """What `__launch_bounds__` takes."""
-        return f"{self.block}, {self.resident}" if self.resident else f"{self.block}"
-
-
-FREE = Launch()
-"""Blocks of the usual size, registers as the compiler likes."""
+MUCH = 1024  # bytes of local memory that a thread goes to often
 
 
 @dataclass(frozen=True)
@@ -51,28 +37,42 @@ class Report:
 
 
 class Compiled(Protocol):
-    """Machine code with the compiler's report."""
+    """Machine code, of which the compiler tells how it runs in blocks of so many threads."""
 
-    @property
-    def report(self) -> Report: ...
+    def report(self, block: int) -> Report: ...
 
 
 Code = TypeVar("Code", bound=Compiled)
 
 
-def choose(make: Callable[[Launch], Code], large: bool) -> Code:
-    """The code of the launch that suits a program, of two that are made; of one where it is large.
+def choose(make: Callable[[int], Code], large: bool) -> tuple[Code, int]:
+    """The code that suits a program, and the threads of its blocks.
 
-    Where a multiprocessor holds enough threads, blocks have the usual size. Where registers let few
-    onto it, blocks are small, since a small one finds a place, and leaves it, sooner; and a thread
-    gets as few registers as let 128 more in, if that costs little local memory.
+    ``make(k)`` compiles for at least k blocks of the usual size on a multiprocessor, which bounds
+    the registers of a thread; 0 leaves them to the compiler. Two codes are made at most, and of a
+    large program one where that is good.
+
+    Registers: as the compiler likes. Where these let few threads onto a multiprocessor, as few as
+    let one block more in, if that costs little local memory. Where the compiler took few and keeps
+    much in local memory instead, as many as there are.
+
+    Blocks are small where few threads fit and stay in registers: a small block finds a place, and
+    leaves it, sooner.
     """
-    free = make(Launch(SMALL))
-    if free.report.threads >= ENOUGH:
-        return make(Launch(USUAL))
-    if large:
-        return free
-    tight = make(Launch(SMALL, free.report.blocks + USUAL // SMALL))
-    gains = tight.report.threads > free.report.threads
-    cheap = tight.report.local_bytes <= 1.25 * free.report.local_bytes + 16
-    return tight if gains and cheap else free
+    code = make(0)
+    free = code.report(USUAL)
+    if free.threads >= ENOUGH and free.local_bytes > MUCH:
+        code = _lesser(code, make(1))
+    elif free.threads < ENOUGH and not large:
+        tight = make(free.blocks + 1)
+        found = tight.report(USUAL)
+        cheap = found.local_bytes <= 1.25 * free.local_bytes + 16
+        code = tight if cheap and found.threads > free.threads else code
+    best = code.report(USUAL)
+    few = best.threads < ENOUGH and best.local_bytes <= MUCH
+    return code, SMALL if few else USUAL
+
+
+def _lesser(a: Code, b: Code) -> Code:
+    """The one that keeps less in local memory."""
+    return b if b.report(USUAL).local_bytes < a.report(USUAL).local_bytes else a

@@ -17,7 +17,7 @@ import numpy as np
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
 from mozzi.targets.c_words import SPELL_C, TYPES, number
-from mozzi.targets.cuda_launch import FREE, Launch
+from mozzi.targets.cuda_launch import USUAL
 from mozzi.targets.cuda_math import PRELUDE, WRITE_COLUMNS
 from mozzi.targets.interpret import integer
 
@@ -31,8 +31,10 @@ class CudaSource:
     """The text of a program's kernel.
 
     packed: rows lie one after the other, and the kernel takes (n, x0, …, y0, …); else it takes
-    (n, x0, row, step, …), strides from row to row and within a row, in elements. launch: how many
-    threads make a block, which sizes shared memory, and how many blocks must fit at once.
+    (n, x0, row, step, …), strides from row to row and within a row, in elements. A block may have
+    any number of warps, up to `block` threads; resident: how many of such blocks a multiprocessor
+    must hold at once, which bounds registers (0 leaves them to the compiler). shared: bytes of
+    shared memory that a launch gives each thread.
     """
 
     def __init__(
@@ -40,9 +42,11 @@ class CudaSource:
         program: Program,
         dtype: str,
         packed: bool = False,
-        launch: Launch = FREE,
+        resident: int = 0,
+        block: int = USUAL,
     ):
-        self.program, self.packed, self.launch = program, packed, launch
+        self.program, self.packed = program, packed
+        self.bounds = f"{block}, {resident}" if resident else f"{block}"
         self.T = TYPES[dtype]
         self.suffix = "f" if self.T == "float" else ""
         self.lines: list[str] = []
@@ -58,6 +62,7 @@ class CudaSource:
         self.indexed = _indexed(program)
         body = self._body()
         self.text = "\n".join([*self._head(), *body, *self._entry(), ""])
+        self.shared = 33 * np.dtype(dtype).itemsize if self.staged else 0
 
     # -- text --
 
@@ -168,16 +173,16 @@ class CudaSource:
         arguments = ",\n    ".join([*accessors, *(["stage + 33 * lane"] if self.staged else [])])
         call = f"evaluate(\n    {arguments});"
         head = [
-            f'extern "C" __global__ void __launch_bounds__({self.launch.bounds})',
+            f'extern "C" __global__ void __launch_bounds__({self.bounds})',
             f"kernel({', '.join(parameters)}) {{",
-            f"  const Int row = (Int)blockIdx.x * {self.launch.block} + threadIdx.x;",
+            "  const Int row = (Int)blockIdx.x * blockDim.x + threadIdx.x;",
         ]
         if not self.staged:
             return [*head, f"  if (row < n) {call}", "}"]
         return [
             WRITE_COLUMNS,
+            "extern __shared__ T shared[];",
             *head,
-            f"  __shared__ T shared[{self.launch.block // WARP} * 32 * 33];",
             "  const int lane = threadIdx.x % 32;",
             "  T* stage = shared + threadIdx.x / 32 * (32 * 33);",
             "  const Int at = row < n ? row : n - 1;",

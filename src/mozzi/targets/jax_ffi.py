@@ -34,8 +34,11 @@ def _field(name: str, base: str, offset: int, T: str = "ptr") -> str:
     )
 
 
-def handler_text(inputs: int, outputs: int, launch: int, function: int, block: int) -> str:
-    """LLVM IR of the handler: launch(function, blocks, 1, 1, block, 1, 1, 0, stream, places, 0).
+def handler_text(
+    inputs: int, outputs: int, launch: int, function: int, block: int, shared: int
+) -> str:
+    """LLVM IR of the handler: launch(function, blocks, 1, 1, block, 1, 1, shared, stream, places,
+    0), with shared bytes of memory for a block.
 
     The kernel takes the number of samples, then the arrays. The number of samples is the product
     of all axes but the last of the first argument.
@@ -118,7 +121,7 @@ run:
   %launch = inttoptr i64 {launch} to ptr
   %function = inttoptr i64 {function} to ptr
   %code = call i32 %launch(ptr %function, i32 %blocks.32, i32 1, i32 1,
-    i32 {block}, i32 1, i32 1, i32 0, ptr %stream, ptr %places, ptr null)
+    i32 {block}, i32 1, i32 1, i32 {shared}, ptr %stream, ptr %places, ptr null)
   %launched = icmp eq i32 %code, 0
   br i1 %launched, label %done, label %failed
 failed:
@@ -137,11 +140,11 @@ done:
 """
 
 
-def handler(inputs: int, outputs: int, launch: int, function: int, block: int) -> Any:
+def handler(inputs: int, outputs: int, launch: int, function: int, block: int, shared: int) -> Any:
     """The handler as XLA takes it: a capsule with its address, and what keeps the code alive."""
     from mozzi.targets import llvm_jit
 
-    text = handler_text(inputs, outputs, launch, function, block)
+    text = handler_text(inputs, outputs, launch, function, block, shared)
     code = llvm_jit.Code(llvm_jit.assemble(text))
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = (
@@ -178,7 +181,8 @@ def _target(key: str) -> str:
             launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
             kernel = found.cuda.packed
             sides = len(found.inputs), len(found.outputs)
-            capsule, code = handler(*sides, launch, kernel.handle or 0, kernel.block)
+            shape = kernel.block, kernel.block * kernel.shared
+            capsule, code = handler(*sides, launch, kernel.handle or 0, *shape)
             ffi.register_ffi_target(name, capsule, platform="CUDA")
             _REGISTERED[name] = code
     return name
