@@ -45,16 +45,13 @@ def accuracy(cupy: Any, models: Models) -> list[dict[str, Any]]:
     for robot in ("panda", "talos", SOLO):
         model = models.model(robot)
         for name in CLOSED if robot == SOLO else algorithms():
-            function, rolled = getattr(mz, name), True if model.nb > 20 else None
+            function, own = getattr(mz, name), model
             if name.startswith("spring"):
-                model = model.with_spring("spring", None, model.nb - 1, stiffness=9.0, damping=2.0)
-            chosen = options(function, model)
-            made = lambda rolled=rolled, function=function, chosen=chosen, model=model, **where: (
-                mz.compile(function, model, rolled=rolled, options=chosen, **where)
-            )
-            kernel = made(target="cuda", dtype="float32")
+                own = model.with_spring("spring", None, model.nb - 1, stiffness=9.0, damping=2.0)
+            settings = {"options": options(function, own), "rolled": True if own.nb > 20 else None}
+            kernel = mz.compile(function, own, target="cuda", dtype="float32", **settings)
             if 0 < kernel.flops <= LARGEST:
-                jobs.append((robot, name, kernel, made()))
+                jobs.append((robot, name, kernel, mz.compile(function, own, **settings)))
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda job: job[2].packed, jobs))
     rows = []

@@ -111,8 +111,9 @@ def gradients(models: Models, robot: str) -> list[dict[str, Any]]:
             torch.autograd.grad(kernel(*tensors).sum(), tensors),
             torch.cuda.synchronize(),
         ),
-        "mozzi jax": lambda: jax.block_until_ready(slopes(*there)),
     }
+    if robot == "panda":  # of talos it compiles for half a minute, again
+        runs["mozzi jax"] = lambda: jax.block_until_ready(slopes(*there))
     if robot == "panda" and gpu_peers.present():
         peer = jax.vmap(gpu_peers.function(gpu_peers.panda(), "forward_dynamics"))
         theirs = jax.jit(jax.grad(lambda *x: peer(*x).sum(), argnums=(0, 1, 2)))
