@@ -24,10 +24,28 @@ def munthe_kaas_step(
     tableau: Tableau, system: System, t: Any, q: np.ndarray, v: np.ndarray, h: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """(q′, v′) after a step h."""
-    k = munthe_kaas_stages(tableau, system, t, q, v, h)
-    step = h * _weighted(tableau.b, k)
+    if tableau.chained:
+        step = h * _chained(tableau, system, t, q, v, h)
+    else:
+        step = h * _weighted(tableau.b, munthe_kaas_stages(tableau, system, t, q, v, h))
     n = system.model.nv
     return integrate(system.model, q, step[:n]), v + step[n:]
+
+
+def _chained(
+    tableau: Tableau, system: System, t: Any, q: np.ndarray, v: np.ndarray, h: Any
+) -> np.ndarray:
+    """Σ b_i k_i of a method whose stages each use the one before alone: two rows of memory."""
+    n, s = system.model.nv, tableau.stages
+    weights = np.array([[tableau.A[i, i - 1] if i else 0.0, tableau.b[i]] for i in range(s)])
+    k, total = Memory("k", 2 * n, 0.0), Memory("total", 2 * n, 0.0)
+    for _, i in loop(0, s, name="stage"):
+        before, share = table("weights", weights, i)
+        c = table("c", tableau.c[:, None], i)[0]
+        new = _rates(system, t + c * h, q, v, k.get() * (before * h))
+        k.set(new)
+        total.set(total.get() + share * new)
+    return total.get()
 
 
 def munthe_kaas_stages(
@@ -44,7 +62,7 @@ def munthe_kaas_stages(
     The stages are one loop over the rows of the tableau, so that the dynamics is in the program
     once.
     """
-    model, n, s = system.model, system.model.nv, tableau.stages
+    n, s = system.model.nv, tableau.stages
     k = Memory("k", (s, 2 * n), 0.0)
     if first is not None:
         k.set_row(0, first)
@@ -53,10 +71,16 @@ def munthe_kaas_stages(
         used = [j for j in range(s) if tableau.A[:, j].any()]
         d = sum((k.get_row(j) * row[j] for j in used), np.zeros(2 * n))
         c = table("c", tableau.c[:, None], i)[0]
-        u = v + d[n:]
-        a = system.acceleration(t + c * h, integrate(model, q, d[:n]), u)
-        k.set_row(i, np.concatenate([increment_rates(model, d[:n], u), a]))
+        k.set_row(i, _rates(system, t + c * h, q, v, d))
     return k.get()
+
+
+def _rates(system: System, t: Any, q: np.ndarray, v: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """(δ̇, v̇) at q ⊕ δ and v + δv, where d = (δ, δv)."""
+    model, n = system.model, system.model.nv
+    u = v + d[n:]
+    a = system.acceleration(t, integrate(model, q, d[:n]), u)
+    return np.concatenate([increment_rates(model, d[:n], u), a])
 
 
 def _weighted(weights: np.ndarray, k: np.ndarray) -> Any:

@@ -33,6 +33,11 @@ class Tableau:
     def stages(self) -> int:
         return len(self.b)
 
+    @property
+    def chained(self) -> bool:
+        """Whether every stage uses the one before it alone."""
+        return not (self.A - np.diag(np.diag(self.A, -1), -1)).any()
+
 
 def _lower(*rows: tuple[float, ...]) -> np.ndarray:
     A = np.zeros((len(rows) + 1, len(rows) + 1))
