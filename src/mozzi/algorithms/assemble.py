@@ -16,7 +16,7 @@ from mozzi.algorithms.loop_singular import rank_nearby
 from mozzi.algorithms.loops import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion import mechanism
-from mozzi.errors import LoopError
+from mozzi.errors import ConfigurationError, LoopError
 
 __all__ = ["Assembly", "assemble", "consistent_velocities", "ranks"]
 
@@ -113,8 +113,8 @@ def assemble(
     batch = start.shape[:-1]
     rows = start.reshape(-1, model.nq)
     free = ~held_mask(model, hold)
-    target = np.zeros(_count(model)) if loop_offsets is None else np.asarray(loop_offsets, float)
-    target = np.broadcast_to(target, (*batch, _count(model))).reshape(len(rows), -1)
+    target = _per_row(model, "loop_offsets", loop_offsets, batch)
+    target = target.reshape(len(rows), target.shape[-1])
     rng = np.random.default_rng(rng)
     best, gap = rows.copy(), _gap(model, rows, target)
     steps = np.zeros(len(rows), dtype=int)
@@ -139,6 +139,19 @@ def _gap(model: Any, q: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def _count(model: Any) -> int:
     return sum(rows.stop - rows.start for rows in loop_rows(model).values())
+
+
+def _per_row(model: Any, name: str, given: Any, batch: tuple[int, ...]) -> np.ndarray:
+    """Numbers for the rows of the closures, zero where none are given, for all samples."""
+    m = _count(model)
+    x = np.zeros(m) if given is None else np.asarray(given, dtype=float)
+    try:
+        return np.broadcast_to(x, (*batch, m))
+    except ValueError:
+        raise ConfigurationError(
+            f"model {model.name!r}: {name} has shape {x.shape}; give {m} numbers on the last axis, "
+            "one for each row (see mozzi.loop_rows)"
+        ) from None
 
 
 def held_mask(model: Any, hold: Sequence[Any]) -> np.ndarray:
@@ -222,9 +235,15 @@ def consistent_velocities(
     Joints in ``hold`` keep their velocity; where that cannot be, `LoopError` says by how much.
     """
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    if not v.shape or v.shape[-1] != model.nv:
+        raise ConfigurationError(
+            f"model {model.name!r}: v has shape {v.shape}; give nv = {model.nv} numbers on the "
+            "last axis"
+        )
     A, M = loop_jacobian(model, q), mass_matrix(model, q)
     free = ~held_mask(model, hold)
-    U = 0.0 if loop_rates is None else np.asarray(loop_rates, dtype=float)
+    batch = () if loop_rates is None else np.shape(loop_rates)[:-1]
+    U = _per_row(model, "loop_rates", loop_rates, batch)
     needed = U - (A @ v[..., None])[..., 0]
     L = np.linalg.cholesky(M[..., free, :][..., :, free])
     B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
@@ -232,10 +251,11 @@ def consistent_velocities(
     change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
     change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
     out = v + change
-    left = np.abs((A @ out[..., None])[..., 0] - U).max(initial=0.0)
-    if left > 1e-9 * (1.0 + np.abs(v).max(initial=0.0) + np.abs(U).max(initial=0.0)):
+    left = np.abs((A @ out[..., None])[..., 0] - U).max(-1, initial=0.0)
+    size = 1.0 + np.abs(v).max(-1, initial=0.0) + np.abs(U).max(-1, initial=0.0)
+    if (left > 1e-9 * size).any():
         raise LoopError(
             f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
-            f"disagree by {left:.3g}; hold fewer joints"
+            f"disagree by {left.max():.3g}; hold fewer joints"
         )
     return out

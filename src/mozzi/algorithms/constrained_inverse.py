@@ -35,9 +35,11 @@ class Shares:
         self.A, self.actuated, self.minimize = A, actuated, minimize
         m, n_a = A.shape[-2], int(actuated.sum())
         size = n_a if minimize == "torque" else m
-        self.w = np.ones(size) if w is None else np.broadcast_to(np.asarray(w, float), (size,))
-        if not (self.w > 0.0).all():
-            raise LoopError("weighting: give positive weights")
+        self.w = np.ones(size) if w is None else np.asarray(w, dtype=float)
+        if self.w.shape not in ((), (1,), (size,)) or not (self.w > 0.0).all():
+            per = "actuated coordinate" if minimize == "torque" else "row of the loops"
+            raise LoopError(f"weighting: give {size} positive weights, one for each {per}")
+        self.w = np.broadcast_to(self.w, (size,))
         Apt, Aat = (np.swapaxes(A[..., k], -1, -2) for k in (~actuated, actuated))
         tau_pr, tau_ar = tau_r[..., ~actuated, None], tau_r[..., actuated, None]
         if minimize == "loop_force":
@@ -99,26 +101,33 @@ def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any
 def check_accelerations(model: Any, q: Any, v: Any, a: Any, left: Any = None) -> None:
     """Accelerations that keep the loops closed; left: `loop_acceleration`, if known."""
     left = loop_acceleration(model, q, v, a) if left is None else left
-    scale = 1.0 + np.abs(a).max(initial=0.0) + np.square(v).max(initial=0.0)
-    if np.abs(left).max(initial=0.0) > OPEN * scale:
+    if opens(left, v, a):
         raise LoopError(
             f"model {model.name!r}: these accelerations open its loops (rows accelerate by up to "
             f"{np.abs(left).max():.3g}); take them from forward_dynamics or hybrid_dynamics"
         )
 
 
+def opens(left: Any, v: Any, a: Any) -> bool:
+    """Whether what is left of rows opens the loops of a sample that moves like this."""
+    scale = 1.0 + np.abs(a).max(-1, initial=0.0) + np.square(v).max(-1, initial=0.0)
+    return bool((np.abs(left).max(-1, initial=0.0) > OPEN * scale).any())
+
+
 def _refuse(model: Any, result: Shares, tau_r: np.ndarray, joints: Sequence[Any] | None) -> None:
     """No torques of too few actuators make a motion; tell what is missing."""
     left = np.abs(result.unbalanced)
-    if left.max(initial=0.0) <= 1e-8 * (1.0 + np.abs(tau_r).max(initial=0.0)):
+    most = 1e-8 * (1.0 + np.abs(tau_r).max(-1, initial=0.0))
+    if (left.max(-1, initial=0.0) <= most).all():
         return
     passive = ~result.actuated
     rank = np.linalg.matrix_rank(result.A[..., passive], rtol=RANK).min()
     names = [n for n, p in zip(model.v_names, passive) if p]
     worst = names[int(left.reshape(-1, len(names)).max(0).argmax())]
+    by = ", ".join(map(str, joints or ())) or "no joint"
     raise LoopError(
-        f"model {model.name!r} is underactuated by {', '.join(map(str, joints or ()))}: its loops "
-        f"hold {rank} of {len(names)} passive coordinates, and {worst!r} lacks up to "
-        f"{left.max():.3g} N or N m for this motion; actuate more joints, or prescribe the motion "
-        "of the actuated ones only: hybrid_dynamics(..., prescribed=[...])"
+        f"model {model.name!r} is underactuated by {by}: its loops hold {rank} of {len(names)} "
+        f"passive coordinates, and {worst!r} lacks up to {left.max():.3g} N or N m for this "
+        "motion; actuate more joints, or prescribe the motion of the actuated ones only: "
+        "hybrid_dynamics(..., prescribed=[...])"
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mozzi.algorithms.algorithm import algorithm, where_closed
+from mozzi.algorithms.algorithm import algorithm, closed, where_closed
 from mozzi.algorithms.containers import body_array, joint_vector, per_body
+from mozzi.algorithms.loops import closures, moving
 from mozzi.algorithms.newton_euler import Field, second_moments
 from mozzi.algorithms.representations import check, shifting, turning
 from mozzi.algorithms.springs import acting
+from mozzi.errors import LoopError
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import select
 
@@ -97,19 +99,41 @@ def gravity_forces(model: Any, q: Any) -> Any:
     return g
 
 
-@algorithm
-def joint_wrenches(model: Any, q: Any, v: Any, a: Any, wrenches: Any = None) -> Any:
+@algorithm(loops="honour")
+def joint_wrenches(
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, multipliers: Any = None
+) -> Any:
     """The wrench that each joint transmits to its body, body-fixed: reactions and joint forces.
 
-    What inverse dynamics sums on its way, O(n); Sᵢᵀ Wᵢ is the joint force (less armature).  Kim
-    (42).
+    What inverse dynamics sums on its way, O(n); Sᵢᵀ Wᵢ is the joint force (less armature). With
+    loops, ``multipliers`` are what they transmit (`loop_forces`, of the motion with these a): a
+    model that has some is refused without them.  Kim (42).
     """
     out = body_array(model, 6, letter="W")
     force = _body(model, q, v, a, wrenches)
+    if closed(model.model):
+        _loaded_by_loops(model, q, force, multipliers)
     for i in model.inward():
         out[i] = i.frame.pull(force.wrench(i))
         force(i)
     return out
+
+
+def _loaded_by_loops(model: Any, q: Any, force: Any, multipliers: Any) -> None:
+    """Less of a wrench is for a joint to transmit where loops transmit some."""
+    if multipliers is None:
+        raise LoopError(
+            f"joint_wrenches: what the joints of {model.model.name!r} transmit depends on what its "
+            "loops do; give multipliers=, as loop_forces tells them"
+        )
+    start, every = 0, multipliers[()]
+    for rows in closures(model, moving(model, q)):
+        own = every[start : start + len(rows)]
+        for k, W in rows.wrenches.items():
+            i = model.at(k - 1)
+            for x, factor in zip(W, own, strict=True) if k else ():
+                force.W[i] = force.W[i] - x * factor
+        start += len(rows)
 
 
 @algorithm

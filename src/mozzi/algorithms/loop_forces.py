@@ -8,7 +8,7 @@ import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm, closed
 from mozzi.algorithms.articulated import held_by
-from mozzi.algorithms.constrained_inverse import OPEN, pinv
+from mozzi.algorithms.constrained_inverse import opens, pinv
 from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.hybrid_dynamics import hybrid
@@ -71,8 +71,7 @@ def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[st
         return tau, a
     left = loop_acceleration(model, arrays["q"], arrays["v"], a)
     left = np.abs(left - arrays.get("loop_accelerations", 0.0))
-    scale = 1.0 + np.abs(a).max(initial=0.0) + np.square(arrays["v"]).max(initial=0.0)
-    if left.max(initial=0.0) > OPEN * scale:
+    if opens(left, arrays["v"], a):
         raise LoopError(
             f"model {model.name!r}: no motion with these accelerations at "
             f"{', '.join(map(str, options['prescribed']))} keeps its loops closed (rows are left "

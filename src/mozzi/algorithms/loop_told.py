@@ -78,6 +78,10 @@ def counted_hybrid_dynamics(
     return tau_out, a_out, *_counts(loops)
 
 
+for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_dynamics):
+    _counted.__name__ = _counted.name.removeprefix("counted_")  # in messages of its kernel
+
+
 def multipliers(loops: Any) -> np.ndarray:
     """λ (m)."""
     return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]

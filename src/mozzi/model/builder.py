@@ -218,6 +218,8 @@ class Builder:
     ) -> Self:
         """Keep two points of two bodies at a distance, as a massless rod does."""
         what = self._new_closure(name, "distance")
+        if body_a == body_b:
+            raise ModelError(f"{what}: both ends are on {body_a!r}; connect two bodies")
         a, b = as_vector(point_a, 3, f"{what}: point_a"), as_vector(point_b, 3, f"{what}: point_b")
         length = as_number(length, f"{what}: length")
         if length <= 0.0:
