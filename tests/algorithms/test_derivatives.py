@@ -280,7 +280,7 @@ def test_loops_in_programs_are_refused():
         "ring", model.bodies[-1], None, mz.Spherical(), (0.0, 0.0, 0.0), (0.1, 0.2, 0.3)
     )
     with pytest.raises(mz.LoopError, match=r"in programs.*ring.*with arrays"):
-        program_of(mz.forward_dynamics_derivatives, closed)
+        program_of(mz.hybrid_dynamics_derivatives, closed)
 
 
 #: Operations of chains of seven revolute bodies in general position, unrolled: not to be exceeded.

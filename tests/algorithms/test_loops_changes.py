@@ -10,6 +10,7 @@ from differences import fifty_digits
 from mechanics import agree
 
 import mozzi as mz
+from mozzi.algorithms.constrained_derivatives import forward_changes
 from mozzi.algorithms.constrained_solve import constrained_solve
 from mozzi.compile import compile
 
@@ -73,6 +74,26 @@ def test_pinocchio():
     found = mz.forward_dynamics_derivatives(model, q, v, tau)
     for x, y in zip(found, (data.ddq_dq, data.ddq_dv, data.ddq_dtau), strict=True):
         agree(x, y, 1e-11)
+
+
+@pytest.mark.parametrize("name", ["four_bar", "pinned", "universal"])
+def test_programs(name):
+    """One program, or the columns as samples of another: the same derivatives."""
+    model, q, v, tau = case(name)
+    W = np.random.default_rng(0).normal(size=(model.nb, 6))
+    arrays = {"q": q, "v": v, "tau": tau, "wrenches": W}
+    x = forward_changes(model, arrays, {"resistance": False})
+    one = compile(mz.forward_dynamics_derivatives, model, options={"wrenches": True})
+    for a, b in zip(one(*arrays.values()), (x.a_q, x.a_v, x.a_tau), strict=True):
+        agree(a, b, 1e-11)
+    for a, b in zip(
+        mz.forward_dynamics_derivatives.python(model, q, v, tau, W), one(*arrays.values())
+    ):
+        agree(a.astype(float), b, 1e-11)
+    wrench = compile(mz.forward_dynamics_wrench_derivatives, model)
+    agree(wrench(q), mz.forward_dynamics_wrench_derivatives(model, q), 1e-11)
+    for a, b in zip(compile(mz.linearize, model)(q, v, tau), mz.linearize(model, q, v, tau)):
+        agree(a, b, 1e-11)
 
 
 # -- resistance --

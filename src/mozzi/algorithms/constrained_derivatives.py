@@ -21,47 +21,41 @@ import numpy as np
 
 from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.assemble import held_mask
-from mozzi.algorithms.configuration import rates
 from mozzi.algorithms.constrained_inverse import Shares, pinv, shared, shares
 from mozzi.algorithms.constrained_solve import constrained_accelerations, constrained_solve
 from mozzi.algorithms.derivatives import (
+    forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     inverse_dynamics_wrench_derivatives,
 )
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
-from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, matrix, moving
+from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, row_count
 from mozzi.algorithms.mass_matrix import mass_matrix
+from mozzi.algorithms.second_order import UNROLLED, inlined, tangent_basis
 from mozzi.program.differentiate import forward
 
 __all__ = [
-    "ForwardChanges", "HybridChanges", "InverseChanges", "columns", "forward_changes",
-    "forward_derivatives", "forward_wrench_derivatives", "hybrid_derivatives",
-    "inverse_derivatives", "inverse_wrench_derivatives", "loop_changes",
+    "ForwardChanges", "HybridChanges", "InverseChanges", "closed_derivatives", "columns",
+    "forward_changes", "forward_derivatives", "forward_wrench_derivatives", "hybrid_derivatives",
+    "inverse_derivatives", "inverse_wrench_derivatives", "loop_changes", "solved_columns",
 ]  # fmt: skip
 
 
-@algorithm(loops="honour")
+@algorithm(threshold=UNROLLED, loops="honour")
 def loop_changes(model: Any, q: Any, v: Any, a: Any, multipliers: Any) -> Any:
     """(∂(Aᵀ λ)/∂q, ∂(A a + Ȧ v)/∂q, ∂(A a + Ȧ v)/∂v) at fixed a and λ, along the group.
 
     By differentiating the programs of the rows, O(m d n).
     """
-    coordinates, velocities = q.array(), v.array()
-    along = np.stack([_rates(model, coordinates, k) for k in range(model.nv)], axis=-1)
-    pull = matrix(model, moving(model, q)).T @ multipliers.array()
-    rows = np.asarray(loop_acceleration(model, q, v, a), dtype=object)
-    eye = np.eye(model.nv)
-    return (
-        np.asarray(forward(pull, coordinates, along)),
-        np.asarray(forward(rows, coordinates, along)).reshape(len(rows), model.nv),
-        np.asarray(forward(rows, velocities, eye)).reshape(len(rows), model.nv),
-    )
+    return inlined(model, _rows, q, v, a, multipliers)
 
 
-def _rates(model: Any, q: np.ndarray, k: int) -> np.ndarray:
-    return np.asarray(rates.inline(model.model, q, np.eye(model.nv)[k]), dtype=object)
+def _rows(model: Any, q: Any, v: Any, a: Any, multipliers: Any) -> Any:
+    N, pull = tangent_basis(model, q), multipliers @ loop_jacobian(model, q)
+    rows = loop_acceleration(model, q, v, a)
+    return forward(pull, q, N), forward(rows, q, N), forward(rows, v, np.eye(model.nv))
 
 
 class Saddle:
@@ -81,9 +75,44 @@ class Saddle:
 
 
 def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-    """The answer of `forward_dynamics_derivatives` with loops: (∂a/∂q, ∂a/∂v, ∂a/∂τ)."""
-    x = forward_changes(model, arrays, options)
-    return x.a_q, x.a_v, x.a_tau
+    """The answer of `forward_dynamics_derivatives` with loops: (∂a/∂q, ∂a/∂v, ∂a/∂τ).
+
+    Of small mechanisms by one program (`closed_derivatives`), of others with the columns as samples
+    of `constrained_solve`: more work, and less to compile.
+    """
+    if model.nv * (model.nv + row_count(model)) > SMALL:
+        x = forward_changes(model, arrays, options)
+        return x.a_q, x.a_v, x.a_tau
+    forward_dynamics(model, **arrays, **options)  # which tells where loops lose rank
+    return forward_dynamics_derivatives.compiled(model, arrays, options)
+
+
+def closed_derivatives(
+    model: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray, **given: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of forward dynamics with loops, on scalars."""
+    a, lam = constrained_accelerations.python(model, q, v, tau, **given)
+    f_q, f_v, _ = inverse_dynamics_derivatives.python(model, q, v, a, **given)
+    pull, g_q, g_v = loop_changes.python(model, q, v, a, lam)
+    return (
+        solved_columns(model, q, pull - f_q, -g_q),
+        solved_columns(model, q, -f_v, -g_v),
+        solved_columns(model, q, np.eye(model.nv).astype(object)),
+    )
+
+
+def solved_columns(
+    model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = None
+) -> np.ndarray:
+    """dx with M dx − Aᵀ dκ = f and A dx = g (zero if not given), on scalars: the matrices are
+    factored once.
+    """
+    more = f.T if g is None else zip(f.T, g.T, strict=True)
+    parts = [constrained_solve.python(model, q, *(x if g is not None else (x,))) for x in more]
+    return np.stack([x for x, _ in parts], axis=-1)
+
+
+SMALL = 150  # nv (nv + m): mechanisms whose derivatives are one program on arrays too
 
 
 class ForwardChanges(NamedTuple):

@@ -22,10 +22,13 @@ factor. docs/theory/derivatives.md derives this and compares it with program dif
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from mozzi.algorithms.algorithm import algorithm, where_closed
+import numpy as np
+
+from mozzi.algorithms.algorithm import algorithm, closed, where_closed
 from mozzi.algorithms.containers import Columns, joint_array, joint_matrix, joint_vector, per_body
 from mozzi.algorithms.coriolis import Flow
 from mozzi.algorithms.derivatives_joint import stretch_derivatives
@@ -46,7 +49,19 @@ __all__ = [
 
 def with_loops(name: str) -> Callable[..., Any]:
     """What answers for models that have loops."""
-    return where_closed(f"mozzi.algorithms.constrained_derivatives:{name}")
+    return where_closed(f"{CONSTRAINED}:{name}")
+
+
+CONSTRAINED = "mozzi.algorithms.constrained_derivatives"
+
+
+def _constrained() -> Any:
+    return importlib.import_module(CONSTRAINED)
+
+
+def given_wrenches(wrenches: Any) -> np.ndarray | None:
+    """The array behind wrenches as an algorithm sees them, if there is one."""
+    return wrenches.blocks.array() if hasattr(wrenches, "blocks") else None
 
 
 @algorithm(
@@ -72,7 +87,7 @@ def inverse_dynamics_derivatives(
 @algorithm(
     regroup=True,
     threshold=20,
-    loops="refuse",
+    loops="honour",
     outside=with_loops("forward_derivatives"),
 )
 def forward_dynamics_derivatives(
@@ -86,6 +101,10 @@ def forward_dynamics_derivatives(
     `constrained_derivatives`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
     """
+    if closed(model.model):
+        given = {"wrenches": given_wrenches(wrenches), "resistance": resistance}
+        arrays = (x.array() for x in (q, v, tau))
+        return _constrained().closed_derivatives(model.model, *arrays, **given)
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau, wrenches, resistance)
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
@@ -105,12 +124,16 @@ def inverse_dynamics_wrench_derivatives(
     return _wrench_changes(model, q)
 
 
-@algorithm(threshold=20, loops="refuse", outside=with_loops("forward_wrench_derivatives"))
+@algorithm(threshold=20, loops="honour", outside=with_loops("forward_wrench_derivatives"))
 def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 
     From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
     """
+    if closed(model.model):
+        J = -_wrench_changes(model, q).array()
+        flat = J.reshape(model.nv, -1)
+        return _constrained().solved_columns(model.model, q.array(), flat).reshape(J.shape)
     return InverseMass(model, mass_matrix(model, q)).times(_wrench_changes(model, q), -1.0)
 
 

@@ -25,7 +25,7 @@ def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any
     return step_jacobians(model, q, v, tau, dt, method, resistance)
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse", outside=_outside)
+@algorithm(regroup=True, threshold=20, loops="honour", outside=_outside)
 def linearize(
     model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4",
     resistance: bool = False,
@@ -43,7 +43,7 @@ def linearize(
     if dt is not None:
         raise ValueError("linearize: a step of the integrator is linearized on arrays only")
     changes = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
-    a_q, a_v, a_tau = (x.array() for x in changes)
+    a_q, a_v, a_tau = (x if isinstance(x, np.ndarray) else x.array() for x in changes)
     n = model.nv
     A = np.block([[_turns(model, q, v).array(), np.eye(n).astype(object)], [a_q, a_v]])
     return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
