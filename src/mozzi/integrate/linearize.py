@@ -38,7 +38,7 @@ def linearize(
 
     With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
     held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
-    hold for deviations that keep them closed.
+    are meant for deviations that keep them closed; one step takes others back onto the loops.
     """
     if dt is not None:
         raise ValueError("linearize: a step of the integrator is linearized on arrays only")
