@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.algorithm import closed
-from mozzi.algorithms.assemble import ranks
-from mozzi.algorithms.loops import row_count
+from mozzi.algorithms.loop_rank import loop_rank
+from mozzi.compile import compile
 
 __all__ = ["singular_record"]
 
-WORK = 2e8  # of singular values, in multiplications: a fraction of a second
+WORK = 1e9  # operations: about a tenth of a second
 
 
 def singular_record(model: Any, t: np.ndarray, q: np.ndarray) -> tuple[float, int, int] | None:
@@ -24,8 +24,9 @@ def singular_record(model: Any, t: np.ndarray, q: np.ndarray) -> tuple[float, in
     """
     if not closed(model) or len(t) < 2:
         return None
+    count = compile(loop_rank, model)
     q = q.reshape(-1, *q.shape[-2:])
-    most = int(WORK / max(1, row_count(model) * model.nv**2))
+    most = int(WORK / max(1, count.flops))
     q = q[: max(1, most // 3)]
     n = max(3, min(len(t), most // len(q)))
     looked = np.unique([0, 1, *np.linspace(1, len(t) - 1, n - 1).astype(int)])
@@ -33,7 +34,7 @@ def singular_record(model: Any, t: np.ndarray, q: np.ndarray) -> tuple[float, in
     q = q[np.isfinite(q).all(axis=(-2, -1))]
     if not len(q):
         return None
-    rank = ranks(model, q)
+    rank = count(q)[0].astype(int)
     low = rank < rank.max(axis=-1, keepdims=True)
     if not low.any():
         return None
