@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks import gpu_launch
 from benchmarks.__main__ import RESULTS
 
 DOCS = RESULTS.parents[1] / "docs"
@@ -33,13 +34,14 @@ def throughput(result: dict[str, Any]) -> str:
     rows = [
         [
             x["function"], x["robot"], x["dtype"], billions(x["per_second"]),
-            billions(x.get("bar")), f"{x['bytes_share']:.0%}", f"{x['operations_share']:.0%}",
-            str(x["registers"]), f"{x['relative_error']:.0e}",
+            billions(x.get("bar")), billions(x.get("peer_per_second")),
+            f"{x['bytes_share']:.0%}", f"{x['operations_share']:.0%}",
+            f"{x['block']} × {x['blocks']}", str(x["registers"]), f"{x['relative_error']:.0e}",
         ]
         for x in result["throughput"]
     ]  # fmt: skip
-    head = ["function", "robot", "numbers", "10⁹/s", "bar", "of the bytes", "of the operations",
-            "registers", "error"]  # fmt: skip
+    head = ["function", "robot", "numbers", "10⁹/s", "bar", "frax", "of the bytes",
+            "of the operations", "threads", "registers", "error"]  # fmt: skip
     return table(head, rows)
 
 
@@ -48,10 +50,66 @@ def simulation(result: dict[str, Any]) -> str:
     for x in result["simulation"]:
         extra = x.get("torque") or (f"{x['records']} records" if x.get("records") else "")
         share = f"{x['operations_share']:.0%}"
-        figures = [billions(x["steps_per_second"]), billions(x.get("bar")), share]
-        rows.append([x["method"], x["dtype"], extra, *figures, f"{x['relative_error']:.0e}"])
-    return table(["method", "numbers", "with", "10⁹ steps/s", "bar", "of the operations", "error"],
-                 rows)  # fmt: skip
+        others = [billions(x.get("bar")), billions(x.get("peer_per_second")), share]
+        figures = [billions(x["steps_per_second"]), *others, f"{x['relative_error']:.0e}"]
+        rows.append([x["method"], x["dtype"], extra, *figures])
+    head = ["method", "numbers", "with", "10⁹ steps/s", "bar", "frax", "of the operations", "error"]
+    return table(head, rows)
+
+
+def whole(result: dict[str, Any]) -> str:
+    thousand = lambda x: f"{x / 1e3:,.0f}"
+    rows = [
+        [x["method"], x["dtype"], thousand(x["motions_per_second"]),
+         thousand(x["cpu_motions_per_second"]), f"{x['relative_error']:.0e}"]
+        for x in result["whole"]
+    ]  # fmt: skip
+    cores = f"{result['machine']['cores']} cores"
+    return table(["method", "numbers", "10³ motions/s", cores, "error"], rows)
+
+
+def loops(result: dict[str, Any]) -> str:
+    small = lambda x, name: f"{x[name]:.0e}" if name in x else ""
+    rows = [
+        [x["mechanism"], str(x["rows"]), x["dtype"], billions(x["per_second"]),
+         small(x, "relative_error"), billions(x.get("steps_per_second")), small(x, "steps_error"),
+         small(x, "gap"), f"{x['local_bytes']:,}"]
+        for x in result["loops"]
+    ]  # fmt: skip
+    head = ["mechanism", "rows", "numbers", "forward dynamics, 10⁹/s", "error", "10⁹ steps/s",
+            "error", "open by", "local bytes"]  # fmt: skip
+    return table(head, rows)
+
+
+def launch(result: dict[str, Any]) -> str:
+    """Chosen shapes are bold."""
+    rows: dict[Any, dict[Any, str]] = {}
+    columns = [(64, False), (128, False), (256, False), (64, True), (128, True)]
+    for x in result["launch"]:
+        steps = gpu_launch.STEPS if x["function"] == "stepper" else 1
+        figure = f"{steps * x['per_second'] / 1e9:.3g}"
+        shape, case = (x["block"], x["tight"]), (x["function"], x["robot"], x["dtype"])
+        rows.setdefault(case, {})[shape] = f"**{figure}**" if x["chosen"] else figure
+        rows[case]["registers", x["tight"]] = f"{x['registers']}, {x['local_bytes']:,}"
+    free, tight = ("registers", False), ("registers", True)
+    order = [free, *columns[:3], tight, *columns[3:]]
+    head = ["function", "robot", "numbers", "registers, local bytes", "64", "128", "256",
+            "with fewer", "64", "128"]  # fmt: skip
+    return table(head, [[*case, *(x.get(c, "") for c in order)] for case, x in rows.items()])
+
+
+def gradients(result: dict[str, Any]) -> str:
+    rows = [
+        [x["robot"], x["who"], f"{x['batch']:,}", billions(x["per_second"]),
+         f"{x['first_call_seconds']:.1f}"]
+        for x in result["gradients"]
+    ]  # fmt: skip
+    return table(["robot", "through", "samples", "10⁹/s", "first call, s"], rows)
+
+
+def calls(result: dict[str, Any]) -> str:
+    rows = [[x["who"], f"{x['microseconds']:.1f}"] for x in result["latency"]]
+    return table(["a batch of 256", "µs"], rows)
 
 
 def latency(result: dict[str, Any]) -> str:
@@ -63,20 +121,22 @@ def latency(result: dict[str, Any]) -> str:
 
 
 def accuracy(result: dict[str, Any]) -> str:
+    """Median and largest error; empty where a robot has none, or the program is too large."""
     found = {(x["function"], x["robot"]): x for x in result["accuracy"]}
     robots = list(dict.fromkeys(robot for _, robot in found))
+    cell = lambda x: f"{x['median']:.0e}, {x['largest']:.0e}" if x else ""
     rows = [
-        [name]
-        + [f"{found[name, r][k]:.0e}" for r in robots for k in ("median", "largest")]
-        for name in dict.fromkeys(n for n, _ in found)
+        [name, *(cell(found.get((name, r))) for r in robots)]
+        for name in sorted(dict.fromkeys(n for n, _ in found))
     ]  # fmt: skip
-    head = ["function", *(f"{r}, {k}" for r in robots for k in ("median", "largest"))]
-    return table(head, rows)
+    return table(["function", *robots], rows)
 
 
 FIRST = "inverse_dynamics"
 TABLES = {
-    "throughput": throughput, "simulation": simulation, "latency": latency, "accuracy": accuracy,
+    "throughput": throughput, "simulation": simulation, "whole": whole, "loops": loops,
+    "launch": launch, "latency": latency, "calls": calls, "gradients": gradients,
+    "accuracy": accuracy,
 }  # fmt: skip
 
 
@@ -97,9 +157,9 @@ def plot(result: dict[str, Any], path: Path) -> None:
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("evaluations per second")
     axes[0].legend(fontsize=8)
-    figure.text(0.995, 0.01, f"{result['gpu']}, {result['machine']['cores']} cores of "
-                f"{result['machine']['cpu']}, {result['machine']['date'][:10]}", ha="right",
-                fontsize=6)  # fmt: skip
+    x = result["machine"]
+    where = f"{result['gpu']}, driver {result['driver']}; {x['cores']} cores of {x['cpu']}"
+    figure.text(0.995, 0.01, f"{where}; {x['date'][:10]}", ha="right", fontsize=6)
     figure.tight_layout()
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
@@ -113,6 +173,8 @@ def main() -> int:
     text = page.read_text()
     for name, make in TABLES.items():
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        if begin not in text:
+            raise SystemExit(f"docs/gpu.md has no place {begin}")
         new = f"{begin}\n{make(result)}\n{end}"
         text = re.sub(f"{begin}.*?{end}", lambda _, new=new: new, text, flags=re.DOTALL)
     page.write_text(text)

@@ -1,6 +1,7 @@
 """`simulate`: what it takes, what it gives, what it refuses."""
 
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -53,6 +54,37 @@ def test_time_starts_where_it_is_told(model):
     y = mz.simulate(model, [0.1, 0.0], REST, 0.5, 1e-3, torque=lambda t, q, v: law(t + 2.0, q, v))
     assert x.t[0] == 2.0 and x.t[-1] == pytest.approx(2.5)
     assert np.allclose(x.q, y.q, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "dopri5"])
+def test_steps_in_float32(model, method):
+    """Records are float64 numbers that float32 steps led to."""
+    q0 = np.array([[2.0, 1.0], [0.1, -0.2]])
+    run = lambda **options: mz.simulate(
+        model, q0, REST, 0.3, 5e-3, method, torque=[0.1, 0.2], record_every=20, **options
+    )
+    double, single = run(), run(dtype="float32")
+    assert single.q.dtype == np.float64 and single.complete
+    error = np.max(np.abs(double.q[:, 1:] - single.q[:, 1:]))
+    assert 0.0 < error < 1e-4
+    assert np.array_equal(double.q[:, 0], single.q[:, 0])
+
+
+def test_what_a_target_cannot_do_is_named(model):
+    run = lambda **options: mz.simulate(model, REST, REST, 0.1, 1e-2, **options)
+    with pytest.raises(mz.ConfigurationError, match="'cpu' or 'cuda', not 'jax'"):
+        run(target="jax")
+    with pytest.raises(mz.ConfigurationError, match="dtype 'float16'"):
+        run(dtype="float16")
+    with pytest.raises(mz.ConfigurationError, match="dopri5 needs dtype='float64'"):
+        run(dtype="float32", method="dopri5")
+    with pytest.raises(mz.ConfigurationError, match=r"cannot be traced \(.*target 'cuda' calls no"):
+        run(target="cuda", torque=lambda t, q, v: np.linalg.solve(np.eye(2), q))
+    with pytest.raises(mz.ConfigurationError, match="trace=False, but target 'cuda'"):
+        run(target="cuda", torque=lambda t, q, v: -v, trace=False)
+    if shutil.which("nvidia-smi") is None:
+        with pytest.raises(mz.ExtraMissingError, match=r"CuPy|GPU"):
+            run(target="cuda")
 
 
 # -- torques --
