@@ -12,7 +12,7 @@ import numpy as np
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.configuration import integrate
 from mozzi.algorithms.loop_newton import RANK, descend
-from mozzi.algorithms.loop_singular import rank_nearby
+from mozzi.algorithms.loop_singular import counted, rank_nearby, ranks_of, scaled
 from mozzi.algorithms.loops import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion import mechanism
@@ -31,7 +31,8 @@ class Assembly:
     is; residual: the largest entry of `loop_residual`; rank: of the closure Jacobian A; mobility:
     nv − rank, the degrees of freedom at q; singular: whether a small motion from q raises the rank,
     so that q is a point where branches of motion meet or a motion is only instantaneous;
-    margin: the smallest singular value of A that counts, over the largest; iterations: taken.
+    margin: the smallest singular value of A that counts, over the largest, with lengths measured by
+    the mechanism; iterations: taken.
     """
 
     model: Any
@@ -55,7 +56,7 @@ class Assembly:
         """
         free = ~held_mask(self.model, self.hold)
         A = loop_jacobian(self.model, self.q)[..., free]
-        A = A.reshape(-1, *A.shape[-2:])
+        A = A.reshape(self.singular.size, *A.shape[-2:])
         out = np.array([0 if s else _sign(a) for a, s in zip(A, self.singular.ravel())])
         return out.reshape(self.singular.shape)
 
@@ -171,9 +172,9 @@ def _assembly(
     batch: tuple[int, ...],
     judge: bool,
 ) -> Assembly:
-    rank, margin = _rank(loop_jacobian(model, q)) if judge else (steps * 0, gap * 0.0)
-    singular = np.zeros(len(q), dtype=bool)
+    rank, margin, singular = steps * 0, gap * 0.0, np.zeros(len(q), dtype=bool)
     if judge and len(q):
+        rank, margin = _rank(scaled(model, loop_jacobian(model, q)))
         singular = (rank < model.nv) & rank_nearby(model, q, rank)[0]
     shaped = (x.reshape(batch) for x in (gap <= tolerance, gap, rank, model.nv - rank, singular))
     tail = (x.reshape(batch) for x in (margin, steps))
@@ -181,11 +182,11 @@ def _assembly(
 
 
 def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rank, and the last singular value that counts over the first."""
+    """Rank, and the last singular value that counts over the first, of scaled rows."""
     if 0 in A.shape[-2:]:
         return np.zeros(A.shape[:-2], int), np.ones(A.shape[:-2])
     s = np.linalg.svd(A, compute_uv=False)
-    keep = _counts(s)
+    keep = counted(s)
     rank = keep.sum(-1)
     last = np.where(keep, s, np.inf).min(-1, initial=np.inf)
     return rank, np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
@@ -193,15 +194,7 @@ def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def ranks(model: Any, q: np.ndarray) -> np.ndarray:
     """The rank of `loop_jacobian`, by singular values."""
-    A = loop_jacobian(model, q)
-    if 0 in A.shape[-2:]:
-        return np.zeros(A.shape[:-2], int)
-    return _counts(np.linalg.svd(A, compute_uv=False)).sum(-1)
-
-
-def _counts(s: np.ndarray) -> np.ndarray:
-    """Which singular values count as different from zero."""
-    return s > np.maximum(RANK * s[..., :1], 1e-12)
+    return ranks_of(scaled(model, loop_jacobian(model, q)))
 
 
 def _sign(A: np.ndarray) -> int:

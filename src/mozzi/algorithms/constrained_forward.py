@@ -32,7 +32,7 @@ from mozzi.lie import Wrench
 from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, maximum
 
-__all__ = ["Closing", "Reach", "closing", "longest_lever", "reach"]
+__all__ = ["Closing", "Reach", "closing", "reach"]
 
 
 @dataclass
@@ -115,12 +115,6 @@ def _longer(size2: Any, p: Any) -> Any:
     if number(more) is None or number(size2) is None:
         return size2 + more
     return (math.sqrt(size2) + math.sqrt(more)) ** 2
-
-
-def longest_lever(model: Any) -> float:
-    """A length of the mechanism: the longest lever between two joints."""
-    levers = ([number(x) or 0.0 for x in b.placement.p] for b in model.bodies)
-    return max((math.hypot(*lever) for lever in levers), default=0.0) or 1.0
 
 
 @dataclass

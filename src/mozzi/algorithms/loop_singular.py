@@ -16,12 +16,12 @@ closed again: the rank there is compared.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.configuration import integrate
-from mozzi.algorithms.constrained_forward import longest_lever
 from mozzi.algorithms.loop_joints import meet
 from mozzi.algorithms.loop_newton import descend
 from mozzi.algorithms.loops import loop_jacobian, loop_residual
@@ -29,7 +29,7 @@ from mozzi.algorithms.recursion import mechanism
 from mozzi.lie import SE3
 from mozzi.lie.vec import number
 
-__all__ = ["rank_nearby", "scaled_ranks"]
+__all__ = ["counted", "rank_nearby", "ranks_of", "scaled"]
 
 STEP = 1e-3  # of differences, in radians or lengths of the mechanism
 ASIDE = 0.05  # how far from q the rank nearby is looked at
@@ -49,8 +49,8 @@ def rank_nearby(
     """
     rows, columns = _scales(model)
     free = np.ones(model.nv, dtype=bool) if free is None else free
-    scaled = lambda x: loop_jacobian(model, x) / rows[:, None] * columns
-    A = scaled(q)
+    jacobian = lambda x: loop_jacobian(model, x) / rows[:, None] * columns
+    A = jacobian(q)
     singular, there = np.zeros(len(q), dtype=bool), rank.copy()
     if 0 in A.shape[-2:] or not free.any():
         return singular, there
@@ -59,8 +59,8 @@ def rank_nearby(
     allowed = (np.arange(Vt.shape[-1]) >= rank[:, None])[:, None, :]
     target = loop_residual(model, q)
     target = np.where(np.abs(target) > 1e-8, target, 0.0)  # of a prescribed motion
-    for n in _motions(A, rank if free.all() else _ranks(A)):
-        at = lambda h, n=n: scaled(integrate(model, q, h * columns * n))[..., free]
+    for n in _motions(A, rank if free.all() else ranks_of(A)):
+        at = lambda h, n=n: jacobian(integrate(model, q, h * columns * n))[..., free]
         slope = (8.0 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12.0 * STEP)
         rise = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
         rise = (rise * dependent * allowed).max(axis=(-2, -1))
@@ -68,14 +68,21 @@ def rank_nearby(
         aside = integrate(model, q, ASIDE * columns * n)
         near, _ = descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
         closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < CLOSED
-        there = np.where(closed, np.maximum(there, _ranks(scaled(near)[..., free])), there)
+        there = np.where(closed, np.maximum(there, ranks_of(jacobian(near)[..., free])), there)
     return singular | (there > rank), there
 
 
-def scaled_ranks(model: Any, A: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """The rank of `loop_jacobian` A in some columns, by singular values."""
+def scaled(model: Any, A: np.ndarray) -> np.ndarray:
+    """`loop_jacobian` A with lengths measured by the mechanism, so that its singular values can be
+    compared.
+    """
     rows, columns = _scales(model)
-    return _ranks((A / rows[:, None] * columns)[..., free])
+    return A / rows[:, None] * columns
+
+
+def counted(s: np.ndarray) -> np.ndarray:
+    """Which singular values of scaled rows count as different from zero."""
+    return s > COUNTS * np.maximum(s[..., :1], 1e-5)
 
 
 def _motions(A: np.ndarray, rank: np.ndarray, count: int = 3) -> list[np.ndarray]:
@@ -90,17 +97,30 @@ def _motions(A: np.ndarray, rank: np.ndarray, count: int = 3) -> list[np.ndarray
     return out
 
 
-def _ranks(A: np.ndarray) -> np.ndarray:
+def ranks_of(A: np.ndarray) -> np.ndarray:
     """By singular values."""
     if 0 in A.shape[-2:]:
         return np.zeros(A.shape[:-2], dtype=int)
-    s = np.linalg.svd(A, compute_uv=False)
-    return (s > COUNTS * np.maximum(s[..., :1], 1e-300)).sum(-1)
+    return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
+
+
+def _size(model: Any) -> float:
+    """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
+    stands in the world does not matter.
+    """
+    levers = [b.placement.p for b in mechanism(model).bodies if b.parent]
+    for loop in model.loops:
+        ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)
+        levers += [P.p for body, P in ends if body >= 0]
+    for rod in model.distances:
+        ends = (rod.body_a, rod.point_a), (rod.body_b, rod.point_b)
+        levers += [p for body, p in ends if body >= 0]
+    return max((math.hypot(*(number(x) or 0.0 for x in p)) for p in levers), default=0.0) or 1.0
 
 
 def _scales(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
-    size = longest_lever(mechanism(model))
+    size = _size(model)
     rows: list[float] = []
     for loop in model.loops:
         wrenches = meet(loop.joint, SE3.identity()).rows

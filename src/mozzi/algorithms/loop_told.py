@@ -22,7 +22,7 @@ from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.hybrid_dynamics import hybrid
 from mozzi.algorithms.loop_rank import scalar
-from mozzi.algorithms.loop_singular import rank_nearby, scaled_ranks
+from mozzi.algorithms.loop_singular import rank_nearby, ranks_of, scaled
 from mozzi.algorithms.loop_solve import MOST
 from mozzi.algorithms.loops import loop_acceleration, row_count
 from mozzi.errors import SingularWarning
@@ -147,7 +147,7 @@ def tell_passive(model: Any, q: Any, A: np.ndarray, passive: np.ndarray) -> None
     """Tell where the rows lose rank in the passive joints, which loops must then move alone."""
     if not passive.any():
         return
-    rank = scaled_ranks(model, A, passive)
+    rank = ranks_of(scaled(model, A)[..., passive])
     left_out = min(A.shape[-2], int(passive.sum())) - rank
     regular = Regular.of(model, ~passive)
     if (left_out > regular.spare).any():
