@@ -69,6 +69,12 @@ def test_empty_batches():
     assert tau.shape == a.shape == (0, 3)
 
 
+def test_a_tree_is_closed():
+    """Nothing to close: rank 0, one branch."""
+    found = mz.assemble(chain(3), np.zeros(3), report=True)
+    assert found.closed and found.report() == "rank [0], mobility [3], branch [1]"
+
+
 def test_wrong_shapes_are_named():
     model, q, v, _ = motion()
     with pytest.raises(mz.ConfigurationError, match=r"loop_offsets has shape \(2,\); give 5"):

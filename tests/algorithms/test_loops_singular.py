@@ -171,6 +171,31 @@ def test_any_size(size: float):
         mz.forward_dynamics(model, [math.pi / 2, math.pi, 0.0], v, tau)
 
 
+def test_a_stretched_arm_from_a_guess():
+    """`assemble` closes it to rounding, which is 1e-8 in its angles, and calls it singular too."""
+    model = bars(0.4, 0.4, end=0.8)
+    found = mz.assemble(model, [0.3, -0.3], report=True)
+    assert found.closed and found.singular and (found.rank, found.branch) == (1, 0)
+    v, tau = np.zeros(2), np.ones(2)
+    with pytest.warns(mz.SingularWarning, match="rank 1 there and its motions there are only"):
+        mz.forward_dynamics(model, found.q, v, tau)
+
+
+def test_a_slider_far_away():
+    """Lengths are measured by the mechanism, not by where it stands."""
+    size, away = 1e-3, 1e4
+    b = mz.Builder("slider")
+    b.add("crank", None, mz.Revolute("y"), rod(size), placement=(away, 0, 0))
+    b.add("rod", "crank", mz.Revolute("y"), rod(size), placement=(size, 0, 0))
+    b.add("slider", None, mz.Prismatic("x"), rod(size), placement=(away, 0, 0))
+    model = b.loop("pin", "rod", "slider", mz.Cylindrical("y"), (size, 0, 0)).build()
+    v, tau = np.zeros(3), np.ones(3)
+    q = mz.assemble(model, [0.3, -0.6, 2.0 * size * math.cos(0.3)])
+    silent(mz.forward_dynamics, model, q, v, tau)
+    with pytest.warns(mz.SingularWarning, match="rank 1 there and 2 in closed"):
+        mz.forward_dynamics(model, [math.pi / 2, math.pi, 0.0], v, tau)
+
+
 def test_how_many_of_a_batch():
     """Leading axes are samples; those that are singular are counted, and the others unharmed."""
     model = windows(2)

@@ -35,7 +35,7 @@ STEP = 1e-3  # of differences, in radians or lengths of the mechanism
 ASIDE = 0.05  # how far from q the rank nearby is looked at
 CHANGES = 1e-6  # a rate of the rank's singular values that is not rounding
 COUNTS = 1e-7  # singular values of scaled rows, over the largest
-CLOSED = 1e-11  # residuals of configurations whose rank is compared
+CLOSED = 1e-8  # residuals of configurations whose rank is compared, in radians or lengths
 
 
 def rank_nearby(

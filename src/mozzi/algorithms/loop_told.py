@@ -202,11 +202,11 @@ class Regular:
             left = left - _rows(arrays["loop_accelerations"], batch)[sample]
         most = np.abs(left).max(initial=0.0)
         if most <= 1e-9 * (1.0 + np.abs(a).max() + np.square(v).max()):
-            return ", and the others agree; other motions may go on from there too"
+            return ", and the others agree"
         return f", and the others are missed by {most:.3g}: with these velocities no motion goes on"
 
     def _warn(self, function: str, where: str, rank: int, usual: int, result: str) -> None:
-        nearby = f"and {usual} in closed configurations nearby"
+        nearby = f"and {usual} in closed configurations nearby, so that several motions may go on"
         if usual == rank:
             nearby = "and its motions there are only instantaneous"
         held = "" if self.held is None else " in the joints that are free"
