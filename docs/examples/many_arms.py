@@ -1,4 +1,4 @@
-"""Many arms at once, on a GPU where there is one: the state stays there, the feedback is compiled in.
+"""Many arms at once, on a GPU where there is one: the state stays there, feedback is compiled in.
 
 Every sample is one thread of the GPU, or one lane of the CPU's vectors. Run it: it prints how fast
 it went.
