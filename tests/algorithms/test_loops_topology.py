@@ -71,6 +71,23 @@ def test_it_moves_as_one_tree_with_loops():
     agree(same["arms"], v[:12], 1e-10)
 
 
+@pytest.mark.parametrize("mass, size", [(1e-6, 0.2), (1e-3, 0.01), (1e-3, 1e-3), (1e6, 0.2)])
+def test_a_small_thing_between_two_arms(mass: float, size: float):
+    """Grams and millimetres: admittances of 1e9 beside those of the arms, and both count."""
+    inertia = mz.Inertia(mass, (0.1 * size, 0, 0), mass * size**2 * np.diag([0.2, 1.0, 1.0]))
+    thing = mz.Builder("thing").add("bar", None, mz.Free(), inertia).build()
+    system, one, q, Q = grasped(two_arms(), thing)
+    p, rng = np.concatenate([q, Q]), np.random.default_rng(4)
+    u, tau = rng.normal(size=18), rng.normal(size=12)
+    at = {"arms": q, "bar": Q}
+    v = system.consistent_velocities(at, {"arms": u[:12], "bar": u[12:]})
+    agree(mz.loop_jacobian(one, p) @ np.concatenate([v["arms"], v["bar"]]), np.zeros(12), 1e-5)
+    w = mz.consistent_velocities(one, p, u)
+    both, _ = system.accelerations(at, {"arms": w[:12], "bar": w[12:]}, {"arms": tau})
+    a = mz.forward_dynamics(one, p, w, np.concatenate([tau, np.zeros(6)]))
+    agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-6)
+
+
 def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.MonkeyPatch):
     """Grasp, exchange the object for one of the same kind, release: the programs stay."""
     arms, light = two_arms(), bar()

@@ -28,6 +28,7 @@ from mozzi.algorithms.higher_order import accelerations
 from mozzi.algorithms.jacobian import jacobian
 from mozzi.algorithms.kinematics import pose, twists
 from mozzi.algorithms.loop_joints import meet
+from mozzi.algorithms.loop_solve import TOLERANCE
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Twist
@@ -174,7 +175,7 @@ class ClosedSystem:
             s = slice(start[name], start[name] + n)
             Lam[..., s, s], alpha[..., s] = x[5], x[3].reshape(*x[3].shape[:-2], n)
         needed = -((A @ alpha[..., None])[..., 0] + bias)
-        f = (pinv(A @ Lam @ np.swapaxes(A, -1, -2)) @ needed[..., None])[..., 0]  # (D)
+        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed)  # (D)
         wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
         out = {}
         for name, x in free.items():
@@ -230,8 +231,8 @@ class ClosedSystem:
         for name, x in free.items():
             s = slice(start[name], start[name] + x[5].shape[-1])
             V[..., s], Lam[..., s, s] = x[2].reshape(*x[2].shape[:-2], -1), x[5]
-        f = -pinv(A @ Lam @ np.swapaxes(A, -1, -2)) @ (A @ V[..., None])
-        wrench = (np.swapaxes(A, -1, -2) @ f)[..., 0]
+        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), -(A @ V[..., None])[..., 0])
+        wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
         out = {}
         for name, x in free.items():
             s = slice(start[name], start[name] + x[4].shape[-1])
@@ -245,6 +246,27 @@ class ClosedSystem:
             M, u = mass_matrix(model, q[name]), np.asarray(v[name], float)
             total = total + 0.5 * np.einsum("...i,...ij,...j->...", u, M, u)
         return total
+
+
+def _multipliers(Lam: np.ndarray, needed: np.ndarray) -> np.ndarray:
+    """f with Λ f = needed, of least norm, for a semidefinite Λ of any rank.
+
+    Rows are first made alike, Λ_kk = 1: a small thing has admittances that are large, and those of
+    what holds it count as well. Then eigenvalues count from `TOLERANCE`, as pivots do in programs,
+    and one step of refinement gives back what the smallest have cost.
+    """
+    diagonal = np.einsum("...kk->...k", Lam)
+    d = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    w, V = np.linalg.eigh(d[..., :, None] * Lam * d[..., None, :])
+    keep = w > TOLERANCE["float64"]
+    inverse = np.where(keep, 1.0 / np.where(keep, w, 1.0), 0.0)
+    dV = d[..., :, None] * V
+    f = np.zeros(needed.shape)
+    for _ in range(2):
+        left = needed - np.einsum("...jk,...k->...j", Lam, f)
+        f = f + np.einsum("...jr,...r,...kr,...k->...j", dV, inverse, dV, left, optimize=True)
+    Z = dV * ~keep[..., None, :]  # spans the null space of Λ
+    return f - (Z @ (pinv(Z) @ f[..., None]))[..., 0]
 
 
 def _pose(T: Any) -> SE3:
