@@ -52,6 +52,25 @@ def assembled(model: mz.Model, guess: list[float]) -> tuple[mz.Model, np.ndarray
     return model, mz.assemble(model, guess)
 
 
+def rod() -> tuple[mz.Model, np.ndarray]:
+    """A tree two of whose points stay at a distance."""
+    tree = chain(4, seed=5)
+    q = tree.random_configuration(np.random.default_rng(5))
+    tip = (mz.forward_kinematics(tree, q)[-1] @ (0.2, 0.1, 0.0, 1.0))[:3]
+    length = float(np.linalg.norm(tip - (0.5, 0.5, 0.5)))
+    return tree.with_distance("rod", None, 3, (0.5, 0.5, 0.5), (0.2, 0.1, 0.0), length), q
+
+
+def geared() -> tuple[mz.Model, np.ndarray]:
+    """A chain whose first and third joint are geared, and its tip held at a point."""
+    tree = chain(6, seed=6)
+    q = tree.random_configuration(np.random.default_rng(6))
+    first, third = tree.joint_names[0], tree.joint_names[2]
+    model = tree.with_coupling("gear", {first: 2.0, third: -1.0}, float(2.0 * q[0] - q[2]))
+    point = tuple(mz.forward_kinematics(tree, q)[-1][:3, 3])
+    return model.with_loop("tip", None, 5, mz.Spherical(), point), q
+
+
 SLIDING = mz.Composite(mz.Revolute("x"), mz.Prismatic("y"))
 CASES: dict[str, Callable[[], tuple[mz.Model, np.ndarray]]] = {
     "four_bar": lambda: assembled(four_bar(), [0.3, 0.5, 1.5]),  # rows that vanish
@@ -62,6 +81,8 @@ CASES: dict[str, Callable[[], tuple[mz.Model, np.ndarray]]] = {
     "panda": panda,
     "universal": lambda: closed_tree(mz.Universal(), seed=3),
     "composite": lambda: closed_tree(SLIDING, 3, n=4, ends=(1, 3)),  # six rows of rank four
+    "rod": rod,
+    "geared": geared,
     "delta": delta,  # 24 rows of rank 18
 }
 

@@ -117,6 +117,7 @@ _HOME: dict[str, str] = {
     "directional": "mozzi.algorithms.directional",
     "forward_dynamics_derivatives": "mozzi.algorithms.derivatives",
     "forward_dynamics_directional": "mozzi.algorithms.directional",
+    "forward_dynamics_gradient": "mozzi.algorithms.forward_gradient",
     "forward_dynamics_hessian": "mozzi.algorithms.second_order",
     "forward_dynamics_wrench_derivatives": "mozzi.algorithms.derivatives",
     "hybrid_dynamics_derivatives": "mozzi.algorithms.derivatives_hybrid",
@@ -206,6 +207,9 @@ if TYPE_CHECKING:
     from mozzi.algorithms.energy import potential_energy as potential_energy
     from mozzi.algorithms.factors import system_jacobian_factors as system_jacobian_factors
     from mozzi.algorithms.forward_dynamics import forward_dynamics as forward_dynamics
+    from mozzi.algorithms.forward_gradient import (
+        forward_dynamics_gradient as forward_dynamics_gradient,
+    )
     from mozzi.algorithms.higher_order import accelerations as accelerations
     from mozzi.algorithms.higher_order import jerks as jerks
     from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics as hybrid_dynamics

@@ -12,9 +12,12 @@ from mechanics import agree
 import mozzi as mz
 from mozzi.algorithms.constrained_derivatives import forward_changes
 from mozzi.algorithms.constrained_solve import constrained_solve
+from mozzi.algorithms.second_order import tangent_basis
 from mozzi.compile import compile
+from mozzi.model.generate import random_tree
+from mozzi.program.differentiate import reverse
 
-CASES = ["four_bar", "slider_crank", "five_bar", "pinned", "universal", "delta"]
+CASES = ["four_bar", "slider_crank", "five_bar", "pinned", "universal", "rod", "geared", "delta"]
 
 
 def resisting(model: mz.Model) -> mz.Model:
@@ -30,7 +33,7 @@ def resisting(model: mz.Model) -> mz.Model:
 # -- first derivatives, as computed --
 
 
-@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "pinned"])
+@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "pinned", "rod"])
 def test_in_all_directions_to_fifty_digits(name):
     """∂a/∂q and ∂a/∂v are those of what forward dynamics computes, also where the loops open."""
     model, q, v, tau = case(name)
@@ -94,6 +97,45 @@ def test_programs(name):
     agree(wrench(q), mz.forward_dynamics_wrench_derivatives(model, q), 1e-11)
     for a, b in zip(compile(mz.linearize, model)(q, v, tau), mz.linearize(model, q, v, tau)):
         agree(a, b, 1e-11)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients(name):
+    """By the adjoint solution, by the matrices, and by reverse mode through the whole program."""
+    model, q, v, tau = case(name)
+    n, c = model.nv, np.random.default_rng(1).normal(size=model.nv)
+
+    def swept(q, v, tau, c):
+        a = mz.forward_dynamics(model, q, v, tau)
+        by = reverse(np.dot(a, c), np.concatenate([q, v, tau]), 1.0)
+        by_q, by_v, by_tau = np.split(by, [model.nq, model.nq + n])
+        return tangent_basis(model, q).T @ by_q, by_v, by_tau
+
+    found = mz.forward_dynamics_gradient(model, q, v, tau, c)
+    matrices = mz.forward_dynamics_derivatives(model, q, v, tau)
+    through = compile(swept, model, inputs={"c": (n,)})(q, v, tau, c)
+    for x, D, y in zip(found, matrices, through, strict=True):
+        agree(x, c @ D, 1e-11)
+        agree(x, y, 1e-11)
+
+
+def test_gradients_of_trees():
+    model = random_tree(5, 2)
+    rng = np.random.default_rng(0)
+    q, (v, tau, c) = model.random_configuration(rng), rng.normal(size=(3, model.nv))
+    found = mz.forward_dynamics_gradient(model, q, v, tau, c)
+    for x, D in zip(found, mz.forward_dynamics_derivatives(model, q, v, tau), strict=True):
+        agree(x, c @ D, 1e-11)
+
+
+def test_empty_batches():
+    model, none = case("four_bar")[0], np.zeros((0, 3))
+    for D in mz.forward_dynamics_derivatives(model, none, none, none):
+        assert D.shape == (0, 3, 3)
+    for D in mz.linearize(model, none, none, none, dt=0.01):
+        assert D.shape[:2] == (0, 6)
+    assert mz.forward_dynamics_hessian(model, *[none] * 4)[0].shape == (0, 3, 3)
+    assert mz.directional(mz.forward_dynamics, model, none, none, none, dq=none).shape == (0, 3)
 
 
 # -- resistance --

@@ -31,9 +31,11 @@ from mozzi.algorithms.derivatives import (
 from mozzi.algorithms.forward_dynamics import forward_dynamics
 from mozzi.algorithms.hybrid_dynamics import hybrid_dynamics
 from mozzi.algorithms.inverse_dynamics import inverse_dynamics
+from mozzi.algorithms.loop_joints import meet
 from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, row_count
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.algorithms.second_order import UNROLLED, inlined, tangent_basis
+from mozzi.lie import SE3
 from mozzi.program.differentiate import forward
 
 __all__ = [
@@ -80,7 +82,7 @@ def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, A
     Of small mechanisms by one program (`closed_derivatives`), of others with the columns as samples
     of `constrained_solve`: more work, and less to compile.
     """
-    if model.nv * (model.nv + row_count(model)) > SMALL:
+    if not _small(model):
         x = forward_changes(model, arrays, options)
         return x.a_q, x.a_v, x.a_tau
     forward_dynamics(model, **arrays, **options)  # which tells where loops lose rank
@@ -113,6 +115,12 @@ def solved_columns(
 
 
 SMALL = 150  # nv (nv + m): mechanisms whose derivatives are one program on arrays too
+
+
+def _small(model: Any) -> bool:
+    """Whether one program is soon compiled; joints of loops that are fitted make long ones."""
+    exact = all(meet(loop.joint, SE3.identity()).exact for loop in model.loops)
+    return exact and model.nv * (model.nv + row_count(model)) <= SMALL
 
 
 class ForwardChanges(NamedTuple):
