@@ -138,6 +138,29 @@ def test_empty_batches():
     assert mz.directional(mz.forward_dynamics, model, none, none, none, dq=none).shape == (0, 3)
 
 
+@pytest.mark.parametrize("name", ["geared", "delta"])
+def test_hybrid_dynamics(name):
+    """Both outputs by all inputs along closed motions, with gears and with redundant rows."""
+    model, q, v, tau = case(name)
+    held, rng = [model.joint_names[0], model.joint_names[3]], np.random.default_rng(0)
+    a = mz.forward_dynamics(model, q, v, 0.0 * tau)
+    changes = mz.hybrid_dynamics_derivatives(model, q, v, tau, a, prescribed=held)
+    h = 1e-5
+    for d in directions(model, q)[:2]:
+        dtau, push = rng.normal(size=(2, model.nv))
+        out, ends = [], []
+        for s in (h, -h):
+            q1, v1, delta, deltav = shifted(model, q, v, s, d)
+            a1 = mz.forward_dynamics(model, q1, v1, s * 10 * push)  # one that keeps them closed
+            tau1 = tau + s * dtau
+            out.append(mz.hybrid_dynamics(model, q1, v1, tau1, a1, prescribed=held))
+            ends.append((delta, deltav, tau1 - tau, a1 - a))
+        step = [(x - y) / (2 * h) for x, y in zip(*ends)]
+        for k in (0, 1):
+            predicted = sum(D @ s for D, s in zip(changes[4 * k : 4 * k + 4], step))
+            agree((out[0][k] - out[1][k]) / (2 * h), predicted, 1e-7)
+
+
 # -- resistance --
 
 

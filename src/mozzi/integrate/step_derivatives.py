@@ -145,7 +145,8 @@ def rollout(
     """(q, v) along as many steps as tau has rows: (steps + 1, …, nq) and (steps + 1, …, nv).
 
     tau (steps, …, nv) is held over each step; axes in the middle are a batch. With loops, the state
-    is taken back onto them after every step; the first one must be on them.
+    is taken back onto them after every step; the first one must be on them. Singular configurations
+    on the way are told by `simulate`, not here.
     """
     kernel = _cached(model, "step", method)
     tau = np.asarray(tau, dtype=float)
