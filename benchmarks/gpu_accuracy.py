@@ -15,9 +15,8 @@ from mozzi.algorithms.algorithm import Algorithm
 SAMPLES = 4096
 LARGEST = 18_000  # operations of a program that still compiles in seconds
 SOLO = "solo12 on four feet"
-CLOSED = (
+CLOSED = (  # not loop_residual, which is zero here: gpu_motion.loops tells how float32 meets it
     "forward_dynamics", "hybrid_dynamics", "loop_acceleration", "loop_forces", "loop_jacobian",
-    "loop_residual",
 )  # fmt: skip
 
 
