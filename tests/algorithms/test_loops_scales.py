@@ -112,3 +112,25 @@ def test_a_small_linkage_on_a_large_machine():
     q = mz.assemble(model, [0.3, 0.5, 1.5, 0.1])
     assert mz.loop_rank(model, q)[0] == 2
     check(model, q, 1e-9)
+
+
+@pytest.mark.parametrize("inertia, tolerance", [(1e-6, 1e-12), (1e-9, 1e-10), (1e-12, 1e-6)])
+def test_a_rod_that_spins_about_itself(inertia: float, tolerance: float):
+    """A coupler between two balls: no row acts about its axis, where it has next to no inertia."""
+    b = mz.Builder("balls")
+    b.add("crank", None, mz.Revolute("y"), rod(1.0))
+    J = np.diag([inertia, 0.3, 0.3])
+    b.add("coupler", "crank", mz.Spherical(), mz.Inertia(1.0, (1, 0, 0), J), placement=(1, 0, 0))
+    b.add("rocker", None, mz.Revolute((0.1, 1.0, 0.2)), rod(1.8), placement=(2.2, 0.1, 0))
+    model = b.loop("ball", "coupler", "rocker", mz.Spherical(), (2, 0, 0), (1.8, 0, 0)).build()
+    aside = mz.integrate(model, model.neutral(), [0.3, 0.1, 0.5, 0.1, 1.5])
+    q = mz.assemble(model, aside)
+    assert mz.loop_rank(model, q)[0] == 3
+    rng = np.random.default_rng(0)
+    A = mz.loop_jacobian(model, q)
+    v, tau = rng.normal(size=(2, model.nv))
+    v = v - np.linalg.pinv(A) @ (A @ v)
+    tau[1] *= inertia
+    expected = exact(model, q, v, tau)
+    a = mz.forward_dynamics(model, q, v, tau)
+    assert np.abs(a - expected).max() < tolerance * np.abs(expected).max()

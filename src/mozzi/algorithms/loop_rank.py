@@ -24,8 +24,9 @@ def loop_rank(model: Any, q: Any) -> Any:
     Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
     instantaneous, and forward dynamics answers for the rows it keeps. margin is the least sine of
     an angle between a row that counts and those eliminated before it, 1 at most; it falls to 1e-6
-    as q becomes singular, and jumps up where the row is left out. nv − rank degrees of freedom
-    remain. The pivots of `loop_solve`, by articulated bodies, O(n) + O(m d) + the factorisation.
+    (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
+    nv − rank degrees of freedom remain. The pivots of `loop_solve`, by articulated bodies, O(n) +
+    O(m d) + the factorisation.
     """
     model = held_by(model, ())
     T, P, U, D = per_body(model, T="local", **ARTICULATED)

@@ -6,9 +6,14 @@ joint, so that uncoupled loops are uncoupled blocks, and loops that follow one a
 
 The factorisation is LDLᵀ with rows in an order that keeps it sparse. Of a semidefinite matrix a
 vanishing pivot means a row that depends on those before it: its equation is left out (its
-multiplier is zero), which leaves forces and accelerations as they are. A pivot vanishes below
-`TOLERANCE` times the admittance that the row would have if all its wrenches met their joints
-squarely. Rows are eliminated in O(k b²), for k rows that meet b others each.
+multiplier is zero), which leaves forces and accelerations as they are. Rows are eliminated in
+O(k b²), for k rows that meet b others each.
+
+What a vanishing pivot is: let s be the admittance that the row would have if all its wrenches met
+their joints squarely. Rounding of y leaves ε √(Λ_kk s) of a pivot, and an angle e between axes that
+should be parallel e² s. So a pivot vanishes below `TOLERANCE` √(Λ_kk s) + `PARALLEL` s; the second
+alone would drop rows that do nothing in a joint of tiny inertia (a rod about its axis), where s is
+large and Λ_kk is not.
 """
 
 from __future__ import annotations
@@ -18,12 +23,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from mozzi.lie.vec import number
-from mozzi.program.scalar import divide, select
+from mozzi.program.scalar import divide, maximum, select, sqrt
 
-__all__ = ["MOST", "TOLERANCE", "Factor", "Row", "pivoting"]
+__all__ = ["MOST", "PARALLEL", "TOLERANCE", "Factor", "Row", "pivoting"]
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 """Of pivots, squares of sines: rows are dependent below an angle of a microradian (or 3e-3)."""
+
+PARALLEL = {"float64": 1e-13, "float32": 1e-6}
+"""Squares of angles between what should be parallel: 3e-7 (or 1e-3). In a singular configuration
+that was found by closing it, angles are known to the root of rounding only.
+"""
 
 MOST = 36
 """Rows whose multipliers of least norm are found inside a program."""
@@ -74,10 +84,12 @@ class Factor:
         self.pivot: dict[int, Any] = {}
         self.below: dict[int, Row] = {}  # column k of L, below its diagonal
         at = {k: n for n, k in enumerate(order)}
+        near, parallel = TOLERANCE[_Pivoting.dtype], PARALLEL[_Pivoting.dtype]
+        whole = {k: maximum(matrix[k].get(k, 0.0), 0.0) for k in order}
         for k in order:
             row = matrix[k]
             pivot = row.pop(k, 0.0)
-            small = pivot <= TOLERANCE[_Pivoting.dtype] * scale[k]
+            small = pivot <= near * sqrt(whole[k] * scale[k]) + parallel * scale[k]
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
             self.reciprocal[k], self.dependent[k], self.pivot[k] = inverse, small, pivot
             self.below[k] = {j: x * inverse for j, x in row.items()}
