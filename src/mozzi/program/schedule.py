@@ -56,12 +56,12 @@ def _order(run: list[Scalar], kept: set[int]) -> list[Scalar]:
     """The traced order or the depth-first one, whichever carries less between blocks."""
     if len(run) <= 2:
         return run
-    traced = _early_ends(*_blocks([run]), kept)
-    if len(run) <= 2 * BLOCK:
-        return traced
-    deep = _depth_first(run, kept)
-    parts = [deep[k : k + BLOCK] for k in range(0, len(deep), BLOCK)]
-    return min(traced, _early_ends(*_blocks(parts), kept), key=_carried)
+    chosen = _blocks([run])
+    if len(run) > 2 * BLOCK:
+        deep = _depth_first(run, kept)
+        other = _blocks([deep[k : k + BLOCK] for k in range(0, len(deep), BLOCK)])
+        chosen = min(chosen, other, key=lambda x: _carried(x[0]))
+    return _early_ends(*chosen, kept)
 
 
 def _blocks(parts: Sequence[list[Scalar]]) -> tuple[list[Scalar], list[int]]:
