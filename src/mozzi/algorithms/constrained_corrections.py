@@ -15,24 +15,24 @@ from mozzi.algorithms.algorithm import algorithm
 from mozzi.algorithms.constrained_derivatives import columns, loop_changes
 from mozzi.algorithms.constrained_solve import constrained_solve, weightless
 from mozzi.algorithms.derivatives import inverse_dynamics_derivatives
-from mozzi.algorithms.loops import loop_jacobian, loop_residual
+from mozzi.algorithms.loops import loop_drift, loop_jacobian
 from mozzi.algorithms.second_order import UNROLLED, inlined, tangent_basis
 from mozzi.program.differentiate import forward
 
-__all__ = ["Corrections", "correction_derivatives", "loop_residual_derivatives"]
+__all__ = ["Corrections", "correction_derivatives", "loop_drift_derivatives"]
 
 
 @algorithm(threshold=UNROLLED, loops="honour")
-def loop_residual_derivatives(model: Any, q: Any) -> Any:
+def loop_drift_derivatives(model: Any, q: Any) -> Any:
     """∂φ/∂q (m, nv), along the group: `loop_jacobian` where the loops are closed.
 
-    By differentiating the program of the residual, O(m d).
+    By differentiating the program of φ, O(m d).
     """
     return inlined(model, _residual, q)[0]
 
 
 def _residual(model: Any, q: Any) -> Any:
-    return (forward(loop_residual(model, q), q, tangent_basis(model, q)),)
+    return (forward(loop_drift(model, q), q, tangent_basis(model, q)),)
 
 
 class Corrections(NamedTuple):
@@ -49,7 +49,7 @@ def correction_derivatives(model: Any, q: np.ndarray, v: np.ndarray) -> Correcti
     """The corrections of `loop_corrections` and their derivatives."""
     A = loop_jacobian(model, q)
     none, still = np.zeros(model.nv), np.zeros_like(v)
-    x, k = constrained_solve(model, q, none, -loop_residual(model, q))
+    x, k = constrained_solve(model, q, none, -loop_drift(model, q))
     y, l = constrained_solve(model, q, none, -(A @ v[..., None])[..., 0])
 
     def by_q(x: np.ndarray, k: np.ndarray, seen: np.ndarray, more: Any) -> np.ndarray:
@@ -59,7 +59,7 @@ def correction_derivatives(model: Any, q: np.ndarray, v: np.ndarray) -> Correcti
         _, rows, _ = loop_changes(model, q, still, seen, k)
         return columns(model, q, pull - carried, -(rows + more))[0]
 
-    dq_q = by_q(x, k, x, loop_residual_derivatives(model, q))
+    dq_q = by_q(x, k, x, loop_drift_derivatives(model, q))
     dv_q = by_q(y, l, v + y, 0.0)
     dv_v, _ = columns(model, q, np.zeros((model.nv, model.nv)), -A)
     return Corrections(x, y, dq_q, dv_q, dv_v)

@@ -16,10 +16,11 @@ from typing import Any
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
 from mozzi.lie.vec import number
 from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
-from mozzi.program.scalar import atan2, cos, sin
+from mozzi.program.scalar import atan2, cos, divide, select, sin, sqrt
 
 __all__ = ["Meeting", "meet"]
 
+TINY = 1e-300
 STEPS = 10  # of Gauss and Newton, to fit a joint whose poses are no subgroup
 
 
@@ -41,13 +42,17 @@ class Meeting:
     turns: bool
     exact: bool = True
 
-    def error(self, G: SE3) -> Twist:
+    def error(self, G: SE3, small: bool = False) -> Twist:
         """What separates G from the joint: rotation vector and displacement, in frame B.
 
-        Half its square has the gradient Rᵀ error along the twist of B relative to A.
+        Half its square has the gradient Rᵀ error along the twist of B relative to A. Of ``small``
+        errors the rotation vector is that to second order, the skew part of E.R, at less cost.
         """
         E = self.pose.inverse() @ G
-        w = E.R.general().log() if _some(self.rows, "ang") else Vec3.zero()
+        w = Vec3.zero()
+        if _some(self.rows, "ang"):
+            R = E.R.general()
+            w = R.mat().vee() if small else R.log()
         return Twist(w, E.R.unrotate(E.p))
 
     def drift(self, V: Twist) -> Twist:
@@ -89,9 +94,16 @@ def meet(joint: Joint, G: SE3) -> Meeting:
 
 def _turned(where: Sequence[int], G: SE3) -> Any:
     """The rotation nearest to that of G, among those about no axis, about z, or about a point."""
+    R = G.R.general()
     if 0 in where:
-        return G.R.general()
-    return _about_z(_angle(G)) if 2 in where else Rotation.identity()
+        return R
+    if 2 not in where:
+        return Rotation.identity()
+    c, s = R.xx + R.yy, R.yx - R.xy
+    square = c * c + s * s
+    some = square > TINY  # none where z points against z: any angle is as near
+    scale = divide(1.0, sqrt(select(some, square, 1.0)), nonzero=True)
+    return RotationZ(select(some, c * scale, 1.0), select(some, s * scale, 0.0))
 
 
 def _angle(G: SE3) -> Any:

@@ -32,7 +32,7 @@ def loop_corrections(model: Any, q: Any, v: Any) -> Any:
     every = list(closures(model, move))
     reaches = [reach(model, rows, move, U, D) for rows in every]
     factor = Factor.of(*matrix(model, reaches))
-    open_by = [-x for rows in every for x in rows.residual]
+    open_by = [-x for rows in every for x in rows.open_by(True)]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
     out = []
     for needed in (open_by, moving_by):

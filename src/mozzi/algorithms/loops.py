@@ -13,7 +13,7 @@ et al. (0.20), (0.21).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -31,8 +31,8 @@ from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.scalar import divide, sqrt
 
 __all__ = [
-    "ByNumber", "Moving", "Rows", "closures", "loop_acceleration", "loop_jacobian", "loop_residual",
-    "loop_rows", "matrix", "moving", "row_count",
+    "ByNumber", "Moving", "Rows", "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
+    "loop_residual", "loop_rows", "matrix", "moving", "row_count",
 ]  # fmt: skip
 
 
@@ -66,22 +66,22 @@ class Rows:
     """The m rows of one closure.
 
     wrenches: number of a body (0: the world) → the m wrenches on it, in its joint frame; forces:
-    number of a body → m blocks of joint forces; residual: φ (m); bias: Ȧ v (m), where velocities
-    are known; norms: squares of the lengths of the rows' wrenches in their own frame, where
-    rounding can leave something of rows that should vanish; levers: number of a body → how far the
-    closure is from its joint.
+    number of a body → m blocks of joint forces; open_by(small): φ (m), or what stands for it where
+    it is small; bias: Ȧ v (m), where velocities are known; norms: squares of the lengths of the
+    rows' wrenches in their own frame, where rounding can leave something of rows that should
+    vanish; levers: number of a body → how far the closure is from its joint.
     """
 
     name: str
     wrenches: dict[int, Screws]
     forces: dict[int, list[list[Any]]]
-    residual: Sequence[Any]
+    open_by: Callable[[bool], Sequence[Any]]
     bias: Sequence[Any]
     norms: Sequence[Any] | None = None
     levers: Mapping[int, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.residual)
+        return len(self.bias)
 
 
 class Pair:
@@ -205,7 +205,8 @@ def _loop(model: Any, loop: Loop, move: Moving) -> Rows:
         bias = R.T @ drift
     on = pair.wrenches(R, met.pinned)
     norms = None if met.exact else [W.ang.dot(W.ang) + W.lin.dot(W.lin) for W in R]
-    return Rows(loop.name, on, {}, R.T @ met.error(pair.G), bias, norms, pair.levers)
+    open_by = lambda small: R.T @ met.error(pair.G, small)
+    return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers)
 
 
 def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
@@ -224,7 +225,7 @@ def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
         turn = turn - (pair.w_b - pair.w_a).cross(n).dot(u)
         bias = [n.dot(pair.drift(False, True).lin) + turn]
     on = pair.wrenches(R, False)
-    return Rows(rod.name, on, {}, [span - rod.length], bias, levers=pair.levers)
+    return Rows(rod.name, on, {}, lambda _: [span - rod.length], bias, levers=pair.levers)
 
 
 def _coupling(model: Any, coupling: Coupling, move: Moving) -> Rows:
@@ -235,7 +236,7 @@ def _coupling(model: Any, coupling: Coupling, move: Moving) -> Rows:
         total = total + move.q[i][k] * c
         block = forces.setdefault(i.index, [[0.0] * i.joint.nv])
         block[0][k] += c
-    return Rows(coupling.name, {}, forces, [total], [0.0])
+    return Rows(coupling.name, {}, forces, lambda _: [total], [0.0])
 
 
 _ROWS = {Loop: _loop, Distance: _distance, Coupling: _coupling}
@@ -273,7 +274,19 @@ def loop_residual(model: Any, q: Any) -> Any:
     Of a loop: the rotation vector (rad) and displacement (m) to the nearest pose of its joint,
     along the rows, in its frame on body b. Row by row as `loop_rows` tells.
     """
-    out = [x for rows in closures(model, moving(model, q)) for x in rows.residual]
+    return _opening(model, q, small=False)
+
+
+@algorithm(loops="honour")
+def loop_drift(model: Any, q: Any) -> Any:
+    """`loop_residual` where it is small, to second order and at less cost: what simulations take
+    back after their steps.
+    """
+    return _opening(model, q, small=True)
+
+
+def _opening(model: Any, q: Any, small: bool) -> np.ndarray:
+    out = [x for rows in closures(model, moving(model, q)) for x in rows.open_by(small)]
     return np.array([*out, None], dtype=object)[:-1]
 
 
