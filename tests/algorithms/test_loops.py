@@ -18,6 +18,8 @@ from mechanics import agree
 
 import mozzi as mz
 from mozzi.algorithms.constrained_projected import projected_forward_dynamics
+from mozzi.algorithms.loop_projection import loop_corrections
+from mozzi.algorithms.loops import loop_drift
 from mozzi.compile import program_of
 from mozzi.lie import SE3
 from mozzi.model.generate import chain, four_bar
@@ -258,11 +260,28 @@ def test_single_precision():
     agree(a, mz.forward_dynamics(model, q, v, tau), 1e-4)
 
 
-def test_uncoupled_loops_cost_linearly():
+@pytest.mark.parametrize("function", [mz.forward_dynamics, loop_corrections, mz.loop_rank])
+def test_uncoupled_loops_cost_linearly(function):
     """Windows in a row: the operations per window do not grow with their number."""
-    programs = (program_of(mz.forward_dynamics, windows(n)) for n in (4, 8, 12))
+    programs = (program_of(function, windows(n)) for n in (4, 8, 12))
     counts = [sum(program.operations.values()) for program in programs]
     assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.02)
+
+
+def test_drift_is_the_residual_to_second_order():
+    """Where a loop is a little open; and a hinge that is met the wrong way round is no NaN."""
+    for joint in (mz.Revolute("z"), mz.Spherical(), mz.Cylindrical(), mz.Fixed(), mz.Universal()):
+        model, q = closed_tree(joint)
+        aside = np.random.default_rng(1).normal(size=model.nv)
+        for size in (1e-2, 1e-4):
+            near = mz.integrate(model, q, size * aside)
+            apart = loop_drift(model, near) - mz.loop_residual(model, near)
+            assert np.abs(mz.loop_residual(model, near)).max() > 0.1 * size
+            assert np.abs(apart).max() < 30.0 * size**3
+    body = mz.Inertia(1.0, (0.0, 0.0, 0.0), np.eye(3))
+    hinge = mz.Builder("door").add("door", None, mz.Revolute("x"), body).build()
+    model = hinge.with_loop("wrong", None, "door", mz.Revolute("z"))
+    assert mz.loop_residual(model, [np.pi]) == pytest.approx([np.pi, 0.0, 0.0, 0.0, 0.0])
 
 
 def test_a_batch_is_its_samples():
