@@ -27,7 +27,7 @@ from mozzi.algorithms.containers import joint_vector
 from mozzi.algorithms.hybrid_dynamics import hybrid
 from mozzi.algorithms.inverse_dynamics import ZERO, inverse_dynamics
 from mozzi.algorithms.loop_told import multipliers
-from mozzi.algorithms.loops import loop_acceleration, loop_jacobian, loop_residual
+from mozzi.algorithms.loops import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.recursion import Mechanism
 from mozzi.algorithms.second_order import UNROLLED, inlined, tangent_basis
 from mozzi.lie import Twist, Wrench
@@ -144,7 +144,7 @@ def _position(
 ) -> Any:
     A = loop_jacobian(model, q)
     L = _inertial(model, q, a, covector) - multipliers @ (A @ covector)
-    L = L - loop_covector @ (A @ a + loop_residual(model, q))
+    L = L - loop_covector @ (A @ a + loop_drift(model, q))
     return (tangent_basis(model, q).T @ reverse(L, q, 1.0),)
 
 

@@ -20,7 +20,7 @@ from mozzi.algorithms.constrained_solve import (
     velocity_correction_gradient,
 )
 from mozzi.algorithms.derivatives_joint import integrate_derivatives
-from mozzi.algorithms.loops import loop_jacobian, loop_residual
+from mozzi.algorithms.loops import loop_drift, loop_jacobian
 from mozzi.integrate.memory import Memory
 from mozzi.integrate.projection import STEPS
 from mozzi.program.program import loop
@@ -64,7 +64,7 @@ class _Correction:
         self.model, self.q, self.v = model, state[: model.nq], state[model.nq :]
         none = np.full(model.nv, 0.0, dtype=object)
         moving = loop_jacobian(model, self.q) @ self.v
-        self.position = constrained_solve(model, self.q, none, -loop_residual(model, self.q))
+        self.position = constrained_solve(model, self.q, none, -loop_drift(model, self.q))
         self.velocity = constrained_solve(model, self.q, none, -moving)
 
     def after(self) -> np.ndarray:
