@@ -42,6 +42,7 @@ def work(rank: int, port: int) -> None:
     assert torch.allclose(damping.detach(), true, atol=0.05)
     if rank == 0:
         print("damping", [round(x, 3) for x in damping.tolist()])
+    dist.barrier()  # nobody leaves while others still listen
     dist.destroy_process_group()
 
 
