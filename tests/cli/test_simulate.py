@@ -112,7 +112,7 @@ def test_ctrl_c_leaves_a_complete_file(pendulum: Path, tmp_path: Path):
                "--duration", "1e5", "--dt", "1e-3", "--every", "1000", "--out", out]  # fmt: skip
     process = subprocess.Popen(
         [str(x) for x in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # not ignored
     )  # fmt: skip
     assert process.stdout is not None
     assert "--resistance" in process.stdout.readline()  # told when it is about to start
