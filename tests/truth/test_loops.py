@@ -35,12 +35,17 @@ WINDOWS = {
 
 @pytest.mark.parametrize("n", [1, 2, pytest.param(40, marks=pytest.mark.slow)])
 def test_windows_pass_their_singular_configuration(n: int):
-    """Ten passes through the flat configuration, where n + 1 ways are open, on the right one."""
+    """Ten passes through the flat configuration, where n + 1 ways are open, on the right one.
+
+    A step that ends 5e-5 rad beside it divides what its stages are off the loops by the distance:
+    of forty windows that is seen.
+    """
     model = windows(n)
+    near = 1e-7 if n < 40 else 5e-6
     x = mz.simulate(model, leaning(model, 0.0), leaning(model, 1.0), 10.0, 1e-3, record_every=1000)
     for t, (angle, rate) in WINDOWS[n].items():
-        assert x.q[t, 0] == pytest.approx(angle, abs=1e-7)
-        assert x.v[t, 0] == pytest.approx(rate, abs=1e-7)
+        assert x.q[t, 0] == pytest.approx(angle, abs=near)
+        assert x.v[t, 0] == pytest.approx(rate, abs=near)
     assert np.abs(mz.loop_residual(model, x.q)).max() < 1e-12
 
 
