@@ -268,6 +268,26 @@ def test_uncoupled_loops_cost_linearly(function):
     assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("joint", "seed", "n", "ends"),
+    [
+        (mz.Fixed(), 896711, 6, (2, 5)),
+        (mz.Fixed(), 320012, 8, (0, 4)),
+        (mz.Screw(pitch=-1.2), 469758, 6, (1, 3)),
+    ],
+    ids=["across translations", "across a slide", "beside a plane"],
+)
+def test_rows_that_cancel_are_no_rows(joint, seed, n, ends):
+    """What the joints between the ends do not feel, joints before them do not feel either: the
+    wrenches of both ends cancel, up to rounding.
+    """
+    model, q = closed_tree(joint, seed, n, ends)
+    v, tau = state(model, q)
+    rank = np.linalg.matrix_rank(mz.loop_jacobian(model, q), tol=1e-12)
+    assert rank < len(mz.loop_residual(model, q)) and mz.loop_rank(model, q)[0] == rank
+    agree(mz.forward_dynamics(model, q, v, tau), projected_forward_dynamics(model, q, v, tau))
+
+
 def test_drift_is_the_residual_to_second_order():
     """Where a loop is a little open; and a hinge that is met the wrong way round is no NaN."""
     for joint in (mz.Revolute("z"), mz.Spherical(), mz.Cylindrical(), mz.Fixed(), mz.Universal()):

@@ -26,7 +26,7 @@ from typing import Any
 
 from mozzi.algorithms.algorithm import closed
 from mozzi.algorithms.articulated import apply, columns
-from mozzi.algorithms.loop_solve import Factor, Row
+from mozzi.algorithms.loop_solve import Factor, Row, cancelled
 from mozzi.algorithms.loops import Moving, Rows, closures
 from mozzi.lie import Wrench
 from mozzi.lie.vec import number
@@ -61,6 +61,7 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
     coming = {k: list(W) for k, W in rows.wrenches.items()}
     levers = {k: lever * lever for k, lever in rows.levers.items()}
+    both: set[int] = set()  # bodies at which the wrenches of both ends have met
     ends = (*rows.wrenches, *rows.forces)
     for k in sorted({i.index for end in ends for i in model.at(end - 1).path()}, reverse=True):
         i = model.at(k - 1)
@@ -73,7 +74,8 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
             y.append([a + b for a, b in zip(S.T @ x[r], own, strict=True)])
             Dy.append(apply(D[i], y[r]))
             up.append(x[r] - U[i] @ Dy[r] if len(S) else x[r])
-            out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, levers.get(k, 0.0))
+            lever2, lost = levers.get(k, 0.0), cancelled() if k in both else 0.0
+            out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, lever2, lost)
             if free is not None:
                 n, Du = free
                 out.free[r] = out.free[r] + up[r].dot(n[i]) + _dot(y[r], Du[i])
@@ -84,6 +86,8 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
         if k in levers:
             levers[p] = levers.get(p, 0.0) + _longer(levers[k], move.T[i].p)
         here = [move.T[i].push(W) for W in up]
+        if k in both or p in coming:
+            both.add(p)
         coming[p] = [a + b for a, b in zip(coming[p], here, strict=True)] if p in coming else here
     if rows.norms is not None:
         pairs = zip(out.scale, rows.norms, strict=True)
@@ -93,16 +97,19 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     return out
 
 
-def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: Any) -> Any:
+def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: Any, lost: float) -> Any:
     """The square of what a wrench would do in a joint that it met squarely, over its inertia.
 
-    size2: the square of a lever that the force may have there.
+    size2: the square of a lever that the force may have there. lost: where x is a sum of unit
+    wrenches that may cancel, what of their squares is not known.
     """
     total: Any = 0.0
     force2, moment2 = x.lin.dot(x.lin), x.ang.dot(x.ang)
     for c, column in enumerate(S):
         turns = any(number(e) != 0.0 for e in column.ang)
         square = moment2 + force2 * size2 if turns else force2
+        if lost:
+            square = square + lost * (1.0 + size2 if turns else 1.0)
         total = total + D[c][c] * (square + own[c] * own[c])
     return total
 

@@ -25,7 +25,7 @@ from typing import Any
 from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, maximum, select, sqrt
 
-__all__ = ["MOST", "PARALLEL", "TOLERANCE", "Factor", "Row", "pivoting"]
+__all__ = ["MOST", "PARALLEL", "TOLERANCE", "Factor", "Row", "cancelled", "pivoting"]
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 """Of pivots, squares of sines: rows are dependent below an angle of a microradian (or 3e-3)."""
@@ -34,6 +34,9 @@ PARALLEL = {"float64": 1e-13, "float32": 1e-6}
 """Squares of angles between what should be parallel: 3e-7 (or 1e-3). In a singular configuration
 that was found by closing it, angles are known to the root of rounding only.
 """
+
+CANCELLED = {"float64": 1e-16, "float32": 1e-6}
+"""Squares, of what rounding may leave of unit wrenches that cancel, seen by the above."""
 
 MOST = 36
 """Rows whose multipliers of least norm are found inside a program."""
@@ -72,6 +75,11 @@ def pivoting(dtype: str):
         yield
     finally:
         _Pivoting.dtype = before
+
+
+def cancelled() -> float:
+    """`CANCELLED`, for the numbers that are traced."""
+    return CANCELLED[_Pivoting.dtype]
 
 
 class Factor:
