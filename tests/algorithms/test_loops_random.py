@@ -35,7 +35,10 @@ def mechanism(seed: int) -> tuple[mz.Model, np.ndarray]:
     "seed", [*range(16), *(pytest.param(k, marks=pytest.mark.slow) for k in range(16, 160))]
 )
 def test_random_mechanisms(seed: int):
-    """Accelerations are unique although rows are redundant; where rows disagree there are none."""
+    """Accelerations are unique although rows are redundant; where rows disagree there are none.
+
+    Λ squares what is small: rows within an angle e of others cost ε/e².
+    """
     model, q = mechanism(seed)
     A = np.array(mz.loop_jacobian.python(model, q), dtype=float).reshape(-1, model.nv)
     v, tau = np.random.default_rng(seed).normal(size=(2, model.nv))
@@ -46,4 +49,5 @@ def test_random_mechanisms(seed: int):
     assert np.isfinite(a).all()
     size = 1.0 + np.abs(expected).max()
     if np.abs(missed).max(initial=0.0) < 1e-9 * size:
-        assert np.abs(a - expected).max() < 1e-9 * size
+        margin = float(mz.loop_rank.python(model, q)[1])
+        assert np.abs(a - expected).max() < max(1e-10, 1e-14 / margin**2) * size
