@@ -12,13 +12,13 @@ import numpy as np
 from mozzi.algorithms.articulated import held_by
 from mozzi.algorithms.configuration import integrate
 from mozzi.algorithms.loop_newton import RANK, descend
-from mozzi.algorithms.loop_singular import counted, rank_nearby, ranks_of, scaled
+from mozzi.algorithms.loop_singular import counted, rank_nearby, scaled
 from mozzi.algorithms.loops import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion import mechanism
 from mozzi.errors import ConfigurationError, LoopError
 
-__all__ = ["Assembly", "assemble", "consistent_velocities", "ranks"]
+__all__ = ["Assembly", "assemble", "consistent_velocities"]
 
 STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
 
@@ -190,11 +190,6 @@ def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = keep.sum(-1)
     last = np.where(keep, s, np.inf).min(-1, initial=np.inf)
     return rank, np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
-
-
-def ranks(model: Any, q: np.ndarray) -> np.ndarray:
-    """The rank of `loop_jacobian`, by singular values."""
-    return ranks_of(scaled(model, loop_jacobian(model, q)))
 
 
 def _sign(A: np.ndarray) -> int:
