@@ -165,7 +165,7 @@ def windows_model(n: int) -> tuple[mz.Model, np.ndarray]:
 
 
 def windows(n: int, rounds: int) -> dict[str, Any]:
-    """µs of forward dynamics and of a step of rkmk4, projection included."""
+    """µs of forward dynamics and of a step of rkmk4, projection included, and in `simulate`."""
     model, q = windows_model(n)
     start = time.perf_counter()
     forward, step = mz.compile(mz.forward_dynamics, model), mz.stepper(model, "rkmk4")
@@ -180,7 +180,14 @@ def windows(n: int, rounds: int) -> dict[str, Any]:
         row[name] = best(run, 3 * rounds) / WINDOWS_BATCH / count * 1e6
     alone = best(lambda: step(q[0], v[0], 0.0, DT, float(20 * STEPS)), 3 * rounds)
     row["step_alone_us"] = alone / (20 * STEPS) * 1e6
-    for name in ("forward", "step", "step_alone"):
+    start = time.perf_counter()
+    mz.simulate(model, q[0], v[0], DT, DT)
+    row["simulate_first_s"] = time.perf_counter() - start
+    short, long = (
+        best(lambda n=n: mz.simulate(model, q[0], v[0], n * DT, DT), rounds) for n in (200, 1200)
+    )
+    row["simulate_us"] = (long - short) / 1000 * 1e6  # every step is recorded
+    for name in ("forward", "step", "step_alone", "simulate"):
         row[f"{name}_ns_a_window"] = row[f"{name}_us"] * 1e3 / n
     return row
 

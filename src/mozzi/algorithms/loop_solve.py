@@ -13,9 +13,7 @@ What a vanishing pivot is: let s be the admittance that the row would have if al
 their joints squarely. Rounding of y leaves ε √(Λ_kk s) of a pivot, and an angle e between axes that
 should be parallel e² s. So a pivot vanishes below `TOLERANCE` √(Λ_kk s) + `PARALLEL` s; the second
 alone would drop rows that do nothing in a joint of tiny inertia (a rod about its axis), where s is
-large and Λ_kk is not. To this comes what rounding has left of the pivot: `NOISE` Λ_kk, and the
-noise of every pivot before it times the square of their entry in L, which is large where that
-pivot was small.
+large and Λ_kk is not.
 """
 
 from __future__ import annotations
@@ -39,9 +37,6 @@ that was found by closing it, angles are known to the root of rounding only.
 
 CANCELLED = {"float64": 1e-16, "float32": 1e-6}
 """Squares, of what rounding may leave of unit wrenches that cancel, seen by the above."""
-
-NOISE = {"float64": 2e-15, "float32": 1e-6}
-"""Relative, of rounding in the diagonal of Λ, with a margin of ten."""
 
 MOST = 36
 """Rows whose multipliers of least norm are found inside a program."""
@@ -99,18 +94,15 @@ class Factor:
         at = {k: n for n, k in enumerate(order)}
         near, parallel = TOLERANCE[_Pivoting.dtype], PARALLEL[_Pivoting.dtype]
         whole = {k: maximum(matrix[k].get(k, 0.0), 0.0) for k in order}
-        noise = {k: whole[k] * NOISE[_Pivoting.dtype] for k in order}
         for k in order:
             row = matrix[k]
             pivot = row.pop(k, 0.0)
-            least = near * sqrt(whole[k] * scale[k]) + parallel * scale[k] + noise[k]
-            small = pivot <= least
+            small = pivot <= near * sqrt(whole[k] * scale[k]) + parallel * scale[k]
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
             self.reciprocal[k], self.dependent[k], self.pivot[k] = inverse, small, pivot
             self.below[k] = {j: x * inverse for j, x in row.items()}
             for j, l in self.below[k].items():
                 to = matrix[j]
-                noise[j] = noise[j] + l * l * noise[k]
                 for i, x in row.items():
                     if at[i] >= at[j]:
                         to[i] = to[i] - l * x if i in to else -(l * x)
