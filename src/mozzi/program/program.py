@@ -7,7 +7,6 @@ loop's variable or a table entry at an index.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -172,60 +171,6 @@ class Program:
         count = self.operations
         kinds = ("additions", "multiplications", "divisions", "negations")
         return sum(count.get(kind, 0) for kind in kinds)
-
-    def digest(self) -> str:
-        """A name for the meaning of the program: equal programs have equal digests."""
-        return hashlib.sha256(repr(list(_describe(self))).encode()).hexdigest()
-
-
-def _describe(program: Program) -> Iterator[Any]:
-    number: dict[int, int] = {}
-
-    def ref(thing: Any) -> Any:
-        if isinstance(thing, (int, float, str, bool)) or thing is None:
-            return thing
-        if isinstance(thing, np.ndarray):
-            return hashlib.sha256(thing.tobytes()).hexdigest()
-        if isinstance(thing, Index) and thing.table is not None:
-            return ("at", ref(thing.table), ref(thing.at))
-        if isinstance(thing, Index) and thing.terms:
-            return ("sum", [(ref(index), factor) for index, factor in thing.terms])
-        if isinstance(thing, Buffer) and thing.kind == "table":
-            return ("table", ref(thing.data))
-        if isinstance(thing, Buffer) and thing.kind == "input":
-            return ("input", thing.position)
-        return number.setdefault(id(thing), len(number))
-
-    for x in program.inputs:
-        yield x.name, x.shape
-    for s, _ in program.walk():
-        if isinstance(s, Scalar):
-            yield (
-                s.op,
-                *map(ref, s.args),
-                *map(ref, s.value if isinstance(s.value, tuple) else (s.value,)),
-                ref(s),
-            )
-        elif isinstance(s, Store):
-            yield "store", ref(s.buffer), ref(s.index), s.stride, s.offset, ref(s.value)
-        else:
-            yield (
-                "loop",
-                ref(s.variable),
-                ref(s.start),
-                ref(s.stop),
-                s.step,
-                ref(s.follow),
-                ref(s.which),
-                [len(b.statements) for b in s.branches],
-            )
-    for x in program.outputs:
-        values = x.values
-        yield (
-            x.name,
-            x.shape,
-            ref(values) if isinstance(values, Buffer) else tuple(map(ref, values)),
-        )
 
 
 def read(position: int, offset: int) -> Scalar:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from mozzi.program.digest import digest
 from mozzi.program.products import (
     pullback,
     pullback_arrays,
@@ -74,7 +75,7 @@ _FOUND: dict[str, Evaluation] = {}
 
 def register(program: Program, dtype: str) -> str:
     """The key of a program."""
-    key = f"{program.digest()[:24]} {dtype}"
+    key = f"{digest(program)[:24]} {dtype}"
     _FOUND.setdefault(key, Evaluation(program.inputs, program.outputs, dtype, lambda: program))
     return key
 
