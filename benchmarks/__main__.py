@@ -28,7 +28,7 @@ RESULTS = Path(__file__).parent / "results"
 
 def states(model: Any, names: tuple[str, ...], batch: int, dtype: str) -> list[np.ndarray]:
     """Random arguments of these names."""
-    from mozzi.algorithms.algorithm import shape_of
+    from mozzi.algorithms.recursion.algorithm import shape_of
 
     rng = np.random.default_rng(0)
     arrays = []
@@ -139,7 +139,7 @@ def compile_time(case: dict[str, Any]) -> dict[str, Any]:
 
 def operations(case: dict[str, Any]) -> dict[str, Any]:
     """Operation counts of an unrolled program."""
-    from mozzi.compile import program_of
+    from mozzi.compiler import program_of
 
     program = program_of(getattr(mz, case["function"]), mozzi_model(case["robot"]), rolled=False)
     return {**case, "flops": program.flops, "operations": program.operations}

@@ -12,8 +12,8 @@ import numpy as np
 
 import mozzi as mz
 from benchmarks.gpu_models import Models
-from mozzi.targets.cuda_driver import Function, machine_code
-from mozzi.targets.cuda_source import CudaSource
+from mozzi.targets.cuda.nvidia import Function, machine_code
+from mozzi.targets.cuda.source import CudaSource
 
 BATCH, STEPS = 2**21, 20
 SHARED = 48 * 1024  # bytes of a block, at most

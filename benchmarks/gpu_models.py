@@ -57,17 +57,17 @@ class Models:
 
 def made() -> Models:
     """All of them, where example-robot-data is installed."""
-    from benchmarks.loops import pinned_panda, standing_solo, windows_model
+    from benchmarks.loops import pinned_panda, standing_solo
     from benchmarks.robots import FILES, mozzi_model, robots_folder
-    from mozzi.model.generate import four_bar
+    from mozzi.model.generate import four_bar, leaning, n_four_bar
 
     crank = four_bar()
     mechanisms = {
         "four-bar": (crank, mz.assemble(crank, np.array([0.7, 0.3, 0.4]))),
         "pinned panda": pinned_panda()[:2],
         "solo12 on four feet": standing_solo()[:2],
-        "5 windows": windows_model(5),
-        "20 windows": windows_model(20),
+        "5 four-bars": (n_four_bar(5), leaning(n_four_bar(5), 0.3)),
+        "20 four-bars": (n_four_bar(20), leaning(n_four_bar(20), 0.3)),
     }
     text = (robots_folder() / FILES["talos"][0]).read_text()
     found = Models(machine()["commit"], {x: mozzi_model(x) for x in ROBOTS}, {}, {"talos": text})

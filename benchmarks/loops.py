@@ -1,7 +1,7 @@
 """`python -m benchmarks.loops`: forward dynamics of closed loops beside Pinocchio's, and how a step
-of windows in a row grows with their number.
+of the n-four-bar grows with n.
 
-One thread, float64, batches of 4,096 (windows: 512). Pinocchio's `constraintDynamics` is called
+One thread, float64, batches of 4,096 (n-four-bar: 512). Pinocchio's `constraintDynamics` is called
 from Python, and in C++ where a compiler and the headers of Eigen are at hand (`pip install
 cmeel-eigen`; it takes a minute to compile). All are measured in turns in one run.
 """
@@ -24,8 +24,9 @@ import numpy as np
 import mozzi as mz
 from benchmarks.__main__ import machine, save
 from benchmarks.robots import mozzi_model, pin_model
+from mozzi.model.generate import leaning, n_four_bar
 
-BATCH, WINDOWS_BATCH, STEPS, DT = 4096, 512, 5, 1e-3
+BATCH, CLOSED_BATCH, STEPS, DT = 4096, 512, 5, 1e-3
 BARS = {"panda": 5.0, "solo12": 4.0}
 
 
@@ -152,32 +153,24 @@ def beside(
     }  # fmt: skip
 
 
-# -- windows in a row --
+# -- the n-four-bar --
 
 
-def windows_model(n: int) -> tuple[mz.Model, np.ndarray]:
-    """The n-four-bar of the tests."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from loop_models import leaning, windows
-
-    model = windows(n)
-    return model, leaning(model, 0.3)
-
-
-def windows(n: int, rounds: int) -> dict[str, Any]:
+def n_four_bars(n: int, rounds: int) -> dict[str, Any]:
     """µs of forward dynamics and of a step of rkmk4, projection included, and in `simulate`."""
-    model, q = windows_model(n)
+    model = n_four_bar(n)
+    q = leaning(model, 0.3)
     start = time.perf_counter()
     forward, step = mz.compile(mz.forward_dynamics, model), mz.stepper(model, "rkmk4")
     made = time.perf_counter() - start
-    q = np.repeat(q[None], WINDOWS_BATCH, axis=0)
-    v = np.zeros((WINDOWS_BATCH, model.nv))
-    row: dict[str, Any] = {"windows": n, "bodies": model.nb, "made_s": made}
+    q = np.repeat(q[None], CLOSED_BATCH, axis=0)
+    v = np.zeros((CLOSED_BATCH, model.nv))
+    row: dict[str, Any] = {"n_four_bar": n, "bodies": model.nb, "made_s": made}
     for name, run, count in (
         ("forward_us", lambda: forward(q, v, v), 1),
         ("step_us", lambda: step(q, v, 0.0, DT, float(STEPS)), STEPS),
     ):
-        row[name] = best(run, 3 * rounds) / WINDOWS_BATCH / count * 1e6
+        row[name] = best(run, 3 * rounds) / CLOSED_BATCH / count * 1e6
     alone = best(lambda: step(q[0], v[0], 0.0, DT, float(20 * STEPS)), 3 * rounds)
     row["step_alone_us"] = alone / (20 * STEPS) * 1e6
     start = time.perf_counter()
@@ -198,7 +191,7 @@ def main() -> int:
     parser.add_argument("--no-save", action="store_true", help="print only")
     options = parser.parse_args()
     mz.set_num_threads(1)
-    result: dict[str, Any] = {"machine": machine(), "beside": [], "windows": []}
+    result: dict[str, Any] = {"machine": machine(), "beside": [], "n_four_bar": []}
     with tempfile.TemporaryDirectory() as folder:
         program = compiled_peer(Path(folder))
         for name, case in (("panda", pinned_panda()), ("solo12", standing_solo())):
@@ -206,8 +199,8 @@ def main() -> int:
             result["beside"].append(row)
             print(row, flush=True)
     for n in (10, 40, 160):
-        row = windows(n, options.rounds)
-        result["windows"].append(row)
+        row = n_four_bar(n, options.rounds)
+        result["n_four_bar"].append(row)
         print({k: round(x, 2) for k, x in row.items()}, flush=True)
     if not options.no_save:
         print("saved", save("loops", result).name)

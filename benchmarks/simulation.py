@@ -22,7 +22,7 @@ import mozzi as mz
 from benchmarks.__main__ import machine, save
 from benchmarks.peers import peer
 from benchmarks.robots import FILES, mozzi_model, pin_model, robots_folder
-from mozzi.integrate import METHODS
+from mozzi.simulation import METHODS
 
 BATCH, STEPS, DT = 4096, 50, 1e-3
 BARS = {"pinocchio": 5.0, "mujoco": 10.0}

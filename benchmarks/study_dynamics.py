@@ -19,11 +19,11 @@ import mozzi as mz
 from benchmarks.__main__ import machine, nanoseconds, save, states, throughput
 from benchmarks.cases_dynamics import OPERATIONS, RELATIVE, SCALING, STUDY, THROUGHPUT
 from benchmarks.robots import mozzi_model
-from mozzi.algorithms.algorithm import algorithm
-from mozzi.algorithms.articulated import apply, with_armature
-from mozzi.algorithms.containers import joint_vector, per_body
-from mozzi.algorithms.representations import shifting, turning
-from mozzi.compile import program_of
+from mozzi.algorithms.dynamics.articulated import apply, with_armature
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.representations import shifting, turning
+from mozzi.compiler import program_of
 from mozzi.lie import SE3, ArticulatedInertia, Twist, Vec3, Wrench, inverse_spd, solve_spd
 from mozzi.model.generate import tree
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import mozzi as mz
 from benchmarks.robots import mozzi_model
-from mozzi.compile import program_of
+from mozzi.compiler import program_of
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.model import Builder, Revolute
 from mozzi.model.generate import chain

@@ -7,7 +7,7 @@ known to 16 digits; the methods differ in how fast they come there. Run it: it p
 import numpy as np
 
 import mozzi as mz
-from mozzi.integrate import METHODS
+from mozzi.simulation import METHODS
 
 body = mz.Inertia(15.0, (0.0, 1.0, 0.0), np.diag([0.234375, 0.46875, 0.234375]))
 top = mz.Builder("heavy top").add("top", None, mz.Spherical(), body).build()

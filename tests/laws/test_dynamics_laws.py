@@ -2,7 +2,7 @@
 
 import numpy as np
 from hypothesis import given, settings
-from mechanics import agree, along, mechanisms, seeds, state, value
+from support.mechanics import agree, along, mechanisms, seeds, state, value
 
 import mozzi as mz
 

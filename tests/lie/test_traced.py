@@ -23,7 +23,7 @@ from mozzi.lie import (
     inverse_spd,
 )  # fmt: skip
 from mozzi.program.differentiate import differentiate_program
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, trace
 

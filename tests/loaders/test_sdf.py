@@ -10,9 +10,9 @@ from loaders.support import mass_matrix, poses, write
 
 from mozzi.errors import ModelError
 from mozzi.loaders import inspect, load, load_geometry
-from mozzi.loaders.closing import turned
 from mozzi.loaders.description import Edge
 from mozzi.loaders.source import Place
+from mozzi.loaders.spanning_tree import turned
 from mozzi.model import Free, Prismatic, Revolute, Screw, Spherical, Universal
 
 INERTIA = (

@@ -28,7 +28,7 @@ from mozzi.model import (
     Universal,
     example_joints,
 )
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.program import Input, trace
 
 JOINTS = example_joints()

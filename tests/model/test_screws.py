@@ -9,7 +9,7 @@ import pytest
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Rotation, Twist, Vec3
-from mozzi.loaders.screws import from_dh, from_screws, joint_frames, joint_screws, reference_poses
+from mozzi.loaders.tables import from_dh, from_screws, joint_frames, joint_screws, reference_poses
 from mozzi.model import Builder, Model, Revolute
 from mozzi.model.generate import random_tree, rcm_arm, rcm_arm_data
 

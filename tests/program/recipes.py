@@ -15,7 +15,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from mozzi.program.interpret import MEANING
+from mozzi.program.meaning import MEANING
 from mozzi.program.node import OPERATIONS
 from mozzi.program.program import Input, Program, trace
 

@@ -29,7 +29,7 @@ from mozzi.program.differentiate import (
     reverse,
 )
 from mozzi.program.digest import digest
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.node import OPERATIONS, Scalar
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Input, Program, load, loop, store, trace

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from program.recipes import Recipe, Unclear, points, recipes, skipping, with_bounds
 
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.node import OPERATIONS, Scalar, constant
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import atan2, cos, divide, maximum, minimum, select, sin, sqrt

@@ -5,7 +5,7 @@ import pytest
 from program.rolled import ROLLED, arguments, powers
 
 import mozzi as mz
-from mozzi.compile import program_of
+from mozzi.compiler import program_of
 from mozzi.model.generate import tree
 from mozzi.program.differentiate import DifferentiationError, differentiate_program
 from mozzi.program.products import pullback, pushforward, unrolled

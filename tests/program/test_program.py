@@ -11,7 +11,7 @@ from program.recipes import Recipe, points, recipes, skipping
 from program.rolled import ROLLED, N, argument, arguments
 
 from mozzi.program.digest import digest
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Index, Input, Program, load, loop, store, trace
 from mozzi.program.scalar import cos, select, sin

@@ -3,7 +3,7 @@
 import numpy as np
 from program.rolled import ROLLED, arguments
 
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.node import Scalar
 from mozzi.program.program import Input, trace
 from mozzi.program.scalar import atan2, cos, sin

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import atan2, cos, maximum, minimum, select, sin, sqrt
-from mozzi.targets.llvm import CpuKernel
+from mozzi.targets.cpu.kernel import CpuKernel
 
 DTYPES = ("float64", "float32")
 WIDTHS = {"float64": (2, 4, 8), "float32": (4, 8, 16)}

@@ -8,7 +8,7 @@ import pytest
 from program.rolled import ROLLED, arguments, powers
 
 from mozzi.errors import ConfigurationError
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.node import OPERATIONS
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import atan2, cos, maximum, select, sin, sqrt

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loop_models import stewart
+from support.loop_models import stewart
 
 import mozzi as mz
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from loop_models import leaning, windows
 
 import mozzi as mz
+from mozzi.model.generate import leaning, n_four_bar
 
 # θ and θ̇ of the cranks after 1, 2, 4, 5 and 10 seconds, from the exact elliptic functions:
 # θ″ = A sin θ with A = ((N + 1)/2 + N) g / (((N + 1)/3 + N) L), θ(0) = 0, θ′(0) = 1.
@@ -40,7 +40,7 @@ def test_windows_pass_their_singular_configuration(n: int):
     A step that ends 5e-5 rad beside it divides what its stages are off the loops by the distance:
     of forty windows that is seen.
     """
-    model = windows(n)
+    model = n_four_bar(n)
     near = 1e-7 if n < 40 else 5e-6
     x = mz.simulate(model, leaning(model, 0.0), leaning(model, 1.0), 10.0, 1e-3, record_every=1000)
     for t, (angle, rate) in WINDOWS[n].items():
@@ -52,7 +52,7 @@ def test_windows_pass_their_singular_configuration(n: int):
 def test_the_acceleration_of_windows_is_that_of_one_angle():
     """θ″ = A sin θ, for many windows at once and without integration."""
     for n in (1, 3, 6):
-        model = windows(n)
+        model = n_four_bar(n)
         A = ((n + 1) / 2 + n) * 9.81 / ((n + 1) / 3 + n)
         for angle in (0.3, 1.2, 2.9):
             v = leaning(model, 0.8)

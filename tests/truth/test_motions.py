@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.integrate import DormandPrince
+from mozzi.simulation import DormandPrince
 
 TIGHT = {"method": "dopri5", "rtol": 1e-13, "atol": 1e-14}
 

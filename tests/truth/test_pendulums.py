@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanics import agree, value
+from support.mechanics import agree, value
 
 import mozzi as mz
 

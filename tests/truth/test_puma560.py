@@ -6,7 +6,7 @@ Standard Denavitâ€“Hartenberg frames; rotors are reflected through the gears, GÂ
 
 import numpy as np
 import pytest
-from mechanics import agree, value
+from support.mechanics import agree, value
 
 import mozzi as mz
 

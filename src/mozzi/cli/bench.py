@@ -44,7 +44,7 @@ def bench(
     """
     import mozzi as mz
     from mozzi.cli.demo import arm
-    from mozzi.targets.threads import get_num_threads
+    from mozzi.targets.cpu.threads import get_num_threads
 
     if batch < 1 or threads < 1:
         raise ConfigurationError("--batch and --threads: give 1 or more")
@@ -75,10 +75,10 @@ def measure(model: Model, batch: int, tell: Callable[[float], None]) -> list[dic
     import numpy as np
 
     import mozzi as mz
-    from mozzi.algorithms.algorithm import shape_of
-    from mozzi.integrate.kernels import advance_kernel
-    from mozzi.integrate.methods import MuntheKaas
-    from mozzi.integrate.system import System
+    from mozzi.algorithms.recursion.algorithm import shape_of
+    from mozzi.simulation.kernels import advance_kernel
+    from mozzi.simulation.methods.method import MuntheKaas
+    from mozzi.simulation.system import System
 
     rng = np.random.default_rng(0)
     q, v = model.random_configuration(rng, batch), rng.normal(size=(batch, model.nv))

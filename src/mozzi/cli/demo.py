@@ -17,8 +17,8 @@ from mozzi.cli.progress import watched
 from mozzi.errors import ExtraMissingError
 
 if TYPE_CHECKING:
-    from mozzi.integrate.trajectory import Trajectory
     from mozzi.model import Model
+    from mozzi.simulation.trajectory import Trajectory
 
 __all__ = ["demo"]
 
@@ -123,8 +123,8 @@ def swing(model: Model, tell: Tell) -> Trajectory:
     """Pendulums that start almost alike."""
     import numpy as np
 
-    from mozzi.algorithms.configuration import integrate
-    from mozzi.integrate import simulate
+    from mozzi.algorithms.kinematics.configuration import integrate
+    from mozzi.simulation import simulate
 
     apart = np.zeros((SAMPLES, model.nv))
     apart[:, 1] = 2.2 + 1e-6 * np.arange(SAMPLES) / SAMPLES  # about y
@@ -137,7 +137,7 @@ def drop(model: Model, tell: Tell) -> Trajectory:
     """The arm let go."""
     import numpy as np
 
-    from mozzi.integrate import simulate
+    from mozzi.simulation import simulate
 
     q0 = np.array([0.3, 0.9, 1.1, 0.2, 0.8, 0.0])
     return simulate(model, q0, np.zeros(6), 8.0, DT, record_every=20, progress=tell)
@@ -161,8 +161,8 @@ def trace(model: Model, tell: Tell) -> Trajectory:
     """The arm follows the reference by computed torque, compiled with the step."""
     import numpy as np
 
-    from mozzi.algorithms.inverse_dynamics import inverse_dynamics
-    from mozzi.integrate import simulate
+    from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+    from mozzi.simulation import simulate
 
     def law(t: Any, q: Any, v: Any) -> Any:
         q_ref, v_ref, a_ref = reference(t)
@@ -201,7 +201,7 @@ def spread(x: Trajectory) -> float:
     """How far apart the tips of the samples are at the end, in metres."""
     import numpy as np
 
-    from mozzi.algorithms.kinematics import forward_kinematics
+    from mozzi.algorithms.kinematics.poses import forward_kinematics
 
     assert x.model is not None
     T = forward_kinematics(x.model, x.q[:, -1])[:, -1]

@@ -18,9 +18,9 @@ from mozzi.cli.info import Base
 from mozzi.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from mozzi.algorithms.algorithm import Algorithm
+    from mozzi.algorithms.recursion.algorithm import Algorithm
     from mozzi.model import Model
-    from mozzi.targets.c import CSource
+    from mozzi.targets.c.source import CSource
 
 __all__ = ["export"]
 
@@ -74,7 +74,7 @@ def export(
 
     The source needs nothing but <math.h> and allocates nothing.
     """
-    from mozzi.compile import compile
+    from mozzi.compiler import compile
     from mozzi.loaders import load
 
     chosen = algorithm(function)
@@ -102,7 +102,7 @@ def export(
 def functions() -> dict[str, Algorithm]:
     """The algorithms that can be exported, by name."""
     import mozzi
-    from mozzi.algorithms.algorithm import Algorithm
+    from mozzi.algorithms.recursion.algorithm import Algorithm
 
     homes = mozzi._HOME  # pyright: ignore[reportPrivateUsage]
     names = sorted(name for name, home in homes.items() if home.startswith("mozzi.algorithms."))

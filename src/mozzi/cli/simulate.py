@@ -20,9 +20,9 @@ from mozzi.cli.progress import watched
 from mozzi.errors import ConfigurationError, DivergenceWarning
 
 if TYPE_CHECKING:
-    from mozzi.integrate.simulate import Simulation
-    from mozzi.integrate.trajectory import Trajectory
     from mozzi.model import Model
+    from mozzi.simulation.simulate import Simulation
+    from mozzi.simulation.trajectory import Trajectory
 
 __all__ = ["simulate"]
 
@@ -68,8 +68,8 @@ def simulate(
 
     Ctrl-C stops it and keeps what was computed.
     """
-    from mozzi.integrate.simulate import Simulation
     from mozzi.loaders import load
+    from mozzi.simulation.simulate import Simulation
 
     check_paths(out, plot, view)
     model = load(file, base.value)
@@ -172,8 +172,8 @@ def closed(model: Model, q: Any, v: Any) -> tuple[Any, Any]:
         return q, v
     import numpy as np
 
-    from mozzi.algorithms.assemble import assemble, consistent_velocities
-    from mozzi.algorithms.configuration import difference
+    from mozzi.algorithms.kinematics.configuration import difference
+    from mozzi.algorithms.loops.assemble import assemble, consistent_velocities
 
     new = assemble(model, q)
     moved = float(np.abs(difference(model, np.asarray(q, dtype=float), new)).max())

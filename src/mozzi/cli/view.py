@@ -37,8 +37,8 @@ def view(
     ] = None,
 ) -> None:
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
-    from mozzi.integrate.trajectory import Trajectory
     from mozzi.loaders import load
+    from mozzi.simulation.trajectory import Trajectory
     from mozzi.viz.shapes import parts_of
     from mozzi.viz.viewer import Viewer
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mozzi.errors import ExtraMissingError, ModelError
-from mozzi.loaders.assemble import assemble
+from mozzi.loaders.build import assemble
 from mozzi.loaders.description import Description
 from mozzi.loaders.geometry import Shape
 from mozzi.loaders.loops_file import Loops, add_loops

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mozzi.errors import ModelError, UnphysicalWarning
-from mozzi.loaders.assemble import assemble
+from mozzi.loaders.build import assemble
 from mozzi.loaders.load import load_geometry, read
 from mozzi.loaders.loops_file import Loops
 from mozzi.loaders.source import Note

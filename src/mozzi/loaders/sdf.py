@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mozzi.lie import SE3, Inertia, Sym3, Vec3
-from mozzi.loaders.closing import split
 from mozzi.loaders.description import (
     IDENTITY,
     Description,
@@ -22,8 +21,9 @@ from mozzi.loaders.description import (
     pose_of_rpy,
 )
 from mozzi.loaders.geometry import Mesh, Shape
-from mozzi.loaders.physical import principal_moments
+from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
+from mozzi.loaders.spanning_tree import split
 from mozzi.loaders.xml import Element
 from mozzi.model import Composite, Joint, Prismatic, Revolute, Screw, Spherical, Universal
 

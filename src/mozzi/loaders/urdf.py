@@ -11,7 +11,7 @@ import math
 from mozzi.lie import SE3, Inertia, Sym3
 from mozzi.loaders.description import Description, Edge, Link, Mimic, pose_of_rpy
 from mozzi.loaders.geometry import Mesh, Shape
-from mozzi.loaders.physical import principal_moments
+from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.xml import Element
 from mozzi.model import Free, Joint, Planar, Prismatic, Revolute

@@ -2,8 +2,8 @@
 
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.builder import Builder
-from mozzi.model.composite import Composite
-from mozzi.model.joint import (
+from mozzi.model.joints.composite import Composite
+from mozzi.model.joints.joint import (
     JOINT_TYPES,
     Cylindrical,
     Fixed,
@@ -16,8 +16,8 @@ from mozzi.model.joint import (
     Universal,
     example_joints,
 )
-from mozzi.model.joint_planar import Planar, PlanarScrew, Schoenflies
-from mozzi.model.joint_spatial import Free, Spherical
+from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
+from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import Model
 

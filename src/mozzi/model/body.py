@@ -11,7 +11,7 @@ from mozzi.model.frames import inertia_key
 
 if TYPE_CHECKING:
     from mozzi.lie import Inertia
-    from mozzi.model.joint import Joint
+    from mozzi.model.joints.joint import Joint
 
 __all__ = ["Body", "JointDynamics"]
 

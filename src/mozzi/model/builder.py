@@ -12,11 +12,11 @@ from mozzi.errors import ModelError, UnphysicalWarning
 from mozzi.lie import SE3, Inertia
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.frames import IDENTITY, as_inertia, as_number, as_pose, as_vector
-from mozzi.model.joint import Fixed, Joint
+from mozzi.model.joints.from_screws import place
+from mozzi.model.joints.joint import Fixed, Joint
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import GRAVITY, WORLD, Model
 from mozzi.model.physical import unphysical
-from mozzi.model.placing import place
 
 __all__ = ["Builder"]
 

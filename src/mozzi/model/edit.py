@@ -11,7 +11,7 @@ import numpy as np
 from mozzi.errors import ModelError
 from mozzi.model.body import JointDynamics
 from mozzi.model.frames import as_inertia, as_vector
-from mozzi.model.joint import Fixed
+from mozzi.model.joints.joint import Fixed
 from mozzi.model.loop import Coupling
 
 if TYPE_CHECKING:

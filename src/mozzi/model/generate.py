@@ -12,8 +12,8 @@ import numpy as np
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.model.builder import Builder
-from mozzi.model.composite import Composite
-from mozzi.model.joint import (
+from mozzi.model.joints.composite import Composite
+from mozzi.model.joints.joint import (
     Cylindrical,
     Joint,
     Prismatic,
@@ -23,8 +23,8 @@ from mozzi.model.joint import (
     Translation3,
     Universal,
 )
-from mozzi.model.joint_planar import Planar, PlanarScrew, Schoenflies
-from mozzi.model.joint_spatial import Free, Spherical
+from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
+from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.model import GRAVITY, Model
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "delta_robot",
     "double_pendulum",
     "four_bar",
+    "leaning",
+    "n_four_bar",
     "pendulum",
     "random_inertia",
     "random_joint",
@@ -246,6 +248,38 @@ def four_bar(
     return builder.loop(
         "closure", "coupler", "rocker", Revolute("y"), (coupler, 0, 0), (rocker, 0, 0)
     ).build()
+
+
+def n_four_bar(n: int, length: float = 1.0) -> Model:
+    """n + 1 upright cranks on the ground, and n bars between neighbours (IFToMM benchmark A02).
+
+    In the x–z plane; crank k on (k, 0, 0) points upward at q = 0, and its bar to the right. At q =
+    (θ, −θ, θ, −θ, …, θ) all cranks lean by θ to the right and all bars are level: `leaning`.
+    """
+    up = SE3.from_matrix(np.array([[0.0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]).T)
+    b, rod = Builder("n_four_bar"), _slender(length)
+    for k in range(n + 1):
+        at = SE3.translation(k * length, 0.0, 0.0)
+        upward = Revolute("y").between(at, up.inverse())
+        b.add(f"crank_{k}", None, upward, rod, joint_name=f"crank_{k}")
+        if k < n:
+            tip = SE3.translation(length, 0.0, 0.0) @ up.inverse()
+            b.add(f"bar_{k}", f"crank_{k}", Revolute("y").between(tip), rod)
+    ends = (length, 0, 0), (length, 0, 0)
+    for k in range(n):
+        b.loop(f"four_bar_{k}", f"bar_{k}", f"crank_{k + 1}", Revolute("y"), *ends)
+    return b.build()
+
+
+def _slender(length: float, mass: float = 1.0) -> Inertia:
+    """A slender rod along x."""
+    J = mass * length**2 / 12.0
+    return Inertia(mass, (length / 2, 0.0, 0.0), np.diag([0.01 * J, J, J]))
+
+
+def leaning(model: Model, angle: float) -> np.ndarray:
+    """The configuration of `n_four_bar` whose cranks lean by an angle."""
+    return np.array([angle if "crank" in name else -angle for name in model.joint_names])
 
 
 def delta_robot(

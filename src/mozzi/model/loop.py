@@ -13,7 +13,7 @@ from mozzi.model.frames import pose_key
 
 if TYPE_CHECKING:
     from mozzi.lie import SE3
-    from mozzi.model.joint import Joint
+    from mozzi.model.joints.joint import Joint
 
 __all__ = ["Coupling", "Distance", "Loop", "Spring"]
 

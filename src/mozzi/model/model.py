@@ -20,7 +20,7 @@ from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.physical import singular_joints
 
 if TYPE_CHECKING:
-    from mozzi.model.joint import Joint
+    from mozzi.model.joints.joint import Joint
 
 __all__ = ["GRAVITY", "WORLD", "Frame", "Model"]
 

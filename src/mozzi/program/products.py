@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.program.differentiate import DifferentiationError, continued, forward, reverse
-from mozzi.program.interpret import MEANING, Run
+from mozzi.program.meaning import MEANING, Run
 from mozzi.program.node import Scalar, constant, trace_into
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Input, Loop, Output, Program, read, trace

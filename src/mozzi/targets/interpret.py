@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ConfigurationError
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.node import Region, Scalar
 from mozzi.program.program import Index, Input, Loop, Program, Store
 

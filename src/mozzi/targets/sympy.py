@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ConfigurationError, ExtraMissingError
-from mozzi.program.interpret import interpret
+from mozzi.program.meaning import interpret
 from mozzi.program.program import Program
 
 __all__ = ["SympyKernel", "build", "exact_number"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
-from mozzi.targets.derived import Evaluation, derived, find, register
+from mozzi.targets.derivatives import Evaluation, derived, find, register
 
 __all__ = ["TorchKernel", "build"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.energy import center_of_mass
-from mozzi.algorithms.kinematics import forward_kinematics
+from mozzi.algorithms.dynamics.energy import center_of_mass
+from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ExtraMissingError
 from mozzi.viz.shapes import Part, capsule, cone, extent, merged, onto, skeleton
 
@@ -205,7 +205,7 @@ def ranges(model: Any) -> list[tuple[str, float, float]]:
 
 def from_sliders(model: Any, values: Sequence[float]) -> np.ndarray:
     """neutral ⊕ values: for joints with linear coordinates, the values themselves."""
-    from mozzi.algorithms.configuration import integrate
+    from mozzi.algorithms.kinematics.configuration import integrate
 
     return integrate(model, model.neutral(), np.asarray(values, dtype=float))
 

@@ -1,0 +1,323 @@
+"""Derivatives of inverse, forward and hybrid dynamics along one direction, O(n).
+
+How joint forces and accelerations change with an arbitrary scalar p, given how everything they
+depend on changes: ∂q (along the group), ∂v, ∂a or ∂τ, external wrenches ∂F, inertias ∂I, and the
+geometry of the joints: ∂h = T⁻¹ ∂T besides what ∂q moves, ∂S and ∂Ṡ besides what ∂q and ∂v cause.
+Kim, section 4: each recursion is run together with its derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.algorithms.derivatives.inverse_mass import minus, plus, product
+from mozzi.algorithms.derivatives.loops.along import closed_accelerations, refuse_geometry
+from mozzi.algorithms.dynamics.articulated import apply, columns, held_by, with_armature
+from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
+from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.kinematics.accelerations import stages
+from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm, closed, where_closed
+from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
+
+__all__ = [
+    "directional", "forward_dynamics_directional", "hybrid_dynamics_directional",
+    "inverse_dynamics_directional",
+]  # fmt: skip
+
+
+def directional(function: Any, model: Any, *arrays: Any, **changes: Any) -> Any:
+    """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
+
+    ``mz.directional(mz.inverse_dynamics, model, q, v, a, dq=…, dv=…, da=…)``. Changes that are not
+    given are zero: dq (along the group), dv, da or dtau: (nv,); dwrenches (nb, 6); dinertias
+    (nb, 10), of the parameters of each body in its frame; dh (nb, 6), the twists T⁻¹ ∂T of changes
+    of the geometry, body-fixed; dscrews, dscrew_rates (6, nv), body-fixed. ``wrenches`` and
+    ``prescribed`` are those of the function. Batches broadcast as everywhere. With loops forward
+    and hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
+    Kim Tables 5, 6, 7.
+    """
+    if function not in _DIRECTIONAL:
+        known = ", ".join(f"mz.{f.name}" for f in _DIRECTIONAL)
+        name = getattr(function, "__name__", repr(function))
+        raise ValueError(f"directional: no recursion for {name}; there is one for {known}")
+    return _DIRECTIONAL[function](model, *arrays, **changes)
+
+
+@algorithm
+def inverse_dynamics_directional(
+    model: Any, q: Any, v: Any, a: Any, dq: Any = None, dv: Any = None, da: Any = None,
+    dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
+    dscrew_rates: Any = None, wrenches: Any = None,
+) -> Any:  # fmt: skip
+    """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
+
+    One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
+    """
+    given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
+    da = ZERO if da is None else da
+    T, h, V, dV, A, dA = per_body(model, T="local", h="local", V=Twist, dV=Twist, A=Twist, dA=Twist)
+    W, dW = per_body(model, W=Wrench, dW=Wrench)
+    dtau = joint_vector(model, "dtau")
+    A[model.world] = model.upward
+    for i in model.outward():
+        p, x = i.parent, _Joint(i, q, v, given)
+        T[i], h[i] = i.pose(q[i]), x.h
+        V_p, A_p = T[i].pull(V[p]), T[i].pull(A[p])
+        V[i] = V_p + x.Sv
+        dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv
+        n, dn = x.bias(V[i], dV[i])
+        A[i] = A_p + x.S @ a[i] + n
+        dA[i] = T[i].pull(dA[p]) - x.h.cross(A_p) + x.dS @ a[i] + x.S @ da[i] + dn
+        I, dI = i.inertia, i.frame.push(dinertias[i])
+        W[i] = (I @ A[i]).rate() + V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])
+        dW[i] = (
+            (dI @ A[i] + I @ dA[i]).rate() + _bias_change(I, dI, V[i], dV[i])
+            - i.frame.push(dwrenches[i])
+        )  # fmt: skip
+    for i in model.inward():
+        x = _Joint(i, q, v, given)
+        force = zip(x.dS.T @ W[i], x.S.T @ dW[i], i.armature, da[i], strict=True)
+        dtau[i] = [s + t + m * e for s, t, m, e in force]
+        W[i.parent] += T[i].push(W[i])
+        dW[i.parent] += T[i].push(dW[i] + h[i].cross(W[i]))
+    return dtau
+
+
+@algorithm(loops="honour")
+def forward_dynamics_directional(
+    model: Any, q: Any, v: Any, tau: Any, dq: Any = None, dv: Any = None, dtau: Any = None,
+    dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
+    dscrew_rates: Any = None, wrenches: Any = None,
+) -> Any:  # fmt: skip
+    """∂a/∂p of `forward_dynamics`.
+
+    Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
+    prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
+    they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
+    """
+    if closed(model.model):
+        refuse_geometry(model.model, dh=dh, dscrews=dscrews, dscrew_rates=dscrew_rates)
+
+        def tree(a: Any) -> Any:
+            changes = dq, dv, None, dwrenches, dinertias, dh, None, None
+            return inverse_dynamics_directional(model, q, v, a, *changes, wrenches)
+
+        return closed_accelerations(model, q, v, tau, wrenches, tree, dq, dv, dtau)
+    given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
+    loads = wrenches, dwrenches, dinertias
+    return _hybrid(held_by(model, ()), q, v, tau, ZERO, given, dtau, None, loads)[1]
+
+
+@algorithm(
+    loops="refuse",
+    outside=where_closed("mozzi.algorithms.derivatives.loops.along:hybrid_directional"),
+)
+def hybrid_dynamics_directional(
+    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (), dq: Any = None,
+    dv: Any = None, dtau: Any = None, da: Any = None, dwrenches: Any = None, dinertias: Any = None,
+    dh: Any = None, dscrews: Any = None, dscrew_rates: Any = None, wrenches: Any = None,
+) -> Any:  # fmt: skip
+    """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
+
+    Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
+    keep them closed, of everything but the geometry.
+    """
+    given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
+    loads = wrenches, dwrenches, dinertias
+    return _hybrid(held_by(model, prescribed), q, v, tau, a, given, dtau, da, loads)
+
+
+_DIRECTIONAL: dict[Algorithm, Algorithm] = {
+    inverse_dynamics: inverse_dynamics_directional,
+    forward_dynamics: forward_dynamics_directional,
+    hybrid_dynamics: hybrid_dynamics_directional,
+}
+
+
+# -- the joint and its changes --
+
+
+class _Changes:
+    """What is given of the changes of joints."""
+
+    def __init__(self, dq: Any, dv: Any, dscrews: Any, dscrew_rates: Any, dh: Any):
+        self.dq = ZERO if dq is None else dq
+        self.dv = ZERO if dv is None else dv
+        self.dscrews, self.dscrew_rates, self.dh = dscrews, dscrew_rates, dh
+
+
+class _Joint:
+    """S, S v and Ṡ v of the joint of a body, with their changes ∂S, ∂(S v), and ∂h."""
+
+    def __init__(self, i: Any, q: Any, v: Any, given: _Changes):
+        joint, dq = i.joint, given.dq[i]
+        self.joint, self.v, self.dv = joint, v[i], given.dv[i]
+        self.S = joint.screws(q[i])
+        self.rate = joint.screws_rate(q[i], v[i])
+        own = joint.screws_rate(q[i], dq)
+        self.more = _given_screws(i, given.dscrew_rates)
+        self.h = self.S @ dq + i.frame.push(given.dh[i])  # (89), (90)
+        self.Sv = self.S @ v[i]
+        self.drate = _second_change(joint, self.S, own, self.v, self.dv) + self.more
+        self.dS = own + _given_screws(i, given.dscrews)
+        self.dSv = self.dS @ v[i] + self.S @ self.dv
+
+    def bias(self, V: Twist, dV: Twist) -> tuple[Twist, Twist]:
+        """η = V × S v + Ṡ v, and ∂η."""
+        n = V.cross(self.Sv) + self.rate @ self.v
+        dn = dV.cross(self.Sv) + V.cross(self.dSv) + self.drate @ self.v + self.rate @ self.dv
+        return n, dn
+
+
+def _given_screws(i: Any, array: Any) -> Screws:
+    """The columns of a body in an array (6, nv), moved from the body's frame to its joint."""
+    if array is None:
+        return Screws((Twist.zero(),) * i.joint.nv)
+    flat, n = array[i], i.joint.nv
+    return Screws(i.frame.push(Twist.unflatten(flat[c::n])) for c in range(n))
+
+
+def _second_change(joint: Any, S: Screws, dS: Screws, v: Any, dv: Any) -> Screws:
+    """∂Ṡ, where Ṡ_c = [S_c, W_c] with the twist W_c = Σ S_k v_k of the later factors k."""
+    label, changed = stages(joint), []
+    for c in range(joint.nv):
+        W, dW = Twist.zero(), Twist.zero()
+        for k in range(joint.nv):
+            if label[k] > label[c]:
+                W, dW = W + S[k] * v[k], dW + dS[k] * v[k] + S[k] * dv[k]
+        changed.append(dS[c].cross(W) + S[c].cross(dW))
+    return Screws(changed)
+
+
+def _bias_change(I: Any, dI: Any, V: Twist, dV: Twist) -> Wrench:
+    """∂(V ×* I V)."""
+    return dV.cross(I @ V) + V.cross(dI @ V + I @ dV)
+
+
+# -- articulated bodies and their changes --
+
+
+def _hybrid(
+    model: Any, q: Any, v: Any, tau: Any, a: Any, given: _Changes, dtau: Any, da: Any, loads: Any
+) -> tuple[Any, Any]:
+    wrenches, dwrenches, dinertias = loads
+    dtau = ZERO if dtau is None else dtau
+    da = ZERO if da is None else da
+    local = dict.fromkeys(("T", "h", "n", "dn", "u", "du", "U", "dU", "D", "dD"), "local")
+    T, h, n, dn, u, du, U, dU, D, dD = per_body(model, **local)
+    V, dV, A, dA = per_body(model, V=Twist, dV=Twist, A=Twist, dA=Twist)
+    B, dB = per_body(model, B=Wrench, dB=Wrench)
+    P, dP = per_body(model, P=ArticulatedInertia, dP=ArticulatedInertia)
+    tau_out, a_out = joint_vector(model, "dtau_out"), joint_vector(model, "da_out")
+    A[model.world] = model.upward
+
+    for i in model.outward():
+        p, x = i.parent, _Joint(i, q, v, given)
+        T[i], h[i] = i.pose(q[i]), x.h
+        V_p = T[i].pull(V[p])
+        V[i] = V_p + x.Sv
+        dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv
+        S, dS = columns(x.S, i.held, True), columns(x.dS, i.held, True)
+        eta, deta = x.bias(V[i], dV[i])
+        n[i] = eta + S @ _part(i, a, True)
+        dn[i] = deta + dS @ _part(i, a, True) + S @ _part(i, da, True)
+        I, dI = i.inertia, i.frame.push(dinertias[i])
+        P[i], dP[i] = I.articulated(), dI.articulated()
+        B[i] = V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])
+        dB[i] = _bias_change(I, dI, V[i], dV[i]) - i.frame.push(dwrenches[i])
+
+    for i in model.inward():
+        x = _Joint(i, q, v, given)
+        S, dS = columns(x.S, i.held, False), columns(x.dS, i.held, False)
+        U[i], dU[i] = P[i] @ S, dP[i] @ S + P[i] @ dS
+        D[i] = inverse_spd(with_armature(S.T @ U[i], i))  # Ψ
+        dD[i] = _minus_block(product(D[i], product(plus(dS.T @ U[i], S.T @ dU[i]), D[i])))
+        u[i] = _difference(_part(i, tau, False), S.T @ B[i])
+        du[i] = _difference(_part(i, dtau, False), _sum(dS.T @ B[i], S.T @ dB[i]))
+        Pi, dPi, beta, dbeta = P[i], dP[i], B[i] + P[i] @ n[i], dB[i] + dP[i] @ n[i] + P[i] @ dn[i]
+        if len(S):
+            Pi = P[i] - outer(U[i], D[i], U[i])
+            mixed = outer(dU[i], D[i], U[i])
+            dPi = dP[i] - (outer(U[i], dD[i], U[i]) + mixed)
+            e = apply(D[i], _difference(u[i], U[i].T @ n[i]))
+            de = _sum(
+                apply(dD[i], _difference(u[i], U[i].T @ n[i])),
+                apply(D[i], _difference(du[i], _sum(dU[i].T @ n[i], U[i].T @ dn[i]))),
+            )
+            beta, dbeta = beta + U[i] @ e, dbeta + dU[i] @ e + U[i] @ de
+        P[i.parent] += T[i].push(Pi)
+        dP[i.parent] += T[i].push(dPi + carried(Pi, h[i]))
+        B[i.parent] += T[i].push(beta)
+        dB[i.parent] += T[i].push(dbeta + h[i].cross(beta))
+
+    for i in model.outward():
+        x = _Joint(i, q, v, given)
+        S, dS = columns(x.S, i.held, False), columns(x.dS, i.held, False)
+        A_p = T[i].pull(A[i.parent])
+        X, dX = A_p + n[i], T[i].pull(dA[i.parent]) - h[i].cross(A_p) + dn[i]
+        e = _difference(u[i], U[i].T @ X)
+        de = _difference(du[i], _sum(dU[i].T @ X, U[i].T @ dX))
+        free, dfree = apply(D[i], e), _sum(apply(dD[i], e), apply(D[i], de))
+        A[i], dA[i] = X + S @ free, dX + dS @ free + S @ dfree
+        a_out[i] = _merge(i, dfree, _part(i, da, True))
+        S, dS = columns(x.S, i.held, True), columns(x.dS, i.held, True)
+        F, dF = P[i] @ A[i] + B[i], dP[i] @ A[i] + P[i] @ dA[i] + dB[i]
+        armature = [m for m, held in zip(i.armature, i.held, strict=True) if held]
+        rotor = [m * y for m, y in zip(armature, _part(i, da, True), strict=True)]
+        tau_out[i] = _merge(i, _part(i, dtau, False), _sum(_sum(dS.T @ F, S.T @ dF), rotor))
+    return tau_out, a_out
+
+
+def outer(U: Screws, D: Sequence[Sequence[Any]], W: Screws) -> ArticulatedInertia:
+    """U D Wᵀ where U is W, else U D Wᵀ + W D Uᵀ (D is symmetric)."""
+    total = ArticulatedInertia.zero()
+    for r, row in enumerate(D):
+        for c, d in enumerate(row):
+            total = total + _dyad(U[r], W[c] * d, U is not W)
+    return total
+
+
+def _dyad(x: Any, y: Any, both: bool) -> ArticulatedInertia:
+    J, H, M = x.ang.outer(y.ang), x.ang.outer(y.lin), x.lin.outer(y.lin)
+    if both:
+        J, M = J + y.ang.outer(x.ang), M + y.lin.outer(x.lin)
+        H = H + y.ang.outer(x.lin)
+    return ArticulatedInertia(J.sym(), H, M.sym())
+
+
+def carried(P: ArticulatedInertia, h: Twist) -> ArticulatedInertia:
+    """The change of an articulated inertia that moves along with the twist h:  h ×* P − P h ×."""
+    w, u = h.ang.hat(), h.lin.hat()
+    J, M = P.J.mat(), P.M.mat()
+    Jw, Mw = w @ J + u @ P.H.T, w @ M
+    return ArticulatedInertia((Jw + Jw.T).sym(), w @ P.H - P.H @ w + u @ M, (Mw + Mw.T).sym())
+
+
+# -- blocks of joint vectors --
+
+
+def _part(i: Any, x: Any, held: bool) -> list[Any]:
+    """The entries of a joint vector at the held, or at the other, coordinates of a body."""
+    if held not in i.held:
+        return []
+    return [e for e, h in zip(x[i], i.held, strict=True) if h is held]
+
+
+def _merge(i: Any, free: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+    parts = {False: iter(free), True: iter(held)}
+    return [next(parts[h]) for h in i.held]
+
+
+def _sum(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [a + b for a, b in zip(x, y, strict=True)]
+
+
+def _difference(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+    return [a - b for a, b in zip(x, y, strict=True)]
+
+
+def _minus_block(block: Sequence[Sequence[Any]]) -> Any:
+    return minus([[0.0] * len(row) for row in block], block)

@@ -1,0 +1,280 @@
+"""Derivatives of inverse, forward and hybrid dynamics with respect to q, v, and a or τ.
+
+Derivatives with respect to q are taken along the group: f(q ⊕ δ) with δ among the joint velocities.
+Where joint c moves by δ, everything behind it is displaced by J_c δ, and so in the spatial
+representation ∂J_k/∂q_c = [J_c, J_k] for all k behind c, 0 before (Müller, Dynamics (15), (16)).
+With the twist V₋ and the acceleration A₋ of the body before c, and
+
+    Ψ̇ = V₋ × J_c,    Ψ̈ = A₋ × J_c + V₋ × Ψ̇,    2B = V×* I − I V× + (I V)×̄* ,
+
+the twist, acceleration and wrench of every body behind c change by
+
+    ∂V/∂q_c = J_c × V + Ψ̇           ∂V/∂v_c = J_c
+    ∂A/∂q_c = J_c × A + Ψ̈ − V × Ψ̇   ∂A/∂v_c = Ψ̇ + J̇_c − V × J_c
+    ∂W/∂q_c = J_c ×* W + I Ψ̈ + 2B Ψ̇    ∂W/∂v_c = I (Ψ̇ + J̇_c) + 2B J_c .
+
+What follows J_c leaves the forces of the joints behind c as they are. So sums of I, B and W over
+all that hangs on a body are enough, and every pair of a joint and one on its way to the base takes
+a constant number of operations: O(n d). Joints that are products of motion subgroups, whose screws
+depend on q, count as one joint per factor, without bodies between: V₋ and A₋ are those before the
+factor. docs/theory/derivatives.md derives this and compares it with program differentiation.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mozzi.algorithms.derivatives.configuration import stretch_derivatives
+from mozzi.algorithms.derivatives.inverse_mass import InverseMass, rows
+from mozzi.algorithms.derivatives.springs import add_spring_changes
+from mozzi.algorithms.dynamics.coriolis import Flow
+from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, summed, transposed
+from mozzi.algorithms.dynamics.springs import acting
+from mozzi.algorithms.kinematics.accelerations import stages
+from mozzi.algorithms.recursion.algorithm import algorithm, closed, where_closed
+from mozzi.algorithms.recursion.containers import (
+    Columns,
+    joint_array,
+    joint_matrix,
+    joint_vector,
+    per_body,
+)
+from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
+
+__all__ = [
+    "Changes", "forward_dynamics_derivatives", "forward_dynamics_wrench_derivatives",
+    "inverse_changes", "inverse_dynamics_derivatives", "inverse_dynamics_wrench_derivatives",
+    "solved", "with_loops",
+]  # fmt: skip
+
+
+def with_loops(name: str) -> Callable[..., Any]:
+    """What answers for models that have loops."""
+    return where_closed(f"{CONSTRAINED}:{name}")
+
+
+CONSTRAINED = "mozzi.algorithms.derivatives.loops.first"
+
+
+def _constrained() -> Any:
+    return importlib.import_module(CONSTRAINED)
+
+
+def given_wrenches(wrenches: Any) -> np.ndarray | None:
+    """The array behind wrenches as an algorithm sees them, if there is one."""
+    return wrenches.blocks.array() if hasattr(wrenches, "blocks") else None
+
+
+@algorithm(
+    regroup=True,
+    outside=with_loops("inverse_derivatives"),
+)
+def inverse_dynamics_derivatives(
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: Any = None,
+    minimize: str | None = None, weighting: Any = None, resistance: bool = False,
+) -> Any:  # fmt: skip
+    """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
+
+    Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
+    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
+    Damping and springs, of the joints and between bodies, count on request (``resistance``);
+    friction is constant where it has a derivative.
+    Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
+    """
+    _check_actuated(actuated, minimize)
+    return inverse_changes(model, q, v, a, wrenches, resistance)
+
+
+@algorithm(
+    regroup=True,
+    threshold=20,
+    loops="honour",
+    outside=with_loops("forward_derivatives"),
+)
+def forward_dynamics_derivatives(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
+) -> Any:
+    """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
+
+    With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
+    ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
+    factors and O(n² d) for the products (d: the depth of the tree). With loops:
+    `constrained_derivatives`.
+    Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
+    """
+    if closed(model.model):
+        given = {"wrenches": given_wrenches(wrenches), "resistance": resistance}
+        arrays = (x.array() for x in (q, v, tau))
+        return _constrained().closed_derivatives(model.model, *arrays, **given)
+    inverse = InverseMass(model, mass_matrix(model, q))
+    a = solved(model, inverse, q, v, tau, wrenches, resistance)
+    dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
+    return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
+
+
+@algorithm(outside=with_loops("inverse_wrench_derivatives"))
+def inverse_dynamics_wrench_derivatives(
+    model: Any, q: Any, actuated: Any = None, minimize: str | None = None, weighting: Any = None
+) -> Any:
+    """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
+
+    The body-fixed Jacobians of all bodies, O(n d). With loops and ``actuated`` joints, what these
+    bear of every wrench; a wrench that they cannot bear is a `LoopError`.
+    """
+    _check_actuated(actuated, minimize)
+    return _wrench_changes(model, q)
+
+
+@algorithm(threshold=20, loops="honour", outside=with_loops("forward_wrench_derivatives"))
+def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
+    """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
+
+    From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
+    """
+    if closed(model.model):
+        J = -_wrench_changes(model, q).array()
+        flat = J.reshape(model.nv, -1)
+        return _constrained().solved_columns(model.model, q.array(), flat).reshape(J.shape)
+    return InverseMass(model, mass_matrix(model, q)).times(_wrench_changes(model, q), -1.0)
+
+
+def _check_actuated(actuated: Any, minimize: Any) -> None:
+    if actuated is not None or minimize is not None:
+        raise ValueError("actuated= and minimize= are for models with loops, on arrays")
+
+
+def _wrench_changes(model: Any, q: Any) -> Any:
+    out = joint_array(model, "v", "b", 6, letter="dW")
+    for b in model.outward():
+        C = per_body(model, C=SE3)  # the frame of body b in those on its way to the base
+        C[b] = b.frame
+        for i in b.path():
+            out[i, b] = [(-x).flatten() for x in C[i].pull(i.joint.screws(q[i]))]
+            C[i.parent] = i.pose(q[i]) @ C[i]
+    return out
+
+
+def solved(
+    model: Any, inverse: InverseMass, q: Any, v: Any, tau: Any, wrenches: Any = None,
+    resistance: bool = False,
+) -> Any:  # fmt: skip
+    """The accelerations M⁻¹ (τ − bias)."""
+    bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
+    x = joint_vector(model, "x")
+    for i in model.outward():
+        x[i] = [t - b for t, b in zip(tau[i], bias[i], strict=True)]
+    return inverse.vector(x)
+
+
+class Changes(NamedTuple):
+    """∂τ/∂q, ∂τ/∂v and ∂τ/∂a."""
+
+    dq: Any
+    dv: Any
+    da: Any
+
+
+def inverse_changes(
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, resistance: bool = False
+) -> Changes:
+    """The derivatives of inverse dynamics at (q, v, a)."""
+    T, X = per_body(model, T="local", X="local")
+    V, A, I, B, W = per_body(model, V=Twist, A=Twist, I=Inertia, B=Flow, W=Wrench)
+    dq, dv, da = (joint_matrix(model, x) for x in ("dq", "dv", "da"))
+    A[model.world] = model.upward
+    wrenches = acting(model, q, v, wrenches, resistance)
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        X[i], V[i], A[i] = _moving(i, q, v, a, T[i].pull(V[i.parent]), T[i].pull(A[i.parent]))
+        I[i], B[i] = i.inertia, Flow.of(i.inertia, V[i] * 2.0)
+        inertial = i.inertia.wrench(V[i], A[i])
+        W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])
+    for i in model.inward():
+        for Y in (I, B, W):
+            Y[i.parent] += T[i].push(Y[i])
+    for i in model.inward():
+        (S, dP, ddP, dPJ), kind = X[i], Columns(Momentum, i.joint.nv)
+        G, H, Fv, Fq = per_body(model, G=kind, H=kind, Fv=kind, Fq=kind)
+        G[i], H[i] = I[i] @ S, B[i].transpose(S)
+        Fv[i] = B[i] @ S + I[i] @ dPJ
+        steady = B[i] @ dP + I[i] @ ddP
+        carried = Screws(_momentum(c.cross(W[i])) for c in S)
+        Fq[i] = steady + carried
+        da[i, i] = _with_armature(S.T @ G[i], i)
+        dv[i, i] = S.T @ Fv[i]
+        dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried))
+        if resistance:
+            damping, springs = _resisting(i, q)
+            dv[i, i] = summed(S.T @ Fv[i], damping)
+            dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried), springs)
+        for Y in (G, H, Fv, Fq):
+            Y[i.parent] = T[i].push(Y[i])
+        for j in i.parent.path():
+            Sj, dPj, ddPj, dPJj = X[j]
+            da[j, i] = Sj.T @ G[j]
+            da[i, j] = transposed(Sj.T @ G[j])
+            dv[j, i] = Sj.T @ Fv[j]
+            dv[i, j] = transposed(summed(Sj.T @ H[j], dPJj.T @ G[j]))
+            dq[j, i] = Sj.T @ Fq[j]
+            dq[i, j] = transposed(summed(dPj.T @ H[j], ddPj.T @ G[j]))
+            for Y in (G, H, Fv, Fq):
+                Y[j.parent] = T[j].push(Y[j])
+    if resistance:
+        add_spring_changes(model, T, X, V, dq, dv)
+    return Changes(dq, dv, da)
+
+
+def _moving(
+    i: Any, q: Any, v: Any, a: Any, V: Twist, A: Twist
+) -> tuple[tuple[Screws, ...], Twist, Twist]:
+    """S, Ψ̇, Ψ̈ and Ψ̇ + J̇ of the joint of a body, and the twist and acceleration behind it, from
+    those before it, all in the frame of the body.
+    """
+    S, label = i.joint.screws(q[i]), stages(i.joint)
+    psi, ddpsi, both = [], [], []
+    for stage in range(max(label, default=-1) + 1):
+        own = [c for c, x in enumerate(label) if x == stage]
+        J = Screws(S[c] for c in own)
+        before = V
+        V = V + J @ [v[i][c] for c in own]
+        rates = V.cross(J)
+        for column, rate in zip(J, rates, strict=True):
+            psi.append(before.cross(column))
+            ddpsi.append(A.cross(column) + before.cross(psi[-1]))
+            both.append(psi[-1] + rate)
+        A = A + J @ [a[i][c] for c in own] + rates @ [v[i][c] for c in own]
+    return (S, Screws(psi), Screws(ddpsi), Screws(both)), V, A
+
+
+def _resisting(i: Any, q: Any) -> tuple[Any, Any]:
+    """The derivatives of `joint_resistance` of one joint by v and by q."""
+    n = i.joint.nv
+    stretch = stretch_derivatives(i.joint, i.rest, q[i])
+    stretch = stretch if i.joint.flat else rows(stretch, n)
+    damping = [[i.damping[r] if r == c else 0.0 for c in range(n)] for r in range(n)]
+    return damping, [[k * x for x in row] for k, row in zip(i.stiffness, stretch, strict=True)]
+
+
+def _behind(i: Any, block: Sequence[Sequence[Any]]) -> Any:
+    """Of a block of one joint, what columns do to rows whose factor lies before theirs."""
+    label = stages(i.joint)
+    return tuple(
+        tuple(x if label[r] < label[c] else 0.0 for c, x in enumerate(row))
+        for r, row in enumerate(block)
+    )
+
+
+def _momentum(W: Wrench) -> Momentum:
+    return Momentum(W.ang, W.lin)
+
+
+def _with_armature(block: Sequence[Sequence[Any]], i: Any) -> Any:
+    return tuple(
+        tuple(x + i.armature[r] if r == c else x for c, x in enumerate(row))
+        for r, row in enumerate(block)
+    )

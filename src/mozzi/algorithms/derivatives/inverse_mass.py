@@ -1,0 +1,200 @@
+"""The inverse of the mass matrix in factors that are as sparse as the tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, transposed
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_array, joint_matrix, per_body
+from mozzi.lie import inverse_spd
+from mozzi.program.program import Index, load, loop, store
+
+__all__ = ["InverseMass", "mass_matrix_solve", "product", "rows"]
+
+Block = Sequence[Sequence[Any]]
+
+
+@algorithm(regroup=True)
+def mass_matrix_solve(model: Any, q: Any, tau: Any) -> Any:
+    """M(q)⁻¹ τ: the accelerations that joint forces produce at rest, without gravity. O(n d²)."""
+    return InverseMass(model, mass_matrix(model, q)).vector(tau)
+
+
+class InverseMass:
+    """M⁻¹ = N D⁻¹ Nᵀ, where N_ik ≠ 0 only for joints k on the way from i to the base.
+
+    M = Lᵀ D L from the tips to the base fills in nothing, D are the inertias of the articulated
+    bodies about their joints, and N = L⁻¹ = (1 − HψK)ᵀ.  Rodriguez et al. (0.30). O(n d²).
+
+    With ``held``, for bodies that know which of their coordinates are held (`i.held`): the inverse
+    over the others, and 1 at those.
+    """
+
+    def __init__(self, model: Any, M: Any, held: bool = False):
+        self.model = model
+        self.D = D = per_body(model, D="local")
+        self.N = N = joint_matrix(model, "N")
+        L = joint_matrix(model, "L")
+        for i in model.inward():
+            for j in i.path():
+                L[i, j] = M[i, j] if not held else _masked(i, j, M[i, j])
+            if held:
+                L[i, i] = _unit_where_held(i, L[i, i])
+        for i in model.inward():
+            n = i.joint.nv
+            D[i] = inverse_spd(rows(L[i, i], n))
+            for j in i.parent.path():
+                M_ij = rows(L[i, j], n)
+                L_ij = product(D[i], M_ij)
+                for k in j.path():
+                    less = product(transposed(L_ij), rows(L[i, k], n))
+                    L[j, k] = minus(rows(L[j, k], j.joint.nv), less)
+                L[i, j] = L_ij
+        for i in model.outward():
+            n = i.joint.nv
+            N[i, i] = [[1.0 if r == c else 0.0 for c in range(n)] for r in range(n)]
+            for k in i.parent.path():
+                L_ik = rows(L[i, k], n)
+                for j in k.path():
+                    less = product(L_ik, rows(N[k, j], k.joint.nv))
+                    N[i, j] = minus(rows(N[i, j], n), less)
+
+    def vector(self, x: Any) -> Any:
+        """M⁻¹ x of a joint vector."""
+        model, D, N = self.model, self.D, self.N
+        z, out = (joint_array(model, "v", letter=letter) for letter in ("z", "a"))
+        for i in model.inward():
+            for k in i.path():
+                share = product(transposed(rows(N[i, k], i.joint.nv)), _column(x[i]))
+                z[k] = plus(_column(z[k]), share)
+        for i in model.inward():
+            z[i] = product(D[i], _column(z[i]))
+        for i in model.outward():
+            for k in i.path():
+                share = product(rows(N[i, k], i.joint.nv), _column(z[k]))
+                out[i] = plus(_column(out[i]), share)
+        return out
+
+    def times(self, X: Any, sign: float = 1.0) -> Any:
+        """± M⁻¹ X of a joint matrix, or along the first axis of an array with more.
+
+        Where blocks of X are zero unless one joint is behind the other, so are those of Nᵀ X:
+        O(n d²). N (D⁻¹ Nᵀ X) takes every pair of joints once for every joint they share on the way
+        to the base.
+        """
+        model, D, N = self.model, self.D, self.N
+        Z, Y, out = (joint_array(model, *X.axes, letter=letter) for letter in ("Z", "Y", "a"))
+        for i in model.inward():
+            for k in i.path():
+                add_rows(Z, k, transposed(rows(N[i, k], i.joint.nv)), X, i)
+        for i in model.inward():
+            add_rows(Y, i, [[sign * e for e in row] for row in D[i]], Z, i)
+        for i in model.outward():
+            for k in i.path():
+                add_rows(out, i, rows(N[i, k], i.joint.nv), Y, k)
+        return out
+
+    def matrix(self) -> Any:
+        """M⁻¹."""
+        model, D, N = self.model, self.D, self.N
+        P, Q, out = (joint_matrix(model, letter) for letter in ("P", "Q", "Minv"))
+        for i in model.outward():
+            for k in i.path():
+                P[k, i] = product(D[k], transposed(rows(N[i, k], i.joint.nv)))
+        for i in model.outward():
+            for k in i.path():
+                add_rows(Q, i, rows(N[i, k], i.joint.nv), P, k, until=i)
+        for i in model.outward():
+            for j in model.until(i):
+                out[i, j] = Q[i, j]
+                out[j, i] = transposed(rows(Q[i, j], i.joint.nv))
+        return out
+
+
+STRIP = 8  # columns that a rolled loop takes at once
+
+
+def add_rows(Z: Any, i: Any, factor: Block, X: Any, k: Any, until: Any = None) -> None:
+    """Z_i += factor X_k, for rows of blocks of joint matrices.
+
+    Unrolled, zeros fold away, and columns behind those of body ``until`` may be left out. Rolled,
+    it is a loop over strips of columns.
+    """
+    model, width = Z.mechanism, math.prod(Z.shape[1:])
+    to, of = model.offset(i, "v"), model.offset(k, "v")
+    if not model.rolled:
+        z, x = Z.values.reshape(-1, width), X.values.reshape(-1, width)
+        stop = width if until is None else model.offset(until, "v") + until.joint.nv
+        for r, row in enumerate(factor):
+            for s, f in enumerate(row):
+                pairs = zip(z[to + r, :stop], x[of + s, :stop], strict=True)
+                z[to + r, :stop] = [e + f * y for e, y in pairs]
+        return
+    whole = width - width % STRIP
+    for _, column in loop(0, whole, STRIP):
+        where = (column, 1)
+        _add_strip(Z.buffer, to, factor, X.buffer, of, width, range(STRIP), where)
+    _add_strip(Z.buffer, to, factor, X.buffer, of, width, range(whole, width))
+
+
+def _add_strip(
+    Z: Any, to: Any, factor: Block, X: Any, of: Any, width: int, columns: range, *where: Any
+) -> None:
+    at_z, at_x = Index(terms=((to, width), *where)), Index(terms=((of, width), *where))
+    for c in columns:
+        x = [load(X, at_x, 1, s * width + c) for s in range(len(factor[0]))] if factor else []
+        for r, row in enumerate(factor):
+            z = load(Z, at_z, 1, r * width + c)
+            for f, e in zip(row, x, strict=True):
+                z = z + f * e
+            store(Z, at_z, 1, r * width + c, z)
+
+
+def _masked(i: Any, j: Any, flat: Sequence[Any]) -> Block:
+    """A block without the rows and columns of held coordinates."""
+    return [
+        [0.0 if i.held[r] or j.held[c] else x for c, x in enumerate(row)]
+        for r, row in enumerate(rows(flat, i.joint.nv))
+    ]
+
+
+def _unit_where_held(i: Any, flat: Sequence[Any]) -> Block:
+    return [
+        [1.0 if r == c and i.held[r] else x for c, x in enumerate(row)]
+        for r, row in enumerate(rows(flat, i.joint.nv))
+    ]
+
+
+def _column(x: Sequence[Any]) -> Block:
+    return [(e,) for e in x]
+
+
+# -- blocks: nested sequences, rows first --
+
+
+def rows(flat: Sequence[Any], n: int) -> list[Sequence[Any]]:
+    """A flat block as n rows."""
+    width = len(flat) // n if n else 0
+    return [flat[k * width : (k + 1) * width] for k in range(n)]
+
+
+def product(A: Block, B: Block) -> Block:
+    """A B."""
+    columns = transposed(B)
+    return [
+        [sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns]
+        for row in A
+    ]
+
+
+def plus(A: Block, B: Block) -> Block:
+    """A + B."""
+    return [[x + y for x, y in zip(r, s, strict=True)] for r, s in zip(A, B, strict=True)]
+
+
+def minus(A: Block, B: Block) -> Block:
+    """A − B."""
+    return [[x - y for x, y in zip(r, s, strict=True)] for r, s in zip(A, B, strict=True)]

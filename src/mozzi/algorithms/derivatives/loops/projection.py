@@ -1,0 +1,65 @@
+"""Derivatives of the corrections that take a state back onto its loops.
+
+The corrections of `loop_projection` are the solutions of M x − Aᵀ κ = 0 with A x = −φ(q) for
+positions and A x = −A v for velocities. They are differentiated as `constrained_solve` tells, with
+respect to q along the group and to v.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
+from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
+from mozzi.algorithms.derivatives.loops.first import columns, loop_changes
+from mozzi.algorithms.derivatives.loops.solve import constrained_solve, weightless
+from mozzi.algorithms.derivatives.second import UNROLLED, inlined, tangent_basis
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.program.differentiate import forward
+
+__all__ = ["Corrections", "correction_derivatives", "loop_drift_derivatives"]
+
+
+@algorithm(threshold=UNROLLED, loops="honour")
+def loop_drift_derivatives(model: Any, q: Any) -> Any:
+    """∂φ/∂q (m, nv), along the group: `loop_jacobian` where the loops are closed.
+
+    By differentiating the program of φ, O(m d).
+    """
+    return inlined(model, _residual, q)[0]
+
+
+def _residual(model: Any, q: Any) -> Any:
+    return (forward(loop_drift(model, q), q, tangent_basis(model, q)),)
+
+
+class Corrections(NamedTuple):
+    """δ and δv, and their derivatives by q and v."""
+
+    dq: np.ndarray
+    dv: np.ndarray
+    dq_q: np.ndarray
+    dv_q: np.ndarray
+    dv_v: np.ndarray
+
+
+def correction_derivatives(model: Any, q: np.ndarray, v: np.ndarray) -> Corrections:
+    """The corrections of `loop_corrections` and their derivatives."""
+    A = loop_jacobian(model, q)
+    none, still = np.zeros(model.nv), np.zeros_like(v)
+    x, k = constrained_solve(model, q, none, -loop_drift(model, q))
+    y, l = constrained_solve(model, q, none, -(A @ v[..., None])[..., 0])
+
+    def by_q(x: np.ndarray, k: np.ndarray, seen: np.ndarray, more: Any) -> np.ndarray:
+        """∂x/∂q of M x − Aᵀ κ = 0, A x = g: the rows change by ∂(A seen) + more."""
+        carried, _, _ = inverse_dynamics_derivatives(weightless(model), q, still, x)
+        pull, _, _ = loop_changes(model, q, still, x, k)
+        _, rows, _ = loop_changes(model, q, still, seen, k)
+        return columns(model, q, pull - carried, -(rows + more))[0]
+
+    dq_q = by_q(x, k, x, loop_drift_derivatives(model, q))
+    dv_q = by_q(y, l, v + y, 0.0)
+    dv_v, _ = columns(model, q, np.zeros((model.nv, model.nv)), -A)
+    return Corrections(x, y, dq_q, dv_q, dv_v)

@@ -1,0 +1,62 @@
+"""Second derivatives of forward dynamics with loops, contracted with a covector.
+
+With z = (a, λ) the equations of motion are R(z; q, v) = (τ, 0), linear in z. For a covector c let
+M μ − Aᵀ ν = c and A μ = 0; then
+
+    L = μᵀ (M a + C v + g − Aᵀ λ) − νᵀ (A a + Ȧ v)
+
+has the gradient −∂(cᵀ a) at fixed z, μ, ν, and differentiating that once more
+
+    H_xy = −(L_xy + L_xz z_y + (L_yz z_x)ᵀ) .
+
+L_vz = 0 and L_τ = 0. Rows that the dynamics leaves out have no multipliers: H is that of the rows
+it keeps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_jacobian
+from mozzi.algorithms.derivatives.loops.first import forward_changes
+from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_gradient
+from mozzi.algorithms.derivatives.second import UNROLLED, inlined, mirrored
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.program.differentiate import forward
+
+__all__ = ["constrained_hessian", "forward_hessian"]
+
+
+@algorithm(threshold=UNROLLED, loops="honour")
+def constrained_hessian(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    """(L_qq, L_qv, L_vv, L_qa, L_qλ), along the group.  Forward over reverse mode."""
+    return inlined(model, _hessian, q, v, a, multipliers, covector, loop_covector)
+
+
+def _hessian(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    by_q, by_v, N = motion_gradient(model, q, v, a, multipliers, covector, loop_covector)
+    A = loop_jacobian(model, q)
+    by_a = mass_matrix(model, q) @ covector - loop_covector @ A
+    vq, vv = forward(by_v, q, N), forward(by_v, v, np.eye(model.nv))
+    qa, qk = forward(by_a, q, N).T, forward(-(A @ covector), q, N).T
+    return forward(by_q, q, N), vq.T, mirrored(vv), qa, qk
+
+
+def forward_hessian(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer of `forward_dynamics_hessian` with loops."""
+    q, c = (np.asarray(arrays[n], dtype=float) for n in ("q", "covector"))
+    given = {n: arrays[n] for n in ("q", "v", "tau")}
+    z = forward_changes(model, given, {"resistance": False})
+    mu, nu = constrained_solve(model, q, c)
+    qq, qv, vv, qa, ql = constrained_hessian(model, q, arrays["v"], z.a, z.multipliers, mu, nu)
+    turned = qa @ z.a_q + ql @ z.l_q
+    mixed = qa @ z.a_v + ql @ z.l_v
+    across = qa @ z.a_tau + ql @ z.l_tau
+    return -(qq + turned + np.swapaxes(turned, -1, -2)), -(qv + mixed), -vv, -across

@@ -1,0 +1,162 @@
+"""Solutions of the equations with loops, and how they answer to what they are made of.
+
+    M x − Aᵀ κ = f,    A x = g                                                              (1)
+
+holds for accelerations (f = τ less the bias forces, g = −Ȧ v), for the corrections that take a
+state back onto its loops (f = 0), and for derivatives of both. Rows that depend on others are left
+out, as `loop_solve` does: their κ is zero. So (1) is differentiated as it was solved, row by row,
+
+    M dx − Aᵀ dκ = df − ∂(M x − Aᵀ κ),    A dx = dg − ∂(A x)        (x and κ held on the right),
+
+which is (1) once more. Backwards, with M μ − Aᵀ ν = x̄ and A μ = 0,
+
+    x̄ᵀ dx = μᵀ (df − ∂(M x − Aᵀ κ)) − νᵀ (dg − ∂(A x)) :                                   (2)
+
+the gradient of one number, in reverse mode. Which rows are left out counts as constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
+from mozzi.algorithms.derivatives.second import UNROLLED, inlined, tangent_basis
+from mozzi.algorithms.dynamics.articulated import held_by
+from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.loops.rank_warnings import multipliers
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.lie import Twist, Wrench
+from mozzi.program.differentiate import reverse
+
+__all__ = [
+    "constrained_accelerations", "constrained_gradient", "constrained_solve", "motion_gradient",
+    "position_correction_gradient", "velocity_correction_gradient", "weightless",
+]  # fmt: skip
+
+
+@algorithm(regroup="moments", loops="honour")
+def constrained_accelerations(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
+    loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
+    """(a, λ): `forward_dynamics`, with the multipliers that it finds.
+
+    Those of rows that it leaves out are zero; `loop_forces` has those of least norm instead.
+    """
+    a = joint_vector(model, "a_out")
+    loops = hybrid(
+        held_by(model, ()), q, v, tau, None, wrenches, resistance, a, None, loop_accelerations
+    )
+    return a, multipliers(loops)
+
+
+@algorithm(regroup="moments", loops="honour")
+def constrained_solve(model: Any, q: Any, tau: Any, loop_accelerations: Any = None) -> Any:
+    """(x, κ) with M x = τ + Aᵀ κ and A x = the given accelerations of the rows (zero if none).
+
+    Forward dynamics at rest and without gravity, O(n) + O(m d) + the sparse solution.
+    """
+    x = joint_vector(model, "x")
+    free = _AtRest(held_by(model, ()))
+    loops = hybrid(free, q, ZERO, tau, None, _NoWrenches(), False, x, None, loop_accelerations)
+    return x, multipliers(loops)
+
+
+class _AtRest(Mechanism):
+    """A mechanism without gravity."""
+
+    def __init__(self, of: Mechanism):
+        super().__init__(of.model, of.bodies, of.rolled, of.fixed)
+
+    @property
+    def upward(self) -> Twist:
+        return Twist.zero()
+
+
+class _NoWrenches:
+    def __getitem__(self, i: Any) -> Wrench:
+        return Wrench.zero()
+
+
+def weightless(model: Any) -> Any:
+    """The model without gravity, the same one every time."""
+    if "weightless" not in model.cache:
+        model.cache["weightless"] = model.with_gravity((0.0, 0.0, 0.0))
+    return model.cache["weightless"]
+
+
+# -- backwards: (2) --
+
+
+@algorithm(threshold=UNROLLED, loops="honour")
+def constrained_gradient(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    """The gradient by q (along the group) and v of μᵀ (M a + C v + g − Aᵀ λ) − νᵀ (A a + Ȧ v).
+
+    a, λ (``multipliers``), μ (``covector``) and ν (``loop_covector``) are held. Where a and λ solve
+    the equations of motion, and M μ − Aᵀ ν = ā with A μ = 0, it is −∂(āᵀ a).  Reverse mode, O(n) +
+    O(m d).
+    """
+    return inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
+
+
+@algorithm(threshold=UNROLLED, loops="honour")
+def position_correction_gradient(
+    model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    """The gradient by q of μᵀ (M x − Aᵀ κ) − νᵀ (A x + φ), of corrections x = a with κ."""
+    return inlined(model, _position, q, a, multipliers, covector, loop_covector)
+
+
+@algorithm(threshold=UNROLLED, loops="honour")
+def velocity_correction_gradient(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    """The gradient by q and v of μᵀ (M x − Aᵀ κ) − νᵀ A (v + x), of corrections x = a with κ."""
+    return inlined(model, _velocity, q, v, a, multipliers, covector, loop_covector)
+
+
+def _motion(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    return motion_gradient(model, q, v, a, multipliers, covector, loop_covector)[:2]
+
+
+def motion_gradient(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`constrained_gradient` while tracing, and the basis of tangents at q."""
+    force = inverse_dynamics(model, q, v, a)
+    L = force @ covector - multipliers @ (loop_jacobian(model, q) @ covector)
+    L = L - loop_covector @ loop_acceleration(model, q, v, a)
+    both, N = reverse(L, np.concatenate([q, v]), 1.0), tangent_basis(model, q)
+    return N.T @ both[: model.nq], both[model.nq :], N
+
+
+def _position(
+    model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    A = loop_jacobian(model, q)
+    L = _inertial(model, q, a, covector) - multipliers @ (A @ covector)
+    L = L - loop_covector @ (A @ a + loop_drift(model, q))
+    return (tangent_basis(model, q).T @ reverse(L, q, 1.0),)
+
+
+def _velocity(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    A = loop_jacobian(model, q)
+    L = _inertial(model, q, a, covector) - multipliers @ (A @ covector)
+    L = L - loop_covector @ (A @ (v + a))
+    return tangent_basis(model, q).T @ reverse(L, q, 1.0), -(loop_covector @ A)
+
+
+def _inertial(model: Any, q: Any, a: Any, covector: Any) -> Any:
+    """μᵀ M x."""
+    return inverse_dynamics(weightless(model), q, np.zeros(model.nv), a) @ covector

@@ -1,0 +1,202 @@
+"""Derivatives of kinematics and dynamics with respect to the parameters of a model.
+
+The function is traced with the named numbers of the model as inputs of the program, which is then
+differentiated. Inertial parameters are the ten numbers of a body, in its frame. Geometric
+parameters π of a joint move the child by screws in its frame, at q = 0:
+
+    C_pi(q, π) = B_i0 exp(U₁ π₁) … exp(U_λ π_λ) exp(X_i q)            Müller, Dynamics, 6.2
+
+with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they are named in.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.derivatives.second import UNROLLED
+from mozzi.algorithms.recursion.algorithm import Algorithm, closed
+from mozzi.algorithms.recursion.bodies import BodyData, replace
+from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.errors import ModelError
+from mozzi.lie import SE3, Inertia, Twist
+from mozzi.program.differentiate import jacobian
+
+__all__ = ["Sensitivity", "sensitivity"]
+
+INERTIAL = ("mass", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
+GEOMETRIC = {"rx": 0, "ry": 1, "rz": 2, "x": 3, "y": 4, "z": 5}
+
+
+def sensitivity(
+    function: Algorithm, model: Any, parameters: str | Iterable[str], **options: Any
+) -> Sensitivity:
+    """The derivative of a function of the model with respect to named parameters, as a kernel.
+
+    ``mz.sensitivity(mz.inverse_dynamics, arm, ["link3.mass", "joint2.x"])(q, v, a)`` has the shape
+    of the joint forces and one more axis, the parameters in the order of their names:
+
+    - of a body:  ``.mass``, ``.hx .hy .hz`` (first moment), ``.Jxx .Jxy .Jxz .Jyy .Jyz .Jzz`` (at
+      the origin of its frame);
+    - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
+      its body, zero in the model as it is.
+
+    ``options`` are those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays
+    are taken where they are True (``wrenches=True``). The numbers may differ from those of the
+    model: ``kernel(q, v, a, parameters=[…])``, in which ``kernel.nominal`` is the model as it is,
+    and ``kernel.value`` is the function itself with these numbers.
+    """
+    if not isinstance(function, Algorithm):
+        name = getattr(function, "__name__", repr(function))
+        raise TypeError(f"sensitivity: {name} is no algorithm of a model, such as mz.pose")
+    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    return Sensitivity(function, model, names, options)
+
+
+class Sensitivity:
+    """A derivative with respect to parameters: called with what the function takes."""
+
+    def __init__(
+        self, function: Algorithm, model: Any, names: tuple[str, ...], options: dict[str, Any]
+    ):
+        self.function, self.model, self.names = function, model, names
+        self.nominal = nominal_of(model, names)
+        """The parameters of the model as it is."""
+        arrays = [n for n in function.arrays if n in function.required or options.get(n) is True]
+        self.arrays = tuple(arrays)
+        self.options = {n: x for n, x in options.items() if n not in function.arrays}
+        self.derivative = _varying(function, "derivative", tuple(arrays), tuple(self.options))
+        self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
+
+    def __call__(self, *arrays: Any, parameters: Any = None) -> Any:
+        """∂ function / ∂ parameters: one more axis, at the end."""
+        if self._shared:
+            return actuated().derivative(self, arrays, self._numbers(parameters))
+        return self._run(self.derivative, arrays, parameters)
+
+    def value(self, *arrays: Any, parameters: Any = None) -> Any:
+        """The function with these parameters."""
+        if self._shared:
+            return actuated().value(self, arrays, self._numbers(parameters))
+        return self._run(self.plain, arrays, parameters)
+
+    @property
+    def _shared(self) -> bool:
+        """Whether loops and some actuators share what the tree needs."""
+        some = any(self.options.get(n) is not None for n in ("actuated", "minimize"))
+        return some and bool(closed(self.model))
+
+    def _run(self, algorithm: Algorithm, arrays: Any, parameters: Any) -> Any:
+        numbers = self._numbers(parameters)
+        return algorithm(self.model, *arrays, numbers, names=self.names, **self.options)
+
+    def _numbers(self, parameters: Any) -> np.ndarray:
+        numbers = self.nominal if parameters is None else np.asarray(parameters, dtype=float)
+        if numbers.shape[-1:] != (len(self.names),):
+            raise ValueError(
+                f"parameters have shape {numbers.shape}; give {len(self.names)}: "
+                f"{', '.join(self.names[:8])}"
+            )
+        return numbers
+
+    def __repr__(self) -> str:
+        return f"<sensitivity of {self.function.name} to {', '.join(self.names)}>"
+
+
+def actuated() -> Any:
+    """What answers for inverse dynamics with loops of which some joints are actuated."""
+    return importlib.import_module("mozzi.algorithms.derivatives.loops.parameters")
+
+
+@cache
+def _varying(
+    function: Algorithm, what: str, arrays: tuple[str, ...], options: tuple[str, ...]
+) -> Algorithm:
+    """The algorithm of these arrays and of parameters, whose names are an option."""
+
+    def run(model: Any, names: tuple[str, ...], **given: Any) -> Any:
+        parameters = given.pop("parameters").array()
+        view = varied(model.model, names, parameters)
+        plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
+        out = function._run(view, (), plain)
+        if what == "value":
+            return out
+        if isinstance(out, tuple):
+            return tuple(jacobian(x, parameters) for x in out)
+        return jacobian(out, parameters)
+
+    kind, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    leading = [inspect.Parameter(n, kind) for n in ("model", *arrays, "parameters")]
+    others = [inspect.Parameter(n, keyword) for n in ("names", *options)]
+    run.__signature__ = inspect.Signature(leading + others)  # type: ignore[attr-defined]
+    run.__name__ = f"{function.name}_{what}_of_parameters"
+    return Algorithm(run, False, threshold=UNROLLED, loops=function.loops)
+
+
+def _plain(x: Any) -> np.ndarray:
+    """The numbers of an array as an algorithm sees it."""
+    return getattr(x, "blocks", x).array()
+
+
+# -- models with other numbers --
+
+
+def nominal_of(model: Any, names: Sequence[str]) -> np.ndarray:
+    """The numbers that a model has for its named parameters."""
+    numbers = []
+    for name in names:
+        k, what = _place(model, name)
+        ten = model.body(k).inertia.parameters()
+        numbers.append(float(ten[INERTIAL.index(what)]) if what in INERTIAL else 0.0)
+    return np.array(numbers)
+
+
+def varied(model: Any, names: Sequence[str], numbers: Sequence[Any]) -> Mechanism:
+    """The mechanism whose named parameters are these scalars."""
+    view = mechanism(model, rolled=False)
+    bodies = list(view.bodies)
+    inertial: dict[int, list[Any]] = {}
+    for name, x in zip(names, numbers, strict=True):
+        k, what = _place(model, name)
+        body = bodies[k]
+        if what in INERTIAL:
+            ten = inertial.setdefault(k, list(model.body(k).inertia.parameters()))
+            ten[INERTIAL.index(what)] = x
+            I = body.frame.push(Inertia.from_parameters(ten))
+            bodies[k] = replace(body, inertia=I)
+        else:
+            bodies[k] = _moved(body, what, x)
+    return Mechanism(model, tuple(bodies), False, view.fixed)
+
+
+def _moved(body: BodyData, what: str, x: Any) -> BodyData:
+    """With the child moved by one more screw, at q = 0:  B exp(U π) in the frame of the body."""
+    U = Twist.unflatten(1.0 if n == GEOMETRIC[what] else 0.0 for n in range(6))
+    placement = body.placement @ SE3.exp(body.frame.push(U), x)
+    return replace(body, placement=placement, seat=placement)
+
+
+def _place(model: Any, name: str) -> tuple[int, str]:
+    """The body of a parameter, and which of its numbers it is."""
+    owner, _, what = name.rpartition(".")
+    if what in INERTIAL:
+        if owner in model.bodies:
+            return model.bodies.index(owner), what
+        raise ModelError(
+            f"parameter {name!r}: no body {owner!r}; there are {', '.join(model.bodies[:8])}"
+        )
+    if what in GEOMETRIC:
+        if owner in model.joint_names:
+            return model.joint_names.index(owner), what
+        raise ModelError(
+            f"parameter {name!r}: no joint {owner!r}; there are {', '.join(model.joint_names[:8])}"
+        )
+    raise ModelError(
+        f"parameter {name!r}: name it body.{{{', '.join(INERTIAL)}}} or "
+        f"joint.{{{', '.join(GEOMETRIC)}}}"
+    )

@@ -1,0 +1,139 @@
+"""Second derivatives of inverse and forward dynamics, contracted with a covector.
+
+λᵀ τ(q, v, a) is one number, so its gradient costs a small multiple of τ (reverse mode), and its
+Hessian one more sweep for every coordinate (forward mode): of all orders of sweeps this one takes
+the fewest operations. Derivatives with respect to q are iterated along the group,
+
+    H_ij = ∂_j ∂_i f,   ∂_i f = d f(q ⊕ t e_i) / dt  at t = 0,
+
+which is symmetric where the coordinates of q are numbers (revolute, prismatic, …); on the groups
+of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivative along their bracket.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.derivatives.first import inverse_changes, solved
+from mozzi.algorithms.derivatives.inverse_mass import InverseMass
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.kinematics.configuration import rates
+from mozzi.algorithms.recursion.algorithm import algorithm, rolling, shape_of, where_closed
+from mozzi.program.differentiate import forward, reverse
+from mozzi.program.meaning import interpret
+from mozzi.program.passes import prune
+from mozzi.program.program import Input, Program, trace
+
+__all__ = [
+    "forward_dynamics_hessian", "inlined", "inverse_dynamics_gradient",
+    "inverse_dynamics_hessian", "mirrored", "tangent_basis",
+]  # fmt: skip
+
+UNROLLED = 10**9  # differentiated programs are straight-line programs
+
+
+@algorithm(threshold=UNROLLED)
+def inverse_dynamics_gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
+
+    Reverse mode, O(n): about three times the operations of inverse dynamics.
+    """
+    return inlined(model, _gradient, q, v, a, covector)
+
+
+@algorithm(threshold=UNROLLED)
+def inverse_dynamics_hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
+
+    τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
+    mode, O(n²).
+    """
+    return inlined(model, _hessian, q, v, a, covector)
+
+
+@algorithm(
+    regroup=True,
+    threshold=UNROLLED,
+    loops="refuse",
+    outside=where_closed("mozzi.algorithms.derivatives.loops.second:forward_hessian"),
+)
+def forward_dynamics_hessian(model: Any, q: Any, v: Any, tau: Any, covector: Any) -> Any:
+    """(H_qq, H_qv, H_vv, H_qτ) of λᵀ a of `forward_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
+
+    a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
+    contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
+    H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
+    multipliers beside a, `constrained_second`.
+    """
+    inverse = InverseMass(model, mass_matrix(model, q))
+    a = solved(model, inverse, q, v, tau)
+    dq, dv, _ = inverse_changes(model, q, v, a)
+    qq, qv, vv, qa = inlined(model, _hessian, q, v, a, inverse.vector(covector))
+    turned = qa @ inverse.times(dq, -1.0).array()
+    mixed = qa @ inverse.times(dv, -1.0).array()
+    return -(qq + turned + turned.T), -(qv + mixed), -vv, -(qa @ inverse.matrix().array())
+
+
+def tangent_basis(model: Any, q: np.ndarray) -> np.ndarray:
+    """N(q) (nq, nv): the rates of the coordinates for each unit velocity."""
+    columns = [rates(model, q, e) for e in np.eye(model.nv)]
+    return np.array(columns, dtype=object).reshape(model.nv, model.nq).T
+
+
+# -- programs, traced once for a model and inlined where they are used --
+
+
+def inlined(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
+    """The outputs of make(model, arrays…), traced once for a model, at these arrays: numbers, or
+    scalars of the present trace. Arguments get their shapes from their names.
+    """
+    program = _program(model.model, make)
+    plain = [x.array() if hasattr(x, "array") else np.asarray(x, dtype=object) for x in arrays]
+    flat = interpret(program, [list(x.ravel()) for x in plain])
+    shaped = zip(program.outputs, flat, strict=True)
+    return tuple(np.array(values, dtype=object).reshape(x.shape) for x, values in shaped)
+
+
+def _program(model: Any, make: Any) -> Program:
+    if make not in model.cache:
+        names = list(inspect.signature(make).parameters)[1:]
+        inputs = [Input(name, shape_of(name, model)) for name in names]
+
+        def call(*arrays: Any) -> Any:
+            with rolling(False):
+                return make(model, *arrays)
+
+        model.cache[make] = prune(trace(call, inputs, make.__name__))
+    return model.cache[make]
+
+
+def _gradients(model: Any, q: Any, v: Any, a: Any, covector: Any) -> tuple[np.ndarray, Any, Any]:
+    """Of λᵀ τ with respect to q and v, and the basis of tangents at q."""
+    f = np.dot(inverse_dynamics(model, q, v, a), covector)
+    both = reverse(f, np.concatenate([q, v]), 1.0)
+    N = tangent_basis(model, q)
+    return N.T @ both[: model.nq], both[model.nq :], N
+
+
+def _gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    by_q, by_v, _ = _gradients(model, q, v, a, covector)
+    return by_q, by_v, mass_matrix(model, q) @ covector
+
+
+def _hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+    by_q, by_v, N = _gradients(model, q, v, a, covector)
+    qq, vq = forward(by_q, q, N), forward(by_v, q, N)
+    vv = forward(by_v, v, np.eye(model.nv))
+    if all(body.joint.flat for body in map(model.body, range(model.nb))):
+        qq = mirrored(qq)
+    qa = forward(mass_matrix(model, q) @ covector, q, N).T
+    return qq, vq.T, mirrored(vv), qa
+
+
+def mirrored(H: np.ndarray) -> np.ndarray:
+    """A symmetric matrix from its upper half: the lower need not be computed."""
+    return np.triu(H) + np.triu(H, 1).T

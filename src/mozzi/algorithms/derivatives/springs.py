@@ -1,0 +1,82 @@
+"""What springs between bodies add to the derivatives of inverse dynamics.
+
+Inverse dynamics holds −Jᵀ W of a spring. With W fixed to the bodies its derivative is that of any
+external wrench; what remains is −Jᵀ δW. A unit motion of coordinate k carries the ends of the
+spring along with the spatial screw X_k, and their velocities with ω_k × ẋ and the field Ψ̇_k. Forces
+are in inertial axes, so that fixed to a body they change by δf − ω_k × f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.algorithms.dynamics.springs import ends, line, point_velocity
+from mozzi.algorithms.recursion.containers import per_body
+from mozzi.lie import SE3, Twist, Vec3
+
+__all__ = ["add_spring_changes"]
+
+
+def add_spring_changes(model: Any, T: Any, X: Any, V: Any, dq: Any, dv: Any) -> None:
+    """Add −Jᵀ ∂W/∂q and −Jᵀ ∂W/∂v to blocks of joint matrices. O(d²) per spring.
+
+    Containers of poses T in the parents, of joints X = (S, Ψ̇, …) and of twists V, body-fixed.
+    """
+    C = per_body(model, C=SE3)
+    for i in model.outward():
+        C[i] = C[i.parent] @ T[i]
+    for spring, a, p_a, b, p_b in ends(model):
+        at = [
+            (end.index - 1, sign, C[end] @ p, point_velocity(C[end], V[end], p))
+            for end, sign, p in ((a, -1.0, p_a), (b, 1.0, p_b))
+        ]
+        force = _Force(spring, at[1][2] - at[0][2], at[1][3] - at[0][3])
+        moving = [end for end in at if end[0] >= 0]
+        for end_k, s_k, x_k, u_k in moving:
+            for k in model.path(end_k):
+                turns, by_q, by_v = [], [], []
+                for column, drift in zip(C[k].push(X[k][0]), C[k].push(X[k][1]), strict=True):
+                    moved = _field(column, x_k) * s_k
+                    turned = (column.ang.cross(u_k) + _field(drift, x_k)) * s_k
+                    turns.append(column.ang.cross(force.f))
+                    by_q.append(force.change(moved, turned))
+                    by_v.append(force.change(None, moved))
+                for end_j, s_j, x_j, _ in moving:
+                    own = [f - w for f, w in zip(by_q, turns, strict=True)]
+                    own = own if end_j == end_k else by_q
+                    for j in model.path(end_j):
+                        J = [_field(column, x_j) * -s_j for column in C[j].push(X[j][0])]
+                        _add(dq, j, k, [[x.dot(f) for f in own] for x in J])
+                        _add(dv, j, k, [[x.dot(f) for f in by_v] for x in J])
+
+
+class _Force:
+    """f = −k d + k ℓ₀ n − c ℓ̇ n on body b, and how it changes with d and u = ḋ."""
+
+    def __init__(self, spring: Any, d: Vec3, u: Vec3):
+        self.spring, self.u = spring, u
+        _, self.n, self.reciprocal = line(d)
+        self.rate = self.n.dot(u)
+        push = spring.stiffness * spring.length - spring.damping * self.rate
+        self.f = self.n * push - d * spring.stiffness
+        self.push = push
+
+    def change(self, d: Vec3 | None, u: Vec3) -> Vec3:
+        """δf of changes δd (None: zero) and δu."""
+        n, c = self.n, self.spring.damping
+        if d is None:
+            return n * (-c * n.dot(u))
+        turn = (d - n * n.dot(d)) * self.reciprocal  # δn
+        rate = turn.dot(self.u) + n.dot(u)  # δℓ̇
+        return turn * self.push - d * self.spring.stiffness - n * (c * rate)
+
+
+def _field(V: Twist, x: Vec3) -> Vec3:
+    """The velocity at x of a spatial twist."""
+    return V.lin + V.ang.cross(x)
+
+
+def _add(M: Any, j: Any, k: Any, block: Sequence[Sequence[Any]]) -> None:
+    flat = [x for row in block for x in row]
+    M[j, k] = [x + y for x, y in zip(M[j, k], flat, strict=True)]

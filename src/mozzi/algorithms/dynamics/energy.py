@@ -1,0 +1,138 @@
+"""Energies, momentum, the centre of mass, and the centroidal momentum matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.dynamics.mass_matrix import composites
+from mozzi.algorithms.dynamics.springs import stored
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_array, per_body
+from mozzi.lie import SE3, Inertia, Momentum, Twist, Vec3
+
+__all__ = [
+    "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "kinetic_energy",
+    "momentum", "potential_energy",
+]  # fmt: skip
+
+
+@algorithm(regroup=True)
+def kinetic_energy(model: Any, q: Any, v: Any) -> Any:
+    """½ vᵀ M(q) v: of the bodies, and of the rotors (armature).
+
+    Body-fixed twists, O(n).  Müller, Dynamics (80).
+    """
+    T, V, E = per_body(model, T="local", V=Twist, E=None)
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
+        rotors = sum((m * (x * x) for m, x in zip(i.armature, v[i], strict=True)), 0.0)
+        E[i] = (i.inertia @ V[i]).dot(V[i]) + rotors
+    for i in model.inward():
+        E[i.parent] += E[i]
+    return _scalar(E[model.world] * 0.5)
+
+
+@algorithm(regroup=True)
+def potential_energy(model: Any, q: Any, springs: bool = False) -> Any:
+    """−m gᵀ c(q), zero where the centre of mass is at the height of the inertial origin.
+
+    First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)² of
+    the joints, and `spring_energy`.
+    """
+    h, _ = _first_moment(model, q)
+    energy = -model.gravity.dot(h)
+    if springs:
+        E = per_body(model, E=None)
+        for i in model.outward():
+            stretch = zip(i.stiffness, i.joint.difference(i.rest, q[i]), strict=True)
+            E[i] = sum((k * (s * s) for k, s in stretch), 0.0)
+        for i in model.inward():
+            E[i.parent] += E[i]
+        energy = energy + 0.5 * E[model.world] + stored(model, q)
+    return _scalar(energy)
+
+
+@algorithm(regroup=True)
+def center_of_mass(model: Any, q: Any) -> Any:
+    """c(q) of all moving bodies, in the inertial frame.
+
+    First moments, summed inward, O(n).
+    """
+    h, m = _first_moment(model, q)
+    return (h * (1.0 / m)).array()
+
+
+@algorithm(regroup=True)
+def momentum(model: Any, q: Any, v: Any) -> Any:
+    """Angular and linear momentum (6,) of all bodies, about the inertial origin.
+
+    Body-fixed momenta, summed inward, O(n); its rate is the wrench on the whole.  Müller, Dynamics
+    (36).
+    """
+    h = _momentum(model, q, v)
+    return h.array()
+
+
+@algorithm(regroup=True)
+def centroidal_momentum(model: Any, q: Any, v: Any) -> Any:
+    """Angular and linear momentum (6,) of all bodies, about their centre of mass, in inertial axes.
+
+    The momentum about the origin, moved to c(q), O(n).
+    """
+    h, m = _first_moment(model, q)
+    return SE3.translation(*(h * (1.0 / m))).pull(_momentum(model, q, v)).array()
+
+
+@algorithm(regroup=True)
+def centroidal_momentum_matrix(model: Any, q: Any) -> Any:
+    """A(q) (6, nv) with A v the centroidal momentum (angular, linear).
+
+    Composite bodies: the momentum of what each joint moves, in inertial axes, O(n).
+    """
+    T, I, C = per_body(model, T="local", I=Inertia, C=SE3)
+    A = joint_array(model, 6, "v", letter="A")
+    composites(model, q, T, I)
+    whole = I[model.world] + model.fixed
+    center = whole.h * (1.0 / whole.m)
+    to_center = SE3.translation(*center)
+    for i in model.outward():
+        C[i] = C[i.parent] @ T[i]
+        F = to_center.pull(C[i].push(I[i] @ i.joint.screws(q[i])))
+        A[i] = tuple(zip(*(column.flatten() for column in F), strict=True))
+    return A
+
+
+def _first_moment(model: Any, q: Any) -> tuple[Vec3, float]:
+    """∫ x dm about the inertial origin, and the mass."""
+    h, m = per_body(model, h=Vec3, m=None)
+    for i in model.outward():
+        h[i], m[i] = i.inertia.h, i.inertia.m
+    for i in model.inward():
+        T = i.pose(q[i])
+        h[i.parent] += T.rotate(h[i]) + T.p * m[i]
+        m[i.parent] += m[i]
+    return h[model.world] + model.fixed.h, _mass(model)
+
+
+def _mass(model: Any) -> float:
+    return sum(body.inertia.m for body in model.bodies) + model.fixed.m
+
+
+def _momentum(model: Any, q: Any, v: Any) -> Momentum:
+    T, V, H = per_body(model, T="local", V=Twist, H=Momentum)
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
+        H[i] = i.inertia @ V[i]
+    for i in model.inward():
+        H[i.parent] += T[i].push(H[i])
+    return H[model.world]
+
+
+def _scalar(x: Any) -> Any:
+    out = np.empty((), dtype=object)
+    out[()] = x
+    return out

@@ -1,0 +1,160 @@
+"""The mass matrix by composite bodies, its rate, and its inverse by articulated bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.algorithms.dynamics.articulated import ARTICULATED, apply, articulated, held_by
+from mozzi.algorithms.dynamics.newton_euler import second_moments
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import Columns, joint_array, joint_matrix, per_body
+from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench
+
+__all__ = ["composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
+
+
+def composites(model: Any, q: Any, T: Any, I: Any) -> None:
+    """Poses in the parents, and the inertia of each body with all that hangs on it."""
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        I[i] = i.inertia
+    for i in model.inward():
+        I[i.parent] += T[i].push(I[i])
+
+
+@algorithm(regroup=True)
+def mass_matrix(model: Any, q: Any) -> Any:
+    """Kinetic energy is ½ vᵀ M(q) v.
+
+    Composite bodies, O(n d).  Müller, Dynamics (81); Rodriguez et al. (0.14).
+    """
+    T, I = per_body(model, T="local", I=Inertia)
+    M = joint_matrix(model)
+    composites(model, q, T, I)
+    for i in model.inward():
+        F = per_body(model, F=Columns(Momentum, i.joint.nv))
+        F[i] = I[i] @ i.joint.screws(q[i])
+        for j in i.path():
+            block = j.joint.screws(q[j]).T @ F[j]  # Sⱼᵀ F, a row per velocity of j
+            M[j, i] = block
+            M[i, j] = transposed(block)
+            F[j.parent] = T[j].push(F[j])
+        M[i, i] = _with_armature(M[i, i], i)
+    return M
+
+
+@algorithm(regroup=True)
+def mass_matrix_rate(model: Any, q: Any, v: Any) -> Any:
+    """Ṁ along the velocity v.
+
+    Composite bodies and their rates, O(n d).  Ploen (28).
+    """
+    T, dS, V, I, dI = per_body(model, T="local", dS="local", V=Twist, I=Inertia, dI=Inertia)
+    dM = joint_matrix(model, "dM")
+    for i in model.outward():
+        S = i.joint.screws(q[i])
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[i.parent]) + S @ v[i]
+        dS[i] = V[i].cross(S) + i.joint.screws_rate(q[i], v[i])
+        I[i] = i.inertia
+        dI[i] = carried(i.inertia, V[i])
+    for i in model.inward():
+        I[i.parent] += T[i].push(I[i])
+        dI[i.parent] += T[i].push(dI[i])
+    for i in model.inward():
+        S = i.joint.screws(q[i])
+        F, dF = per_body(model, F=Columns(Momentum, len(S)), dF=Columns(Momentum, len(S)))
+        F[i], dF[i] = I[i] @ S, I[i] @ dS[i] + dI[i] @ S
+        for j in i.path():
+            block = summed(j.joint.screws(q[j]).T @ dF[j], dS[j].T @ F[j])  # Sᵀ(IS)˙ + ṠᵀIS
+            dM[j, i] = block
+            dM[i, j] = transposed(block)
+            F[j.parent], dF[j.parent] = T[j].push(F[j]), T[j].push(dF[j])
+    return dM
+
+
+@algorithm(regroup=True)
+def mass_matrix_inverse(model: Any, q: Any) -> Any:
+    """M(q)⁻¹: the accelerations that unit joint forces produce, without gravity and at rest.
+
+    Articulated bodies, O(n²): M⁻¹ = (1 − HψK)ᵀ D⁻¹ (1 − HψK), joint by joint, inward along its
+    path by 1 − HψK and outward by its transpose.  Rodriguez et al. (0.30), (.40).
+    """
+    model = held_by(model, ())
+    T = per_body(model, T="local")
+    P, U, D = per_body(model, **ARTICULATED)
+    X = joint_matrix(model, "Minv")
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+    for _ in articulated(model, q, T, P, U, D):
+        pass
+    for j in model.outward():
+        n = j.joint.nv
+        z, A = per_body(model, z=Columns(Wrench, n), A=Columns(Twist, n))
+        nu = joint_array(model, "v", n, letter="nu")
+        nu[j] = D[j]
+        z[j.parent] = T[j].push(U[j] @ D[j])
+        for k in j.parent.path():
+            nu_k = [apply(D[k], [-x for x in e]) for e in transposed(_screws(k, q).T @ z[k])]
+            nu[k] = transposed(nu_k)
+            z[k.parent] = T[k].push(z[k] + U[k] @ transposed(nu_k))
+        for i in model.until(j):
+            A_p = T[i].pull(A[i.parent])
+            given = _rows(nu[i], n)
+            a = [
+                tuple(x - y for x, y in zip(column, apply(D[i], e), strict=True))
+                for column, e in zip(transposed(given), transposed(U[i].T @ A_p), strict=True)
+            ]
+            X[j, i] = a
+            X[i, j] = transposed(a)
+            A[i] = A_p + _screws(i, q) @ transposed(a)
+    return X
+
+
+# -- blocks: nested tuples, rows first --
+
+
+def transposed(block: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
+    """Columns as rows."""
+    return tuple(zip(*block, strict=True))
+
+
+def summed(*blocks: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
+    """The sum of blocks."""
+    return tuple(
+        tuple(sum(parts[1:], parts[0]) for parts in zip(*rows, strict=True))
+        for rows in zip(*blocks, strict=True)
+    )
+
+
+def carried(I: Inertia, V: Twist) -> Inertia:
+    """The rate of the inertia of a body that moves with the twist V:  V×* I − I V×.
+
+    ∫ x xᵀ dm changes by N + Nᵀ, and the first moment by the linear momentum.
+    """
+    N = second_moments_flow(I, V)
+    p = V.lin * I.m + V.ang.cross(I.h)
+    xx, yy, zz = N.xx + N.xx, N.yy + N.yy, N.zz + N.zz
+    xy, xz, yz = N.xy + N.yx, N.xz + N.zx, N.yz + N.zy
+    return Inertia.from_parameters((0.0, *p, yy + zz, -xy, -xz, xx + zz, -yz, xx + yy))
+
+
+def second_moments_flow(I: Inertia, V: Twist) -> Any:
+    """N = ∫ ẋ xᵀ dm of a body that moves with the twist V."""
+    return V.ang.hat() @ second_moments(I) + V.lin.outer(I.h)
+
+
+def _screws(i: Any, q: Any) -> Screws:
+    return i.joint.screws(q[i])
+
+
+def _rows(flat: Sequence[Any], n: int) -> list[Sequence[Any]]:
+    return [flat[k : k + n] for k in range(0, len(flat), n)]
+
+
+def _with_armature(block: Any, i: Any) -> Any:
+    n = i.joint.nv
+    return [
+        block[r * n + c] + (i.armature[r] if r == c else 0.0) for r in range(n) for c in range(n)
+    ]

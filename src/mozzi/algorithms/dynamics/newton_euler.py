@@ -1,0 +1,126 @@
+"""One rigid body: the Newton–Euler equations in every representation.
+
+Müller, Dynamics, section 3; the representations are those of `representations`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from mozzi.algorithms.recursion.representations import check, turning
+from mozzi.lie import SE3, Inertia, Sym3, Twist, Vec3, Wrench
+from mozzi.lie.vec import Spatial
+
+__all__ = ["Field", "arbitrary_newton_euler", "newton_euler", "second_moments"]
+
+
+# -- the field of accelerations of a rigid body --
+
+
+@final
+class Field(Spatial):
+    """The accelerations of a body's points, relative to the frame's origin:  r̈(x) − r̈(0) = Q x.
+
+    Q = [ω̇] + [ω][ω], in body axes. More generally Q = [u̇] + [ω][u] takes x to the rate of u × x,
+    for any field u of angular velocities that is carried along with the body (u = ω: its own).
+    """
+
+    __slots__ = ("sx", "sy", "sz", "xy", "xz", "yx", "yz", "zx", "zy")
+    SIZE = 9
+
+    def __init__(self, du: Vec3, w: Vec3, u: Vec3):
+        self.sx, self.sy, self.sz = u.x * w.x, u.y * w.y, u.z * w.z
+        self.xy, self.yx = u.x * w.y - du.z, u.y * w.x + du.z
+        self.yz, self.zy = u.y * w.z - du.x, u.z * w.y + du.x
+        self.zx, self.xz = u.z * w.x - du.y, u.x * w.z + du.y
+
+    def __matmul__(self, x: Vec3) -> Vec3:
+        """Q x."""
+        return Vec3(
+            self.xy * x.y + self.xz * x.z - (self.sy + self.sz) * x.x,
+            self.yx * x.x + self.yz * x.z - (self.sx + self.sz) * x.y,
+            self.zx * x.x + self.zy * x.y - (self.sx + self.sy) * x.z,
+        )
+
+    def torque(self, E: Sym3) -> Vec3:
+        """∫ x × Q x dm, from the second moments E = ∫ x xᵀ dm."""
+        return Vec3(
+            (self.zx * E.xy - self.yx * E.xz) + (self.zy * E.yy - self.yz * E.zz)
+            + (self.sz - self.sy) * E.yz,
+            (self.xy * E.yz - self.zy * E.xy) + (self.xz * E.zz - self.zx * E.xx)
+            + (self.sx - self.sz) * E.xz,
+            (self.yz * E.xz - self.xz * E.yz) + (self.yx * E.xx - self.xy * E.yy)
+            + (self.sy - self.sx) * E.xy,
+        )  # fmt: skip
+
+    def wrench(self, I: Inertia, a: Vec3) -> Wrench:
+        """The wrench that moves a body so, when its origin accelerates by a.  (42), (43)."""
+        return Wrench(self.torque(second_moments(I)) + I.h.cross(a), a * I.m + self @ I.h)
+
+
+def second_moments(I: Inertia) -> Sym3:
+    """∫ x xᵀ dm = ½ tr(J) 1 − J: Binet's inertia tensor ϑ."""
+    J = I.J
+    half = 0.5 * J.trace()
+    return Sym3(half - J.xx, -J.xy, -J.xz, half - J.yy, -J.yz, half - J.zz)
+
+
+# -- Newton–Euler equations --
+
+
+def newton_euler(
+    inertia: Inertia, twist: Any, twist_rate: Any, rep: str = "body", pose: SE3 | None = None
+) -> Any:
+    """The wrench that gives a body this twist and twist rate, all in one representation.
+
+    ``inertia`` is constant, in the body frame; that frame is the reference point and need not be
+    at the centre of mass. ``pose`` is the pose C of the body frame (not used by "body"). Twists are
+    `Twist` or arrays (6,), and so is the result.  Müller, Dynamics (38), (41), (53), (56), (57).
+    """
+    if not isinstance(twist, Twist):
+        V, dV = Twist.from_array(twist), Twist.from_array(twist_rate)
+        return newton_euler(inertia, V, dV, rep, pose).array()
+    if check(rep) != "body" and pose is None:
+        raise ValueError(f"the {rep} representation needs the pose of the body: give pose=")
+    return _EQUATIONS[rep](inertia, twist, twist_rate, pose or SE3.identity())
+
+
+def _body(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
+    return (M @ dV).rate() + V.cross(M @ V)  # (41)
+
+
+def _spatial(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
+    Ms = C.push(M)  # (34)
+    return (Ms @ dV).rate() + V.cross(Ms @ V)  # (38)
+
+
+def _hybrid(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
+    Mh = turning(C.R).push(M)  # (51)
+    w = Twist(V.ang, Vec3.zero())
+    return (Mh @ dV).rate() + w.cross(Mh @ w)  # (53)
+
+
+def _mixed(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
+    R, w, h = C.R, V.ang, M.h
+    t = M.J @ dV.ang + w.cross(M.J @ w) + h.cross(R.unrotate(dV.lin))  # (56)
+    f = dV.lin * M.m + R.rotate(dV.ang.cross(h) + w.cross(w.cross(h)))  # (57)
+    return Wrench(t, f)
+
+
+_EQUATIONS = {"body": _body, "spatial": _spatial, "hybrid": _hybrid, "mixed": _mixed}
+
+
+def arbitrary_newton_euler(
+    inertia: Inertia, V: Twist, dV: Twist, V_j: Twist, w_k: Vec3, C_ji: SE3, R_kj: Any = None
+) -> Wrench:
+    """Newton–Euler measured at a frame j and resolved in a frame k, both moving in any way.
+
+    V, dV: the twist of the body and the rate of its components; V_j: the twist of frame j; w_k:
+    the angular velocity of k relative to j: all measured at j and resolved in k. C_ji: the pose of
+    the body frame in j; R_kj turns components in j into components in k.
+    Müller, Dynamics (60), (61) for k = j, and (63), (64).
+    """
+    M = C_ji.push(inertia)  # (61)
+    M = M if R_kj is None else turning(R_kj).push(M)  # (64)
+    drift = V_j.cross(V) + Twist(w_k, Vec3.zero()).cross(V)
+    return (M @ (dV + drift)).rate() + V.cross(M @ V)  # (63)

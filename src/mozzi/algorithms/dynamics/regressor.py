@@ -1,0 +1,43 @@
+"""The inverse dynamics as a linear map of the inertial parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mozzi.algorithms.dynamics.inverse import motion
+from mozzi.algorithms.dynamics.newton_euler import Field
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import Columns, joint_array, per_body
+from mozzi.lie import Inertia, Screws, Twist, Vec3, Wrench
+
+__all__ = ["inverse_dynamics_regressor"]
+
+UNITS = [
+    Inertia.from_parameters(tuple(1.0 if n == k else 0.0 for n in range(10))) for k in range(10)
+]
+
+
+@algorithm
+def inverse_dynamics_regressor(model: Any, q: Any, v: Any, a: Any, v_ref: Any = None) -> Any:
+    """Y (nv, 10 nb):  inverse_dynamics(q, v, a) = Y π + armature·a, with ten parameters per body.
+
+    π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
+    frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
+    The wrenches of unit parameters, taken inward along the path of each body, O(n d).
+    """
+    T, w, A = per_body(model, T="local", w=Vec3, A=Twist)
+    u = w if v_ref is None else per_body(model, u=Vec3)
+    Y = joint_array(model, "v", "b", 10, letter="Y")
+    for _ in motion(model, q, v, a, v_ref, T, w, u, A):
+        pass
+    for i in model.outward():
+        F = per_body(model, F=Columns(Wrench, 10))
+        R = i.frame.R  # the body's own frame, seen from the frame on its joint
+        Q = Field(A[i].ang, w[i], u[i])
+        own = Field(R.unrotate(A[i].ang), R.unrotate(w[i]), R.unrotate(u[i]))
+        origin = R.unrotate(A[i].lin + Q @ i.frame.p)
+        F[i] = Screws(i.frame.push(own.wrench(unit, origin)) for unit in UNITS)
+        for j in i.path():
+            Y[j, i] = j.joint.screws(q[j]).T @ F[j]
+            F[j.parent] = T[j].push(F[j])
+    return Y.array().reshape(model.nv, -1)

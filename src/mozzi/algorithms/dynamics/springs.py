@@ -1,0 +1,123 @@
+"""Springs and dampers between points of bodies: wrenches, and the energy they store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import body_array, per_body
+from mozzi.lie import SE3, Twist, Vec3, Wrench
+from mozzi.program.scalar import divide, select, sqrt
+
+__all__ = [
+    "acting", "ends", "line", "point_velocity", "spring_energy", "spring_wrenches", "stored",
+]  # fmt: skip
+
+
+@algorithm
+def spring_wrenches(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = True) -> Any:
+    """What the springs between points do to the bodies (nb, 6), body-fixed.
+
+    Along the line from point a to point b, with its length ℓ and direction n, body b feels
+    −k (ℓ − ℓ₀) n − c ℓ̇ n and body a the opposite: neither the momentum nor its moment change. Where
+    the points coincide n = 0. ``elastic`` and ``viscous`` choose the two parts. O(n). Dynamics
+    leaves them out unless it is called with ``resistance=True``.
+    """
+    F = _forces(model, q, v, elastic, viscous)
+    out = body_array(model, 6, letter="W")
+    for i in model.outward():
+        out[i] = i.frame.pull(F[i])
+    return out
+
+
+@algorithm
+def spring_energy(model: Any, q: Any) -> Any:
+    """½ Σ k (ℓ − ℓ₀)²: what the springs between points store. O(n)."""
+    out = np.empty((), dtype=object)
+    out[()] = stored(model, q)
+    return out
+
+
+def stored(model: Any, q: Any) -> Any:
+    """The energy of the springs between points, as a scalar."""
+    total: Any = 0.0
+    if model.model.springs:
+        C = per_body(model, C=SE3)
+        for i in model.outward():
+            C[i] = C[i.parent] @ i.pose(q[i])
+        for spring, a, p_a, b, p_b in ends(model):
+            stretch = line(C[b] @ p_b - C[a] @ p_a)[0] - spring.length
+            total = total + (0.5 * spring.stiffness) * (stretch * stretch)
+    return total
+
+
+def acting(model: Any, q: Any, v: Any, wrenches: Any, resistance: bool) -> Any:
+    """The wrenches on the bodies, by bodies: those given, and with resistance those of springs."""
+    if not (resistance and model.model.springs):
+        return wrenches
+    return _Both(wrenches, _forces(model, q, v))
+
+
+class _Both:
+    """Wrenches of the caller, and of springs (which are in joint frames)."""
+
+    def __init__(self, given: Any, F: Any):
+        self.given, self.F = given, F
+
+    def __getitem__(self, i: Any) -> Wrench:
+        own = i.frame.pull(self.F[i])
+        return own if self.given is None else self.given[i] + own
+
+
+def _forces(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = True) -> Any:
+    """The wrenches of all springs on the bodies, in their joint frames."""
+    C, V, F = per_body(model, C=SE3, V=Twist, F=Wrench)
+    for i in model.outward():
+        T = i.pose(q[i])
+        C[i] = C[i.parent] @ T
+        V[i] = T.pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
+        F[i] = Wrench.zero()
+    for spring, a, p_a, b, p_b in ends(model):
+        d = C[b] @ p_b - C[a] @ p_a
+        _, n, _ = line(d)
+        f = Vec3.zero()  # on body b, in inertial axes
+        if elastic and spring.stiffness:
+            f = n * (spring.stiffness * spring.length) - d * spring.stiffness
+        if viscous and spring.damping:
+            rate = n.dot(point_velocity(C[b], V[b], p_b) - point_velocity(C[a], V[a], p_a))
+            f = f - n * (spring.damping * rate)
+        for i, p, on in ((a, p_a, -f), (b, p_b, f)):
+            if i is not model.world:
+                own = C[i].R.unrotate(on)
+                F[i] += Wrench(p.cross(own), own)
+    return F
+
+
+def ends(model: Any) -> Iterator[tuple[Any, Any, Vec3, Any, Vec3]]:
+    """Every spring with its two bodies, and its points in their joint frames."""
+    for spring in model.model.springs:
+        a, b = model.at(spring.body_a), model.at(spring.body_b)
+        p_a, p_b = Vec3(*spring.point_a), Vec3(*spring.point_b)
+        yield (
+            spring,
+            a, p_a if a is model.world else a.frame @ p_a,
+            b, p_b if b is model.world else b.frame @ p_b,
+        )  # fmt: skip
+
+
+def line(d: Vec3) -> tuple[Any, Vec3, Any]:
+    """Length, direction and reciprocal of the length of d; (0, 0, 1) where it vanishes, so that
+    derivatives stay finite.
+    """
+    square = d.dot(d)
+    length = sqrt(select(square > 0.0, square, 1.0))
+    reciprocal = divide(1.0, length, nonzero=True)
+    return select(square > 0.0, length, 0.0), d * reciprocal, reciprocal
+
+
+def point_velocity(C: SE3, V: Twist, p: Vec3) -> Vec3:
+    """The velocity of a point of a body, in inertial axes."""
+    return C.R.rotate(V.lin + V.ang.cross(p))

@@ -1,0 +1,53 @@
+"""Moving on the configuration space: ⊕, ⊖, and coordinates' rates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
+
+__all__ = ["difference", "increment_rates", "integrate", "rates"]
+
+
+@algorithm
+def integrate(model: Any, q: Any, dv: Any) -> Any:
+    """q ⊕ dv: the configuration that the constant velocity dv reaches from q in unit time.
+
+    Joint by joint, exactly: C(q ⊕ dv) = C(q) exp(S dv) across every joint that moves in a
+    subgroup.
+    """
+    out = joint_configuration(model, "q_out")
+    for i in model.outward():
+        out[i] = i.joint.integrate(q[i], dv[i])
+    return out
+
+
+@algorithm
+def difference(model: Any, q0: Any, q1: Any) -> Any:
+    """q1 ⊖ q0: the constant velocity that reaches q1 from q0 in unit time; q0 ⊕ (q1 ⊖ q0) = q1."""
+    dv = joint_vector(model, "dv")
+    for i in model.outward():
+        dv[i] = i.joint.difference(q0[i], q1[i])
+    return dv
+
+
+@algorithm
+def rates(model: Any, q: Any, v: Any) -> Any:
+    """q̇ = N(q) v: the rates of the coordinates."""
+    q_dot = joint_configuration(model, "q_dot")
+    for i in model.outward():
+        q_dot[i] = i.joint.rates(q[i], v[i])
+    return q_dot
+
+
+@algorithm
+def increment_rates(model: Any, dv: Any, v: Any) -> Any:
+    """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v.
+
+    Joint by joint: dexp⁻¹ of −δ on every motion subgroup.  Müller, Dynamics (89).
+    """
+    rate = joint_vector(model, "rate")
+    for i in model.outward():
+        rate[i] = i.joint.increment_rates(dv[i], v[i])
+    return rate

@@ -1,0 +1,73 @@
+"""Twists, their rates, wrenches and Jacobians from one representation in another, at any frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.kinematics.jacobian import columns, rows
+from mozzi.algorithms.kinematics.poses import frame_pose
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_array
+from mozzi.algorithms.recursion.representations import convert, convert_rate
+from mozzi.lie import Screws, Twist
+
+__all__ = [
+    "conversion_matrix", "convert_jacobian", "convert_twist", "convert_twist_rate",
+    "convert_wrench",
+]  # fmt: skip
+
+
+@algorithm
+def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: str, target: str) -> Any:
+    """The twist of a frame in the representation `target`, from that in `source`.
+
+    Müller, Kinematics, table 3.
+    """
+    return convert(twist[()], frame_pose(model, q, frame), source, target)
+
+
+@algorithm
+def convert_twist_rate(
+    model: Any, q: Any, twist: Any, twist_rate: Any, frame: str, source: str, target: str
+) -> Any:
+    """The rate of a frame's twist in the representation `target`, from twist and rate in `source`.
+
+    Hybrid and mixed accelerations differ from the others by ω × ṙ.
+    """
+    C = frame_pose(model, q, frame)
+    return convert_rate(twist_rate[()], twist[()], C, source, target)
+
+
+@algorithm
+def convert_wrench(model: Any, q: Any, wrench: Any, frame: str, source: str, target: str) -> Any:
+    """The wrench (or momentum) at a frame in `target`, from that in `source`: its power stays."""
+    return convert(wrench[()], frame_pose(model, q, frame), source, target)
+
+
+@algorithm
+def convert_jacobian(model: Any, q: Any, columns: Any, frame: str, source: str, target: str) -> Any:
+    """The Jacobian of a frame in the representation `target`, from that in `source`.
+
+    Müller, Kinematics (54), (56), (59).
+    """
+    C = frame_pose(model, q, frame)
+    J = joint_array(model, 6, "v", letter="J")
+    for i in model.outward():
+        J[i] = rows(convert(_columns(columns[i]), C, source, target))
+    return J
+
+
+_columns = columns
+
+
+@algorithm
+def conversion_matrix(model: Any, q: Any, frame: str, source: str, target: str) -> Any:
+    """The 6×6 matrix M with V_target = M V_source for the twists of a frame.
+
+    Müller, Kinematics, table 3. Wrenches go by M⁻ᵀ.
+    """
+    C = frame_pose(model, q, frame)
+    basis = Screws(Twist.unflatten(map(float, row)) for row in np.eye(6))
+    return convert(basis, C, source, target).array()

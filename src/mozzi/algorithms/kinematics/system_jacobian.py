@@ -1,0 +1,254 @@
+"""The system Jacobian as a product, J = A X, and A as the inverse of 1 − D.
+
+X is block diagonal: the screws of every joint at its own body. A carries twists outward along the
+tree; it is (1 − D)⁻¹, where D carries them from each body to its children only, and Dⁿ = 0. In the
+spatial representation nothing has to be carried, D is made of ones: so every representation is
+carried by going to the spatial one and back. Applied to vectors, each factor is an O(n) recursion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
+from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
+from mozzi.algorithms.recursion.representations import check, convert, from_body
+from mozzi.lie import SE3, Screws, Twist, Wrench
+from mozzi.program.node import active
+
+__all__ = ["Operator", "SystemJacobianFactors", "system_jacobian_factors"]
+
+
+# -- the actions, O(n) -----------------------------------------------------------------------------
+
+
+def _poses(model: Any, q: Any) -> tuple[Any, Any]:
+    """The pose of every body's joint frame, and of its reference A_i (the body frame at q = 0)."""
+    C, A = per_body(model, C=SE3, A=SE3)
+    for i in model.outward():
+        C[i] = C[i.parent] @ i.pose(q[i])
+        A[i] = A[i.parent] @ i.placement
+    return C, A
+
+
+def _to_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: str) -> Any:
+    """What is given at body i in a representation, or at the reference, as spatial."""
+    if rep == "reference":
+        return C.push(A.pull(x))  # Y_i = Ad_{A_i} X_i: (12), (28)
+    return convert(x, C @ i.frame, rep, "spatial")
+
+
+def _from_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: str) -> Any:
+    if rep == "reference":
+        return A.push(C.pull(x))
+    return convert(x, C @ i.frame, "spatial", rep)
+
+
+@algorithm
+def _carry(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
+    """A y: V_i = Σ_{j ≤ i} of y_j.  Müller, Kinematics (24), (33), (44)."""
+    C, A = _poses(model, q)
+    V, out = per_body(model, V=Twist), body_array(model, 6)
+    for i in model.outward():
+        V[i] = V[i.parent] + _to_spatial(twists[i], C[i], A[i], i, screws)
+        out[i] = _from_spatial(V[i], C[i], A[i], i, rep)
+    return out
+
+
+@algorithm
+def _carry_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+    """Aᵀ w."""
+    C, A = _poses(model, q)
+    W, out = per_body(model, W=Wrench), body_array(model, 6)
+    for i in model.outward():
+        W[i] = _to_spatial(wrenches[i], C[i], A[i], i, rep)
+    for i in model.inward():
+        out[i] = _from_spatial(W[i], C[i], A[i], i, screws)
+        W[i.parent] += W[i]
+    return out
+
+
+@algorithm
+def _release(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
+    """A⁻¹ V: what each body adds to its parent.  Müller, Kinematics (25), (34), (45)."""
+    C, A = _poses(model, q)
+    V, out = per_body(model, V=Twist), body_array(model, 6)
+    for i in model.outward():
+        V[i] = _to_spatial(twists[i], C[i], A[i], i, rep)
+        out[i] = _from_spatial(V[i] - V[i.parent], C[i], A[i], i, screws)
+    return out
+
+
+@algorithm
+def _release_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+    """A⁻ᵀ w."""
+    C, A = _poses(model, q)
+    own, W, out = *per_body(model, own=Wrench, W=Wrench), body_array(model, 6)
+    for i in model.outward():
+        own[i] = W[i] = _to_spatial(wrenches[i], C[i], A[i], i, screws)
+    for i in model.inward():
+        out[i] = _from_spatial(W[i], C[i], A[i], i, rep)
+        W[i.parent] += -own[i]
+    return out
+
+
+@algorithm
+def _pass(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
+    """D y: the parent's y, carried to the child.  Müller, Kinematics (22), (45)."""
+    C, A = _poses(model, q)
+    V, out = per_body(model, V=Twist), body_array(model, 6)
+    for i in model.outward():
+        V[i] = _to_spatial(twists[i], C[i], A[i], i, rep)
+        out[i] = _from_spatial(V[i.parent], C[i], A[i], i, rep)
+    return out
+
+
+@algorithm
+def _pass_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+    """Dᵀ w."""
+    C, A = _poses(model, q)
+    W, out = per_body(model, W=Wrench), body_array(model, 6)
+    for i in model.outward():
+        W[i] = Wrench.zero()
+    for i in model.inward():
+        out[i] = _from_spatial(W[i], C[i], A[i], i, rep)
+        W[i.parent] += _to_spatial(wrenches[i], C[i], A[i], i, rep)
+    return out
+
+
+def _screws(i: Any, q: Any, C: SE3, A: SE3, screws: str) -> Screws:
+    """The screws of joint i: ⁱX_i, J_iˢ, ⁰X_iⁱ, their mixed form, or Y_i."""
+    S = i.joint.screws(q[i])
+    return A.push(S) if screws == "reference" else from_body(i.frame.pull(S), C @ i.frame, screws)
+
+
+@algorithm
+def _span(model: Any, q: Any, v: Any, rep: str, screws: str) -> Any:
+    """X v."""
+    C, A = _poses(model, q)
+    out = body_array(model, 6)
+    for i in model.outward():
+        out[i] = _screws(i, q, C[i], A[i], screws) @ v[i]
+    return out
+
+
+@algorithm
+def _span_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+    """Xᵀ w."""
+    C, A = _poses(model, q)
+    out = joint_vector(model)
+    for i in model.outward():
+        out[i] = _screws(i, q, C[i], A[i], screws).T @ wrenches[i]
+    return out
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A linear map between joint velocities (nv,) and twists of all bodies (6 nb,).
+
+    `F @ x` applies it in O(n), over leading batch axes of x and of the configuration. `F.T` is its
+    transpose, `F @ G` the product, `F.inverse()` the inverse where there is one, and `F.matrix()`
+    (or `numpy.asarray(F)`) the matrix.
+    """
+
+    model: Any
+    q: Any
+    options: dict[str, str]
+    action: Algorithm
+    dual: Algorithm
+    columns: int
+    inverse_pair: tuple[Algorithm, Algorithm] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the matrix, behind the batch axes of the configuration."""
+        return (*np.shape(self.q)[:-1], self._rows, self.columns)
+
+    @property
+    def _rows(self) -> int:
+        return self.model.nv if self.action is _span_transposed else 6 * self.model.nb
+
+    @property
+    def T(self) -> Operator:
+        """The transpose."""
+        pair = None if self.inverse_pair is None else (self.inverse_pair[1], self.inverse_pair[0])
+        head = self.model, self.q, self.options
+        return Operator(*head, self.dual, self.action, self._rows, pair)
+
+    def inverse(self) -> Operator:
+        """A⁻¹ of A, in O(n) as well."""
+        if self.inverse_pair is None:
+            raise TypeError("this factor has no inverse; A has one")
+        pair = self.action, self.dual
+        return Operator(self.model, self.q, self.options, *self.inverse_pair, self.columns, pair)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Operator):
+            return np.moveaxis(self._apply(self.q[..., None, :], _rows(other.matrix())), -1, -2)
+        return self._apply(self.q, np.asarray(other))
+
+    def _apply(self, q: Any, x: Any) -> Any:
+        if x.shape[-1:] != (self.columns,):
+            raise ValueError(
+                f"a vector of shape {x.shape}; this factor takes (..., {self.columns})"
+            )
+        joints = self.action is _span
+        y = x if joints else x.reshape((*x.shape[:-1], self.model.nb, 6))
+        y = self.action(self.model, q, y, **self.options)
+        return y if self.action is _span_transposed else y.reshape((*y.shape[:-2], self._rows))
+
+    def matrix(self) -> np.ndarray:
+        """The matrix."""
+        unit = np.eye(self.columns)
+        if active() is not None:
+            return np.stack([self @ e for e in unit], axis=-1)
+        return np.moveaxis(self._apply(self.q[..., None, :], unit), -1, -2)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.matrix(), dtype=dtype)
+
+
+def _rows(M: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(M, -1, -2))
+
+
+class SystemJacobianFactors(NamedTuple):
+    """J = A X, and A⁻¹ = 1 − D (in the representation of the twists)."""
+
+    A: Operator
+    X: Operator
+
+    @property
+    def D(self) -> Operator:
+        """The nilpotent matrix with A = 1 + D + D² + …, for screws in the twists' own form."""
+        A, rep = self.A, self.A.options["rep"]
+        own = {"rep": rep, "screws": rep}
+        return Operator(A.model, A.q, own, _pass, _pass_transposed, A.columns)
+
+
+def system_jacobian_factors(
+    model: Any, q: Any, rep: str = "body", screws: str | None = None
+) -> SystemJacobianFactors:
+    """The factors of the system Jacobian, J = A X, as operators that act in O(n).
+
+    X holds the joints' screws in the representation `screws` (by default that of the twists), or
+    at the reference configuration ("reference": Y_i). So rep="spatial" with screws "body",
+    "hybrid" and "reference" are the three forms of Müller, Kinematics (32); rep="mixed" with
+    screws "hybrid" is (53); the default is (23), (43). `A.inverse()` is (25), (34), (45); `.D` is
+    (22), (45).
+    """
+    check(rep)
+    screws = check(rep) if screws is None else screws
+    if screws != "reference":
+        check(screws)
+    options = {"rep": rep, "screws": screws}
+    q = np.asarray(q)
+    pair = _release, _release_transposed
+    A = Operator(model, q, options, _carry, _carry_transposed, 6 * model.nb, pair)
+    return SystemJacobianFactors(A, Operator(model, q, options, _span, _span_transposed, model.nv))

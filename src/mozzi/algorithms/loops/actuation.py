@@ -1,0 +1,133 @@
+"""Inverse dynamics of mechanisms with loops of which some joints have actuators.
+
+Between programs, by LAPACK and batched: whether actuators suffice is a question of rank. Rows of A
+belong to λ, columns to joints; a: actuated, p: passive, r: the tree with all joints actuated.
+
+    τ_a + A_aᵀ λ = τ_ar,   A_pᵀ λ = τ_pr .                                         Kim (56), (57)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.loops.assemble import held_mask
+from mozzi.algorithms.loops.close import RANK
+from mozzi.algorithms.loops.rank_warnings import tell_passive
+from mozzi.errors import LoopError
+
+__all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
+
+MINIMIZE = ("torque", "loop_force")
+SHARING = ("actuated", "minimize", "weighting")  # the options that say how
+OPEN = 1e-6  # relative: accelerations that disagree more with the loops are refused
+
+
+class Shares:
+    """What actuators and loops bear: the torques τ (…, nv) and the multipliers λ (…, m)."""
+
+    def __init__(
+        self, A: np.ndarray, tau_r: np.ndarray, actuated: np.ndarray, minimize: str, w: Any
+    ):
+        self.A, self.actuated, self.minimize = A, actuated, minimize
+        m, n_a = A.shape[-2], int(actuated.sum())
+        size = n_a if minimize == "torque" else m
+        self.w = np.ones(size) if w is None else np.asarray(w, dtype=float)
+        if self.w.shape not in ((), (1,), (size,)) or not (self.w > 0.0).all():
+            per = "actuated coordinate" if minimize == "torque" else "row of the loops"
+            raise LoopError(f"weighting: give {size} positive weights, one for each {per}")
+        self.w = np.broadcast_to(self.w, (size,))
+        Apt, Aat = (np.swapaxes(A[..., k], -1, -2) for k in (~actuated, actuated))
+        tau_pr, tau_ar = tau_r[..., ~actuated, None], tau_r[..., actuated, None]
+        if minimize == "loop_force":
+            s = 1.0 / np.sqrt(self.w)
+            lam = s[:, None] * (pinv(Apt * s) @ tau_pr)
+        else:
+            inverse = pinv(Apt)
+            lam = inverse @ tau_pr
+            null = np.eye(m) - inverse @ Apt  # the projector N Nᵀ
+            s = np.sqrt(self.w)[:, None]
+            size = np.linalg.norm(s * Aat, axis=(-2, -1))
+            lam = lam + null @ (pinv(s * (Aat @ null), size) @ (s * (tau_ar - Aat @ lam)))  # (64)
+        self.unbalanced = (tau_pr - Apt @ lam)[..., 0]
+        self.multipliers = lam[..., 0]
+        self.tau = np.zeros(np.broadcast_shapes(tau_r.shape, (*lam.shape[:-2], tau_r.shape[-1])))
+        self.tau[..., actuated] = (tau_ar - Aat @ lam)[..., 0]  # (60)
+
+
+def pinv(A: np.ndarray, scale: Any = 0.0) -> np.ndarray:
+    """The Moore–Penrose inverse; singular values count from `RANK` of the largest (or of scale)."""
+    if 0 in A.shape[-2:]:
+        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    keep = s > RANK * np.maximum(s[..., :1], np.asarray(scale)[..., None])
+    inverse = np.where(keep, 1.0 / np.where(keep, s, 1.0), 0.0)
+    return np.swapaxes(Vt, -1, -2) @ (inverse[..., None] * np.swapaxes(U, -1, -2))
+
+
+def actuated_forces(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer of `inverse_dynamics` where joints are actuated, or something is minimized."""
+    if options["actuated"] is None and options["minimize"] is None:
+        return NotImplemented
+    return shares(model, arrays, options).tau
+
+
+def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Shares:
+    """Torques and multipliers of a motion."""
+    from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+
+    check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
+    given = {n: x for n, x in options.items() if n not in SHARING}
+    tau_r = inverse_dynamics(model, **arrays, **given)
+    return shared(model, arrays["q"], loop_jacobian(model, arrays["q"]), tau_r, options)
+
+
+def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any]) -> Shares:
+    """The forces of the tree, borne by actuators and loops."""
+    joints, minimize, weighting = (options.get(n) for n in SHARING)
+    minimize = minimize or "torque"
+    if minimize not in MINIMIZE:
+        raise ValueError(f"minimize {minimize!r}; choose one of {', '.join(MINIMIZE)}")
+    actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
+    result = Shares(A, tau_r, actuated, minimize, weighting)
+    tell_passive(model, q, A, ~actuated)
+    _refuse(model, result, tau_r, joints)
+    return result
+
+
+def check_accelerations(model: Any, q: Any, v: Any, a: Any, left: Any = None) -> None:
+    """Accelerations that keep the loops closed; left: `loop_acceleration`, if known."""
+    left = loop_acceleration(model, q, v, a) if left is None else left
+    if opens(left, v, a):
+        raise LoopError(
+            f"model {model.name!r}: these accelerations open its loops (rows accelerate by up to "
+            f"{np.abs(left).max():.3g}); take them from forward_dynamics or hybrid_dynamics"
+        )
+
+
+def opens(left: Any, v: Any, a: Any) -> bool:
+    """Whether what is left of rows opens the loops of a sample that moves like this."""
+    scale = 1.0 + np.abs(a).max(-1, initial=0.0) + np.square(v).max(-1, initial=0.0)
+    return bool((np.abs(left).max(-1, initial=0.0) > OPEN * scale).any())
+
+
+def _refuse(model: Any, result: Shares, tau_r: np.ndarray, joints: Sequence[Any] | None) -> None:
+    """No torques of too few actuators make a motion; tell what is missing."""
+    left = np.abs(result.unbalanced)
+    most = 1e-8 * (1.0 + np.abs(tau_r).max(-1, initial=0.0))
+    if (left.max(-1, initial=0.0) <= most).all():
+        return
+    passive = ~result.actuated
+    rank = np.linalg.matrix_rank(result.A[..., passive], rtol=RANK).min()
+    names = [n for n, p in zip(model.v_names, passive) if p]
+    worst = names[int(left.reshape(-1, len(names)).max(0).argmax())]
+    by = ", ".join(map(str, joints or ())) or "no joint"
+    raise LoopError(
+        f"model {model.name!r} is underactuated by {by}: its loops hold {rank} of {len(names)} "
+        f"passive coordinates, and {worst!r} lacks up to {left.max():.3g} N or N m for this "
+        "motion; actuate more joints, or prescribe the motion of the actuated ones only: "
+        "hybrid_dynamics(..., prescribed=[...])"
+    )

@@ -1,0 +1,249 @@
+"""Closing a mechanism: configurations whose loops are closed, and velocities that keep them so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.dynamics.articulated import held_by
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.algorithms.loops.close import RANK, descend
+from mozzi.algorithms.loops.singular import counted, rank_nearby, scaled
+from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.errors import ConfigurationError, LoopError
+
+__all__ = ["Assembly", "assemble", "consistent_velocities"]
+
+STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What `assemble` found, for every sample of the batch.
+
+    q: the closed configuration (the best one, where it could not be closed); closed: whether it
+    is; residual: the largest entry of `loop_residual`; rank: of the closure Jacobian A; mobility:
+    nv − rank, the degrees of freedom at q; singular: whether a small motion from q raises the rank,
+    so that q is a point where branches of motion meet or a motion is only instantaneous;
+    margin: the smallest singular value of A that counts, over the largest, with lengths measured by
+    the mechanism; iterations: taken.
+    """
+
+    model: Any
+    hold: Sequence[Any]
+    q: np.ndarray
+    closed: np.ndarray
+    residual: np.ndarray
+    rank: np.ndarray
+    mobility: np.ndarray
+    singular: np.ndarray
+    margin: np.ndarray
+    iterations: np.ndarray
+
+    @cached_property
+    def branch(self) -> np.ndarray:
+        """Which way the mechanism is assembled: +1 or −1, and 0 in a singular configuration.
+
+        The sign of a minor of A: of its first independent rows, and of the first independent
+        columns among the joints that are not held. It changes only where that minor vanishes, so
+        that configurations with different signs are apart as long as the held joints drive.
+        """
+        free = ~held_mask(self.model, self.hold)
+        A = loop_jacobian(self.model, self.q)[..., free]
+        A = A.reshape(self.singular.size, *A.shape[-2:])
+        out = np.array([0 if s else _sign(a) for a, s in zip(A, self.singular.ravel())])
+        return out.reshape(self.singular.shape)
+
+    def report(self, most: int = 5) -> str:
+        """In words: what was closed, and by how much the rest is open, loop by loop."""
+        closed = self.closed.ravel()
+        lines = [f"{int(closed.sum())} of {closed.size} closed"] if closed.size > 1 else []
+        q = self.q.reshape(-1, self.q.shape[-1])
+        for n in np.flatnonzero(~closed)[:most]:
+            r = np.abs(loop_residual(self.model, q[n]))
+            gaps = {k: r[s].max(initial=0.0) for k, s in loop_rows(self.model).items()}
+            worst = sorted(gaps, key=gaps.__getitem__)[::-1][:3]
+            text = ", ".join(f"{k!r} stays open by {gaps[k]:.3g}" for k in worst if gaps[k] > 1e-10)
+            lines.append((f"sample {n}: " if closed.size > 1 else "") + text)
+        if closed.all():
+            ranks = sorted(set(map(int, np.ravel(self.rank))))
+            free = sorted(set(map(int, np.ravel(self.mobility))))
+            signs = sorted(set(map(int, self.branch.ravel())))
+            lines.append(f"rank {ranks}, mobility {free}, branch {signs}")
+        return "; ".join(lines)
+
+    def check(self) -> Assembly:
+        """Itself where everything is closed; else a `LoopError`."""
+        if not self.closed.all():
+            held = f" with {', '.join(map(str, self.hold))} held" if len(self.hold) else ""
+            raise LoopError(
+                f"model {self.model.name!r} cannot be closed near this configuration{held}: "
+                f"{self.report()} (m or rad); give a nearer guess, or hold fewer joints"
+            )
+        return self
+
+
+def assemble(
+    model: Any,
+    q: Any,
+    hold: Sequence[Any] = (),
+    *,
+    loop_offsets: Any = None,
+    tolerance: float = 1e-10,
+    iterations: int = 80,
+    report: bool = False,
+    rng: Any = 0,
+) -> Any:
+    """A closed configuration near q, with some joints held where they are.
+
+    Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
+    no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
+    starts again a little aside, further and further. Leading axes of q are a batch.
+
+    hold: names of joints, or pairs (joint, coordinate). loop_offsets: what the residual shall be
+    instead of zero, row by row (prescribed motions). Raises `LoopError` with the loops that stay
+    open and by how much. With ``report`` returns an `Assembly` instead, and never raises.
+    """
+    start = model.normalize(model.check_configuration(q))
+    batch = start.shape[:-1]
+    rows = start.reshape(-1, model.nq)
+    free = ~held_mask(model, hold)
+    target = _per_row(model, "loop_offsets", loop_offsets, batch)
+    target = target.reshape(len(rows), target.shape[-1])
+    rng = np.random.default_rng(rng)
+    best, gap = rows.copy(), _gap(model, rows, target)
+    steps = np.zeros(len(rows), dtype=int)
+    for noise in STARTS:
+        left = np.flatnonzero(gap > tolerance)
+        if not len(left):
+            break
+        aside = rng.normal(size=(len(left), model.nv)) * noise * free
+        tried = rows[left] if noise == 0.0 else integrate(model, rows[left], aside)
+        found, used = descend(model, tried, target[left], free, iterations)
+        gaps = _gap(model, found, target[left])
+        better = gaps < gap[left]
+        best[left[better]], gap[left[better]] = found[better], gaps[better]
+        steps[left] += used
+    result = _assembly(model, best, gap, target, hold, tolerance, steps, batch, report)
+    return result if report else result.check().q
+
+
+def _gap(model: Any, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return np.abs(loop_residual(model, q) - target).max(-1, initial=0.0)
+
+
+def _count(model: Any) -> int:
+    return sum(rows.stop - rows.start for rows in loop_rows(model).values())
+
+
+def _per_row(model: Any, name: str, given: Any, batch: tuple[int, ...]) -> np.ndarray:
+    """Numbers for the rows of the closures, zero where none are given, for all samples."""
+    m = _count(model)
+    x = np.zeros(m) if given is None else np.asarray(given, dtype=float)
+    try:
+        return np.broadcast_to(x, (*batch, m))
+    except ValueError:
+        raise ConfigurationError(
+            f"model {model.name!r}: {name} has shape {x.shape}; give {m} numbers on the last axis, "
+            "one for each row (see mozzi.loop_rows)"
+        ) from None
+
+
+def held_mask(model: Any, hold: Sequence[Any]) -> np.ndarray:
+    """Which velocities belong to joints that are held."""
+    marks = (dict(b.marks)["held"] for b in held_by(mechanism(model), hold).bodies)
+    return np.array([h for own in marks for h in own], dtype=bool)
+
+
+def _assembly(
+    model: Any,
+    q: np.ndarray,
+    gap: np.ndarray,
+    target: np.ndarray,
+    hold: Sequence[Any],
+    tolerance: float,
+    steps: np.ndarray,
+    batch: tuple[int, ...],
+    judge: bool,
+) -> Assembly:
+    rank, margin, singular = steps * 0, gap * 0.0, np.zeros(len(q), dtype=bool)
+    if judge and len(q):
+        rank, margin = _rank(scaled(model, loop_jacobian(model, q)))
+        singular = (rank < model.nv) & rank_nearby(model, q, rank)[0]
+    shaped = (x.reshape(batch) for x in (gap <= tolerance, gap, rank, model.nv - rank, singular))
+    tail = (x.reshape(batch) for x in (margin, steps))
+    return Assembly(model, tuple(hold), q.reshape(*batch, model.nq), *shaped, *tail)
+
+
+def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rank, and the last singular value that counts over the first, of scaled rows."""
+    if 0 in A.shape[-2:]:
+        return np.zeros(A.shape[:-2], int), np.ones(A.shape[:-2])
+    s = np.linalg.svd(A, compute_uv=False)
+    keep = counted(s)
+    rank = keep.sum(-1)
+    last = np.where(keep, s, np.inf).min(-1, initial=np.inf)
+    return rank, np.where(rank > 0, last / np.maximum(s[..., 0], 1e-300), 1.0)
+
+
+def _sign(A: np.ndarray) -> int:
+    """The sign of the minor of the first independent rows and columns."""
+    rows = _independent(A)
+    columns = _independent(A[rows].T)
+    return int(np.sign(np.linalg.det(A[np.ix_(rows, columns)]))) if rows else 1
+
+
+def _independent(A: np.ndarray) -> list[int]:
+    """The first rows that are independent of those before them."""
+    size = np.abs(A).max(initial=0.0)
+    chosen: list[int] = []
+    basis = np.zeros((0, A.shape[1]))
+    for k, row in enumerate(A):
+        rest = row - basis.T @ (basis @ row)
+        rest = rest - basis.T @ (basis @ rest)
+        length = np.linalg.norm(rest)
+        if length > 1e-6 * size:
+            chosen.append(k)
+            basis = np.vstack([basis, rest / length])
+    return chosen
+
+
+def consistent_velocities(
+    model: Any, q: Any, v: Any, hold: Sequence[Any] = (), *, loop_rates: Any = None
+) -> np.ndarray:
+    """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
+
+    Nearest in kinetic energy, ½ (v′ − v)ᵀ M (v′ − v): what an impulse in the loops leaves of v.
+    Joints in ``hold`` keep their velocity; where that cannot be, `LoopError` says by how much.
+    """
+    q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    if not v.shape or v.shape[-1] != model.nv:
+        raise ConfigurationError(
+            f"model {model.name!r}: v has shape {v.shape}; give nv = {model.nv} numbers on the "
+            "last axis"
+        )
+    A, M = loop_jacobian(model, q), mass_matrix(model, q)
+    free = ~held_mask(model, hold)
+    batch = () if loop_rates is None else np.shape(loop_rates)[:-1]
+    U = _per_row(model, "loop_rates", loop_rates, batch)
+    needed = U - (A @ v[..., None])[..., 0]
+    L = np.linalg.cholesky(M[..., free, :][..., :, free])
+    B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
+    y = np.linalg.pinv(B, rcond=RANK) @ needed[..., None]
+    change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
+    change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
+    out = v + change
+    left = np.abs((A @ out[..., None])[..., 0] - U).max(-1, initial=0.0)
+    size = 1.0 + np.abs(v).max(-1, initial=0.0) + np.abs(U).max(-1, initial=0.0)
+    if (left > 1e-9 * size).any():
+        raise LoopError(
+            f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
+            f"disagree by {left.max():.3g}; hold fewer joints"
+        )
+    return out

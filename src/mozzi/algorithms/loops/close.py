@@ -1,0 +1,52 @@
+"""Gauss and Newton along the group: from a configuration to one whose loops are closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
+from mozzi.algorithms.kinematics.configuration import integrate
+
+__all__ = ["RANK", "descend"]
+
+RANK = 1e-9  # singular values below this share of the largest count as zero
+LONGEST = 0.7  # the longest step, in radians or metres
+
+
+def descend(
+    model: Any, q: np.ndarray, target: np.ndarray, free: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken."""
+    q, mu = q.copy(), np.full(len(q), 1e-2)
+    r = loop_residual(model, q) - target
+    steps, going = np.zeros(len(q), dtype=int), np.arange(len(q))
+    slow = np.zeros(len(q), dtype=int)
+    for _ in range(most):
+        if not len(going):
+            break
+        A = loop_jacobian(model, q[going]) * free
+        cost = np.square(r[going]).sum(-1)
+        step = -_damped(A, r[going], mu[going] * np.minimum(cost, 1.0))
+        longest = np.abs(step).max(-1, initial=1e-300, keepdims=True)
+        step *= np.minimum(1.0, LONGEST / longest)
+        new = integrate(model, q[going], step)
+        s = loop_residual(model, new) - target[going]
+        after = np.square(s).sum(-1)
+        taken = after < cost
+        at = going[taken]
+        q[at], r[at] = new[taken], s[taken]
+        mu[going] = np.clip(mu[going] * np.where(taken, 0.2, 6.0), 1e-9, 1e6)
+        slow[going] = np.where(taken & (after < 0.95 * cost), 0, slow[going] + 1)
+        steps[going] += 1
+        going = going[(np.abs(r[going]).max(-1, initial=0.0) > 1e-15) & (slow[going] < 8)]
+    return q, steps
+
+
+def _damped(A: np.ndarray, r: np.ndarray, damping: np.ndarray) -> np.ndarray:
+    """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    keep = s > RANK * s[..., :1]
+    factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)
+    return np.einsum("...rv,...r,...mr,...m->...v", Vt, factor, U, r, optimize=True)

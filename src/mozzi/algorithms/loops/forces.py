@@ -1,0 +1,80 @@
+"""The forces that keep loops closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, row_count
+from mozzi.algorithms.constraints.solve import MOST
+from mozzi.algorithms.dynamics.articulated import held_by
+from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.loops.actuation import opens, pinv
+from mozzi.algorithms.loops.rank_warnings import hybrid_dynamics_told, loop_forces_told, multipliers
+from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.errors import LoopError
+
+__all__ = ["checked_hybrid_dynamics", "loop_forces"]
+
+def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
+    singular values (LAPACK, batched), between two programs.
+    """
+    if not closed(model):
+        return NotImplemented
+    if row_count(model) <= MOST:
+        return loop_forces_told(model, arrays, options)
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    a = forward_dynamics(model, **arrays, **options)
+    rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
+    force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
+    At = np.swapaxes(loop_jacobian(model, q), -1, -2)
+    return (pinv(At) @ force[..., None])[..., 0]
+
+
+@algorithm(regroup="moments", loops="honour", outside=_outside)
+def loop_forces(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
+    loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
+    """λ (m) with M a + C v + g = τ + Aᵀ λ, for the accelerations a that keep the loops closed.
+
+    Rows as `loop_rows` tells: of a loop, the wrench on body b along the rows of its joint, in the
+    joint's frame there; of a distance, the force along it (positive pushes apart); of a coupling,
+    its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
+    zero. On arrays, a `SingularWarning` tells where loops lose rank.
+    Kim (67); Rodriguez et al. step (D).
+    """
+    many = row_count(model.model)
+    if many > MOST:
+        raise LoopError(
+            f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
+            "the accelerations and solve Aᵀ λ = M a + C v + g − τ"
+        )
+    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
+    loops = hybrid(
+        free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
+    )
+    return multipliers(loops)
+
+
+def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """`hybrid_dynamics` of a model with loops, or a `LoopError` where what is prescribed opens
+    them.  Kim 3.3, m > n_v.
+    """
+    tau, a = hybrid_dynamics_told(model, arrays, options)
+    if not len(options["prescribed"]):
+        return tau, a
+    left = loop_acceleration(model, arrays["q"], arrays["v"], a)
+    left = np.abs(left - arrays.get("loop_accelerations", 0.0))
+    if opens(left, arrays["v"], a):
+        raise LoopError(
+            f"model {model.name!r}: no motion with these accelerations at "
+            f"{', '.join(map(str, options['prescribed']))} keeps its loops closed (rows are left "
+            f"with {left.max():.3g}); prescribe fewer joints, or accelerations that agree"
+        )
+    return tau, a

@@ -1,0 +1,58 @@
+"""Back onto the loops: what is missing of a state that has drifted off them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mozzi.algorithms.constraints.multipliers import Closing, matrix, reach
+from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
+from mozzi.algorithms.constraints.solve import Factor
+from mozzi.algorithms.dynamics.articulated import ARTICULATED, apply, articulated, columns, held_by
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.lie import Twist
+
+__all__ = ["loop_corrections"]
+
+
+@algorithm(regroup="moments", loops="honour")
+def loop_corrections(model: Any, q: Any, v: Any) -> Any:
+    """(δ, δv): the least changes, in kinetic energy, with A δ = −φ(q) and A (v + δv) = 0.
+
+    δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `constrained_forward`;
+    q ⊕ δ is one step of Newton's method.
+    """
+    model = held_by(model, ())
+    T, P, U, D = per_body(model, T="local", **ARTICULATED)
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+    for _ in articulated(model, q, T, P, U, D):
+        pass
+    move = moving(model, q)
+    every = list(closures(model, move))
+    reaches = [reach(model, rows, move, U, D) for rows in every]
+    factor = Factor.of(*matrix(model, reaches))
+    open_by = [-x for rows in every for x in rows.open_by(True)]
+    moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
+    out = []
+    for needed in (open_by, moving_by):
+        closing = Closing(reaches, factor.multipliers(needed), factor)
+        change, A = joint_vector(model, "change"), {0: Twist.zero()}
+        for i in model.outward():
+            S = columns(i.joint.screws(q[i]), i.held, False)
+            X = T[i].pull(A[i.parent.index])
+            pairs = zip(closing.force(i), U[i].T @ X, strict=True)
+            own = apply(D[i], [y - z for y, z in pairs])
+            A[i.index] = X + S @ own
+            change[i] = own
+        out.append(change)
+    return tuple(out)
+
+
+def _rates(model: Any, rows: Any, move: Any, v: Any) -> list[Any]:
+    """A v, of one closure."""
+    total: list[Any] = [0.0] * len(rows)
+    for i, block in joint_columns(model, rows, move):
+        for r, line in enumerate(block):
+            total[r] = total[r] + sum((x * e for x, e in zip(line, v[i], strict=True)), 0.0)
+    return total

@@ -1,0 +1,241 @@
+"""Dynamics with loops on arrays: the same programs, which count rows too and tell what they lost.
+
+The factorisation that solves for the multipliers knows which rows it has left out. Here these
+counts are results of the program, and where a configuration lacks rank that its neighbours have, a
+`SingularWarning` says so. Rows that are always redundant are not mentioned: how many a model may
+lack is judged once (`loop_singular`), and kept with it.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rank import scalar
+from mozzi.algorithms.constraints.rows import loop_acceleration, row_count
+from mozzi.algorithms.constraints.solve import MOST
+from mozzi.algorithms.dynamics.articulated import held_by
+from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.loops.assemble import held_mask
+from mozzi.algorithms.loops.singular import rank_nearby, ranks_of, scaled
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.errors import SingularWarning
+
+__all__ = [
+    "forward_dynamics_told", "hybrid_dynamics_told", "loop_forces_told", "multipliers",
+    "tell_passive",
+]  # fmt: skip
+
+JUDGED = 16  # samples of a batch that are judged at once
+FALSE = np.False_
+
+
+# -- programs whose last two results are (rank, rows left out) --
+
+
+@algorithm(regroup="moments", loops="honour")
+def counted_forward_dynamics(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
+    loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
+    """`forward_dynamics`, and counts."""
+    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
+    loops = hybrid(free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations)
+    return a_out, *_counts(loops)
+
+
+@algorithm(regroup="moments", loops="honour")
+def counted_loop_forces(
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
+    loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
+    """`loop_forces`, accelerations, and counts."""
+    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
+    loops = hybrid(
+        free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
+    )
+    return multipliers(loops), a_out, *_counts(loops)
+
+
+@algorithm(regroup="moments", loops="honour")
+def counted_hybrid_dynamics(
+    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
+    wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,
+) -> Any:  # fmt: skip
+    """`hybrid_dynamics`, and counts."""
+    model = held_by(model, prescribed)
+    tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
+    least = row_count(model.model) <= MOST
+    loops = hybrid(
+        model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations, least
+    )
+    return tau_out, a_out, *_counts(loops)
+
+
+for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_dynamics):
+    _counted.__name__ = _counted.name.removeprefix("counted_")  # in messages of its kernel
+
+
+def multipliers(loops: Any) -> np.ndarray:
+    """λ (m)."""
+    return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
+
+
+def _counts(loops: Any) -> tuple[Any, Any]:
+    rank, left_out = loops.factor.counts()
+    return scalar(rank), scalar(left_out)
+
+
+# -- called with arrays --
+
+
+def forward_dynamics_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """`forward_dynamics` of a model with loops."""
+    if tuple(arrays) == forward_dynamics.required and not options["resistance"]:
+        return model.cache.setdefault(forward_dynamics, _Told(model))(*arrays.values())
+    a, rank, left_out = counted_forward_dynamics(model, **arrays, **options)
+    regular = Regular.of(model)
+    if (left_out > regular.spare).any():
+        regular.tell("forward_dynamics", arrays, a, rank, left_out)
+    return a
+
+
+class _Told:
+    """The kernel of plain calls, found in the model's cache by `Algorithm.__call__`."""
+
+    def __init__(self, model: Any):
+        self.model, self.regular = model, Regular.of(model)
+        self.kernel = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self.kernel is None:
+            counted_forward_dynamics(self.model, *args)
+            self.kernel = self.model.cache[counted_forward_dynamics]
+        a, rank, left_out = self.kernel(*args)
+        low = left_out > self.regular.spare
+        if low is not FALSE and low.any():
+            arrays = dict(zip(forward_dynamics.required, args, strict=True))
+            self.regular.tell("forward_dynamics", arrays, a, rank, left_out)
+        return a
+
+
+def loop_forces_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """`loop_forces` of a model with loops."""
+    lam, a, rank, left_out = counted_loop_forces(model, **arrays, **options)
+    regular = Regular.of(model)
+    if (left_out > regular.spare).any():
+        regular.tell("loop_forces", arrays, a, rank, left_out)
+    return lam
+
+
+def hybrid_dynamics_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """`hybrid_dynamics` of a model with loops: (τ, a)."""
+    tau, a, rank, left_out = counted_hybrid_dynamics(model, **arrays, **options)
+    regular = Regular.of(model, held_mask(model, options["prescribed"]))
+    if (left_out > regular.spare).any():
+        regular.tell("hybrid_dynamics", arrays, a, rank, left_out)
+    return tau, a
+
+
+def tell_passive(model: Any, q: Any, A: np.ndarray, passive: np.ndarray) -> None:
+    """Tell where the rows lose rank in the passive joints, which loops must then move alone."""
+    if not passive.any():
+        return
+    rank = ranks_of(scaled(model, A)[..., passive])
+    left_out = min(A.shape[-2], int(passive.sum())) - rank
+    regular = Regular.of(model, ~passive)
+    if (left_out > regular.spare).any():
+        regular.tell("inverse_dynamics", {"q": q}, None, rank, left_out)
+
+
+class Regular:
+    """How many rows a model may lack in regular configurations, as far as that is known.
+
+    spare: the most rows that were left out in a configuration that was judged regular. Few numbers
+    are ever judged: only a sample that lacks more than that is.
+    """
+
+    def __init__(self, model: Any, held: np.ndarray | None):
+        self.model, self.held, self.spare = model, held, 0.0
+
+    @classmethod
+    def of(cls, model: Any, held: np.ndarray | None = None) -> Regular:
+        """That of a model some of whose coordinates are held: one for all functions."""
+        held = None if held is None or not held.any() else held
+        key = (cls, None if held is None else held.tobytes())
+        return model.cache.setdefault(key, cls(model, held))
+
+    def tell(self, function: str, arrays: Any, a: Any, rank: Any, left_out: Any) -> None:
+        """Warn of the samples that lack more rows than regular ones do, if they are singular."""
+        batch = np.shape(left_out)
+        q = _rows(arrays["q"], batch)
+        rank, left_out = np.ravel(rank).astype(int), np.ravel(left_out)
+        free = None if self.held is None else ~self.held
+        finite = np.isfinite(q).all(-1)
+        while len(low := np.flatnonzero((left_out > self.spare) & finite)):
+            some = low[np.argsort(-left_out[low], kind="stable")][:JUDGED]
+            singular, there = rank_nearby(self.model, q[some], rank[some], free)
+            if not singular.any():
+                self.spare = float(left_out[some].max())
+                continue
+            first = some[singular][0]
+            usual = int(there[singular].max())
+            count = int((rank[low] < max(usual, rank[first] + 1)).sum())
+            where = f"in {count} of {len(q)} samples" if batch else "at this configuration"
+            result = _RESULTS[function] + self._others(arrays, a, batch, first)
+            self._warn(function, where, int(rank[first]), usual, result)
+            return
+
+    def _others(self, arrays: Any, a: Any, batch: tuple[int, ...], sample: int) -> str:
+        """What becomes of the rows that were left out."""
+        if a is None:
+            return ""
+        q, v, a = (_rows(x, batch)[sample] for x in (arrays["q"], arrays["v"], a))
+        left = loop_acceleration(self.model, q, v, a)
+        if "loop_accelerations" in arrays:
+            left = left - _rows(arrays["loop_accelerations"], batch)[sample]
+        most = np.abs(left).max(initial=0.0)
+        if most <= 1e-9 * (1.0 + np.abs(a).max() + np.square(v).max()):
+            return ", and the others agree"
+        return f", and the others are missed by {most:.3g}: with these velocities no motion goes on"
+
+    def _warn(self, function: str, where: str, rank: int, usual: int, result: str) -> None:
+        nearby = f"and {usual} in closed configurations nearby, so that several motions may go on"
+        if usual == rank:
+            nearby = "and its motions there are only instantaneous"
+        held = "" if self.held is None else " in the joints that are free"
+        warnings.warn(
+            f"{function}: model {self.model.name!r} is singular {where}: its loops have rank {rank}"
+            f"{held} there {nearby}; {result}; start or pass beside it, and see mozzi.loop_rank",
+            SingularWarning,
+            stacklevel=_caller(),
+        )
+
+
+_KEPT = "are finite, and those of the rows that count there"
+_RESULTS = {
+    "forward_dynamics": f"accelerations {_KEPT}",
+    "hybrid_dynamics": f"accelerations and torques {_KEPT}",
+    "loop_forces": f"loop forces {_KEPT}",
+    "inverse_dynamics": "torques are finite, and loops bear of the passive joints what they can",
+}
+
+
+def _rows(x: Any, batch: tuple[int, ...]) -> np.ndarray:
+    """An array (…, n) as (samples, n)."""
+    x = np.asarray(x, dtype=float)
+    return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])
+
+
+def _caller() -> int:
+    """The stack level of whoever called the library, for a warning of the function that asks."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mozzi."):
+        level, frame = level + 1, frame.f_back
+    return level

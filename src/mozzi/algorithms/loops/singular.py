@@ -1,0 +1,137 @@
+"""Singular configurations: where the equations of loops have a lower rank than nearby.
+
+A rank below the number of rows says nothing by itself: a planar mechanism in space, a Bricard
+linkage or a loop given twice lack rank wherever they are closed. A configuration is regular where
+the rank stays as the mechanism moves, and singular where it does not: there ways to move meet, or
+a motion that the rows allow is only instantaneous.
+
+Let U and Z span the left and the right null space of A at q. Where the rank is constant on the
+closed configurations, these are a manifold with the tangent space Z, and
+
+    Uᵀ (∂A/∂q · n) Z = 0   for all n in Z .
+
+One n at random sees whether that fails. What it cannot see (cusps) a step along n does, which is
+closed again: the rank there is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
+from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.algorithms.loops.close import descend
+from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.lie import SE3
+from mozzi.lie.vec import number
+
+__all__ = ["counted", "rank_nearby", "ranks_of", "scaled"]
+
+STEP = 1e-3  # of differences, in radians or lengths of the mechanism
+ASIDE = 0.05  # how far from q the rank nearby is looked at
+CHANGES = 1e-6  # a rate of the rank's singular values that is not rounding
+COUNTS = 1e-7  # singular values of scaled rows, over the largest
+CLOSED = 1e-8  # residuals of configurations whose rank is compared, in radians or lengths
+
+
+def rank_nearby(
+    model: Any, q: np.ndarray, rank: np.ndarray, free: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(singular, rank nearby) of closed configurations q (B, nq) whose rows have these ranks.
+
+    free: which coordinates the rows act on (others are held by what prescribes their motion).
+    The rank nearby is that of closed configurations a small motion away, and the rank at q where
+    none of a higher rank was reached.
+    """
+    rows, columns = _scales(model)
+    free = np.ones(model.nv, dtype=bool) if free is None else free
+    jacobian = lambda x: loop_jacobian(model, x) / rows[:, None] * columns
+    A = jacobian(q)
+    singular, there = np.zeros(len(q), dtype=bool), rank.copy()
+    if 0 in A.shape[-2:] or not free.any():
+        return singular, there
+    U, _, Vt = np.linalg.svd(A[..., free], full_matrices=True)
+    dependent = (np.arange(U.shape[-1]) >= rank[:, None])[:, :, None]
+    allowed = (np.arange(Vt.shape[-1]) >= rank[:, None])[:, None, :]
+    target = loop_residual(model, q)
+    target = np.where(np.abs(target) > 1e-8, target, 0.0)  # of a prescribed motion
+    for n in _motions(A, rank if free.all() else ranks_of(A)):
+        at = lambda h, n=n: jacobian(integrate(model, q, h * columns * n))[..., free]
+        slope = (8.0 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12.0 * STEP)
+        rise = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
+        rise = (rise * dependent * allowed).max(axis=(-2, -1))
+        singular |= rise > CHANGES * np.abs(A).max(axis=(-2, -1))
+        aside = integrate(model, q, ASIDE * columns * n)
+        near, _ = descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
+        closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < CLOSED
+        there = np.where(closed, np.maximum(there, ranks_of(jacobian(near)[..., free])), there)
+    return singular | (there > rank), there
+
+
+def scaled(model: Any, A: np.ndarray) -> np.ndarray:
+    """`loop_jacobian` A with lengths measured by the mechanism, so that its singular values can be
+    compared.
+    """
+    rows, columns = _scales(model)
+    return A / rows[:, None] * columns
+
+
+def counted(s: np.ndarray) -> np.ndarray:
+    """Which singular values of scaled rows count as different from zero."""
+    return s > COUNTS * np.maximum(s[..., :1], 1e-5)
+
+
+def _motions(A: np.ndarray, rank: np.ndarray, count: int = 3) -> list[np.ndarray]:
+    """Motions of unit length that the rows allow, at random."""
+    Vt = np.linalg.svd(A, full_matrices=True)[2]
+    inside = np.arange(Vt.shape[-2]) >= rank[:, None]
+    rng = np.random.default_rng(0)
+    out = []
+    for c in rng.normal(size=(count, *inside.shape)):
+        n = np.einsum("br,brv->bv", c * inside, Vt)
+        out.append(n / np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-300))
+    return out
+
+
+def ranks_of(A: np.ndarray) -> np.ndarray:
+    """By singular values."""
+    if 0 in A.shape[-2:]:
+        return np.zeros(A.shape[:-2], dtype=int)
+    return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
+
+
+def _size(model: Any) -> float:
+    """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
+    stands in the world does not matter.
+    """
+    levers = [b.placement.p for b in mechanism(model).bodies if b.parent]
+    for loop in model.loops:
+        ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)
+        levers += [P.p for body, P in ends if body >= 0]
+    for rod in model.distances:
+        ends = (rod.body_a, rod.point_a), (rod.body_b, rod.point_b)
+        levers += [p for body, p in ends if body >= 0]
+    return max((math.hypot(*(number(x) or 0.0 for x in p)) for p in levers), default=0.0) or 1.0
+
+
+def _scales(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
+    size = _size(model)
+    rows: list[float] = []
+    for loop in model.loops:
+        wrenches = meet(loop.joint, SE3.identity()).rows
+        rows += [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
+    rows += [size] * len(model.distances)
+    turning = [
+        any(number(x) != 0.0 for x in S.ang)
+        for body in model
+        for S in body.joint.screws(body.joint.neutral())
+    ]
+    for coupling in model.couplings:
+        ends = (model.v_slices[joint].start + k for joint, k, _ in coupling.terms)
+        rows.append(1.0 if any(turning[k] for k in ends) else size)
+    return np.array(rows), np.where(turning, 1.0, size)

@@ -1,0 +1,380 @@
+"""What crosses an iteration: values indexed by bodies, and the arrays of the caller by blocks.
+
+`V = per_body(model, V=Twist)` holds a twist per body, `tau = joint_vector(model)` a block of joint
+forces per body. Unrolled, they are dictionaries and object arrays; rolled, they are memory of the
+program, read and written at the index of the loop.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.recursion.bodies import WORLD
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.lie import Screws
+from mozzi.lie.vec import Spatial
+from mozzi.program.node import Scalar, active
+from mozzi.program.program import Buffer, Index, load, loop, store
+
+__all__ = [
+    "ALGORITHMS", "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
+    "joint_matrix", "joint_vector", "per_body",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The type of `Screws` with n columns of a kind, for containers."""
+
+    kind: Any
+    n: int
+
+    @property
+    def SIZE(self) -> int:
+        return 6 * self.n
+
+    def unflatten(self, scalars: Sequence[Any]) -> Any:
+        return Screws.unflatten(scalars, self.kind)
+
+    def zero(self) -> Any:
+        return self.unflatten([0.0] * self.SIZE)
+
+
+def leaves(value: Any) -> list[Any]:
+    """The scalars inside a value, in order."""
+    if isinstance(value, RelativePose):
+        return leaves(value.motion)
+    if isinstance(value, (tuple, list)):
+        return [x for part in value for x in leaves(part)]
+    if isinstance(value, Spatial):
+        names = [n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())]
+        return [x for name in names for x in leaves(getattr(value, name))]
+    return [value]
+
+
+def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
+    """A value of the same structure with other scalars; constants stay."""
+    if isinstance(value, RelativePose):
+        return RelativePose(body.seat, rebuild(value.motion, scalars, body))
+    if isinstance(value, (tuple, list)):
+        return tuple(rebuild(part, scalars, body) for part in value)
+    if isinstance(value, Spatial):
+        new = object.__new__(type(value))
+        names = [n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())]
+        for name in names:
+            setattr(new, name, rebuild(getattr(value, name), scalars, body))
+        return new
+    return next(scalars) if isinstance(value, Scalar) else value
+
+
+class _Unrolled:
+    """One value per body, by number."""
+
+    __slots__ = ("letter", "type", "values")
+
+    def __init__(self, letter: str, type_: Any):
+        self.letter, self.type, self.values = letter, type_, {}
+
+    def __getitem__(self, body: Any) -> Any:
+        value = self.values.get(body.index)
+        if value is None and body.index == WORLD:
+            return _rest(self.type)
+        if value is None:
+            raise KeyError(f"{self.letter}[{body.name}] is read before it is set")
+        return value
+
+    def __setitem__(self, body: Any, value: Any) -> None:
+        self.values[body.index] = value
+        if active() is not None and body.index != WORLD:
+            _name(value, self.letter, body.name)
+
+
+def _rest(type_: Any) -> Any:
+    """What a container holds for the world: the identity, or zero."""
+    if type_ is None:
+        return 0.0
+    return type_.identity() if hasattr(type_, "identity") else type_.zero()
+
+
+_PARTS = {
+    "Twist": ("wx", "wy", "wz", "vx", "vy", "vz"),
+    "Wrench": ("mx", "my", "mz", "fx", "fy", "fz"),
+}
+
+
+def _name(value: Any, prefix: str, body: str) -> None:
+    """Values keep their origin: the container and body they were made for, and the equation."""
+    scalars = leaves(value)
+    parts = _PARTS.get(type(value).__name__) or [str(n) for n in range(len(scalars))]
+    origin = f"{_equation(sys._getframe(2))} {body}"
+    for x, part in zip(scalars, parts, strict=False):
+        if isinstance(x, Scalar) and not x.name:
+            x.name = f"{prefix}_{body}_{part}" if len(scalars) > 1 else f"{prefix}_{body}"
+            x.origin = origin
+
+
+#: The names of algorithms, by their code: where a value comes from.
+ALGORITHMS: dict[CodeType, str] = {}
+_NUMBERS: dict[Any, str] = {}
+
+
+def _equation(frame: Any) -> str:
+    """The algorithm being traced, and the equation number in the comment of its present line."""
+    key = (frame.f_code, frame.f_lineno)
+    if key not in _NUMBERS:
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        number = re.search(r"#.*?(\([\d.]+[a-z]?\))", line)
+        _NUMBERS[key] = f" {number[1]}" if number else ""
+    name, number = frame.f_code.co_name.strip("_"), _NUMBERS[key]
+    while frame is not None and frame.f_code not in ALGORITHMS:  # passes and parts of an algorithm
+        frame = frame.f_back
+    return (ALGORITHMS[frame.f_code] if frame is not None else name) + number
+
+
+class _Rolled:
+    """One record per body in memory, of a type whose size is the same for all kinds."""
+
+    def __init__(self, mechanism: Mechanism, letter: str, type_: Any):
+        self.type, self.letter = type_, letter
+        self.size = type_.SIZE if type_ is not None else 1
+        self.buffer = Buffer(letter, (mechanism.nb + 1) * self.size, "scratch")
+        self.latest: tuple[Any, Any, Any] | None = None
+        self[mechanism.world] = _rest(type_)
+
+    def _record(self, body: Any) -> tuple[Index | None, int, int]:
+        """Index, stride and first offset of a body's record."""
+        if isinstance(body.index, int):
+            return None, 0, body.index * self.size
+        return body.index, self.size, 0
+
+    def __getitem__(self, body: Any) -> Any:
+        if self.latest and self.latest[0] is body.index and self.latest[1] is active():
+            return self.latest[2]
+        index, stride, first = self._record(body)
+        scalars = [load(self.buffer, index, stride, first + n) for n in range(self.size)]
+        value = self.type.unflatten(scalars) if self.type is not None else scalars[0]
+        self.latest = (body.index, active(), value)
+        return value
+
+    def __setitem__(self, body: Any, value: Any) -> None:
+        index, stride, first = self._record(body)
+        for n, x in enumerate(value.flatten() if self.type is not None else (value,)):
+            store(self.buffer, index, stride, first + n, x)
+        self.latest = (body.index, active(), value)
+
+
+class _Local:
+    """One value per body in memory, in the structure it has for that kind of body (read under the
+    same kind).
+    """
+
+    def __init__(self, mechanism: Mechanism, letter: str):
+        self.letter, self.mechanism = letter, mechanism
+        self.records: dict[Any, tuple[Any, Buffer, int, np.ndarray]] = {}
+        self.latest: tuple[Any, Any, Any] | None = None
+
+    def __getitem__(self, body: Any) -> Any:
+        if self.latest and self.latest[0] is body.index and self.latest[1] is active():
+            return self.latest[2]
+        example, buffer, size, rank = self.records[body.kind]
+        if isinstance(body.index, int):
+            first = int(rank[body.index]) * size
+            scalars = (load(buffer, None, 0, first + n) for n in range(size))
+        else:
+            index = Index(rank, body.index, name="rank")
+            scalars = (load(buffer, index, size, n) for n in range(size))
+        value = rebuild(example, scalars, body)
+        self.latest = (body.index, active(), value)
+        return value
+
+    def __setitem__(self, body: Any, value: Any) -> None:
+        scalars = [x for x in leaves(value) if isinstance(x, Scalar)]
+        if body.kind not in self.records:
+            ranks, count = np.zeros(self.mechanism.nb + 1, dtype=int), 0
+            for k, b in enumerate(self.mechanism.bodies, 1):
+                if b.kind == body.kind:
+                    ranks[k], count = count, count + 1
+            size = len(scalars)
+            buffer = Buffer(self.letter, max(1, count * size), "scratch")
+            self.records[body.kind] = (value, buffer, size, ranks)
+        example, buffer, size, rank = self.records[body.kind]
+        if [type(x) is Scalar or x for x in leaves(value)] != [
+            type(x) is Scalar or x for x in leaves(example)
+        ]:
+            raise TypeError(f"{self.letter} is set twice with different structure while rolled")
+        index = Index(rank, body.index, name="rank")
+        for n, x in enumerate(scalars):
+            store(buffer, index, size, n, x)
+        self.latest = (body.index, active(), value)
+
+
+def per_body(mechanism: Mechanism, **types: Any) -> Any:
+    """Containers of one value per body; the world's value is zero (or the identity) until it is
+    set.
+
+    `V, A = per_body(model, V=Twist, A=Twist)`. The types are spatial types, `Columns(kind, n)`,
+    `None` for a scalar, or "local" for values that are only read under the same body (poses, joint
+    screws: any structure).
+    """
+    made = []
+    for letter, type_ in types.items():
+        if not mechanism.rolled:
+            made.append(_Unrolled(letter, None if type_ == "local" else type_))
+        elif type_ == "local":
+            made.append(_Local(mechanism, letter))
+        else:
+            made.append(_Rolled(mechanism, letter, type_))
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+# -- arrays of the caller --
+
+
+class BlockArray:
+    """An array of the caller, read and written by bodies.
+
+    A row of axes, each "q", "v" (as many numbers as the body has coordinates or velocities) or a
+    number (that many per body, a body array). Written by blocks; what is not written is zero.
+    """
+
+    def __init__(self, mechanism: Mechanism, letter: str, axes: tuple[Any, ...], data: Any = None):
+        self.mechanism, self.letter, self.axes = mechanism, letter, axes
+        sizes = {"q": mechanism.nq, "v": mechanism.nv, "b": mechanism.nb}
+        self.shape = tuple(sizes.get(a, a) for a in axes)
+        self.buffer: Buffer | None = None
+        if mechanism.rolled:
+            self.buffer = self._buffer(data)
+        elif data is None:
+            self.values = np.full(self.shape, 0.0, dtype=object)
+        else:
+            self.values = data
+
+    def _buffer(self, data: Any) -> Buffer:
+        size = int(np.prod(self.shape, dtype=int))
+        if data is None:
+            buffer = Buffer(self.letter, size, "scratch")
+            for _, k in loop(0, size):
+                store(buffer, k, 1, 0, 0.0)
+            return buffer
+        flat = list(np.ravel(data))
+        first = flat[0] if flat else None
+        if isinstance(first, Scalar) and first.op == "input" and first.value[1] == 0:
+            position = first.value[0]
+            if all(
+                isinstance(x, Scalar) and x.op == "input" and x.value == (position, n)
+                for n, x in enumerate(flat)
+            ):
+                return Buffer(self.letter, size, "input", position=position)
+        buffer = Buffer(self.letter, size, "scratch")
+        for n, x in enumerate(flat):
+            store(buffer, None, 0, n, x)
+        return buffer
+
+    def _place(self, bodies: tuple[Any, ...]) -> tuple[Index | None, list[int]]:
+        """Where the block of these bodies is: an index (None when they are constant) and offsets
+        to it.
+        """
+        strides = [int(np.prod(self.shape[n + 1 :], dtype=int)) for n in range(len(self.shape))]
+        named = iter(bodies)
+        terms, extents, constant = [], [], 0
+        for axis, size, stride in zip(self.axes, self.shape, strides, strict=True):
+            if axis in ("q", "v"):
+                body = next(named)
+                start = self.mechanism.offset(body, axis)
+                extents.append(body.joint.nq if axis == "q" else body.joint.nv)
+            elif axis == "b":
+                body = next(named)
+                start, constant = body.index, constant - stride  # bodies count from 1
+                extents.append(1)
+            else:
+                extents.append(size)
+                continue
+            if isinstance(start, int):
+                constant += start * stride
+            else:
+                terms.append((start, stride))
+        offsets = [
+            constant + sum(a * s for a, s in zip(place, strides, strict=True))
+            for place in np.ndindex(*extents)
+        ]
+        return Index(terms=tuple(terms)) if terms else None, offsets
+
+    def __getitem__(self, bodies: Any) -> tuple[Any, ...]:
+        bodies = bodies if isinstance(bodies, tuple) else (bodies,)
+        index, offsets = self._place(bodies)
+        if self.buffer is None:
+            flat = self.values.reshape(-1)
+            return tuple(flat[n] for n in offsets)
+        return tuple(load(self.buffer, index, 1, n) for n in offsets)
+
+    def __setitem__(self, bodies: Any, block: Any) -> None:
+        bodies = bodies if isinstance(bodies, tuple) else (bodies,)
+        index, offsets = self._place(bodies)
+        scalars = block.flatten() if isinstance(block, Spatial) else _flat(block)
+        if len(scalars) != len(offsets):
+            raise ValueError(
+                f"{self.letter}: a block of {len(scalars)} numbers where {len(offsets)} go"
+            )
+        if self.buffer is None:
+            flat = self.values.reshape(-1)
+            for n, x in zip(offsets, scalars, strict=True):
+                flat[n] = x
+                if isinstance(x, Scalar) and not x.name:
+                    x.name = f"{self.letter}_{n}"
+            return
+        for n, x in zip(offsets, scalars, strict=True):
+            store(self.buffer, index, 1, n, x)
+
+    def array(self) -> np.ndarray:
+        """The whole, for the caller."""
+        if self.buffer is None:
+            return self.values
+        out = np.empty(self.shape, dtype=object)
+        for n, place in enumerate(np.ndindex(self.shape)):
+            out[place] = load(self.buffer, None, 0, n)
+        return out
+
+
+def _flat(block: Any) -> list[Any]:
+    if isinstance(block, np.ndarray):
+        return list(block.ravel())
+    if isinstance(block, (tuple, list)):
+        return [x for part in block for x in _flat(part)]
+    return [block]
+
+
+def joint_vector(mechanism: Mechanism, letter: str = "tau", data: Any = None) -> BlockArray:
+    """One block of joint velocities, accelerations or forces per body."""
+    return BlockArray(mechanism, letter, ("v",), data)
+
+
+def joint_configuration(mechanism: Mechanism, letter: str = "q", data: Any = None) -> BlockArray:
+    """One block of joint coordinates per body."""
+    return BlockArray(mechanism, letter, ("q",), data)
+
+
+def joint_matrix(mechanism: Mechanism, letter: str = "M") -> BlockArray:
+    """One block per pair of bodies, `M[i, j]`; blocks that are not set are zero."""
+    return BlockArray(mechanism, letter, ("v", "v"))
+
+
+def joint_array(mechanism: Mechanism, *axes: int | str, letter: str = "X") -> BlockArray:
+    """An array with these axes: "v" and "q" are split by bodies, numbers are not. `X[i, j]` is the
+    block of body i along the first split axis and of body j along the second.
+    """
+    return BlockArray(mechanism, letter, axes)
+
+
+def body_array(
+    mechanism: Mechanism, *shape: int, letter: str = "X", data: Any = None
+) -> BlockArray:
+    """One block of this shape per body."""
+    return BlockArray(mechanism, letter, ("b", *shape), data)

@@ -1,0 +1,331 @@
+"""How algorithms see a model: bodies, outward and inward.
+
+An algorithm is written once and traced in two ways. *Unrolled*, `outward()` and `inward()` yield
+every body with its constants. *Rolled*, they yield one symbolic body per kind of joint: what is
+recorded meanwhile becomes a branch of a loop over all bodies, and what differs between bodies
+comes from tables. Everything that crosses an iteration lives in `containers`, so that both work
+from one source.
+
+The frame of a body sits on its joint: `i.placement` is the joint frame in the frame of the parent,
+`i.inertia` is expressed in the joint frame, and `i.frame` is the user's body frame in the joint
+frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mozzi.algorithms.recursion.bodies import (
+    WORLD,
+    BodyData,
+    aligned,
+    bodies_of,
+    regrouped,
+    replace,
+)
+from mozzi.lie import SE3, Inertia, Twist, Vec3
+from mozzi.model.joints.joint import Joint
+from mozzi.program.program import Buffer, Index, load, loop
+
+__all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
+
+
+class RelativePose:
+    """The pose of a body in its parent: the constant placement, then the motion of the joint.
+
+    It is applied in two stages, which takes fewer operations than one general pose.
+    """
+
+    __slots__ = ("motion", "placement")
+
+    def __init__(self, placement: SE3, motion: SE3):
+        self.placement, self.motion = placement, motion
+
+    def pull(self, x: Any) -> Any:
+        """x in the body's frame, of x in the parent's."""
+        return self.motion.pull(self.placement.pull(x))
+
+    def push(self, x: Any) -> Any:
+        """x in the parent's frame, of x in the body's."""
+        return self.placement.push(self.motion.push(x))
+
+    def rotate(self, x: Vec3) -> Vec3:
+        """A vector in the parent's axes, of a vector in the body's."""
+        return self.placement.R.rotate(self.motion.R.rotate(x))
+
+    def unrotate(self, x: Vec3) -> Vec3:
+        """A vector in the body's axes, of a vector in the parent's."""
+        return self.motion.R.unrotate(self.placement.R.unrotate(x))
+
+    @property
+    def p(self) -> Vec3:
+        """The position of the body's frame in the parent's."""
+        return self.placement @ self.motion.p
+
+    def __rmatmul__(self, T: SE3) -> SE3:
+        return (T @ self.placement) @ self.motion
+
+    def __matmul__(self, T: SE3) -> SE3:
+        return self.placement @ (self.motion @ T)
+
+    def pose(self) -> SE3:
+        """As one pose."""
+        return self.placement @ self.motion
+
+
+# -- bodies --
+
+
+class Body:
+    """A body while unrolled: its data are constants."""
+
+    __slots__ = ("data", "index", "mechanism", "parent")
+
+    def __init__(
+        self, mechanism: Mechanism, index: int, data: BodyData | None, parent: Body | None
+    ):
+        self.mechanism, self.index, self.data, self.parent = mechanism, index, data, parent
+
+    def __getattr__(self, name: str) -> Any:
+        if self.data is None:
+            raise AttributeError(f"the world has no {name!r}")
+        marks = dict(self.data.marks)
+        return marks[name] if name in marks else getattr(self.data, name)
+
+    @property
+    def aligned(self) -> bool:
+        """Whether the pose is seat · Tz(rise) · pose(offset + q); see `bodies.aligned`."""
+        return self.data is not None and dict(self.data.marks).get("aligned", False)
+
+    def pose(self, q: Sequence[Any]) -> RelativePose:
+        """The pose in the parent."""
+        motion = self.joint.pose(q if not self.aligned else (q[0] + self.offset,))
+        if self.aligned:
+            motion = SE3(motion.R, Vec3(0.0, 0.0, self.rise))
+        return RelativePose(self.seat, motion)
+
+    def path(self) -> Iterator[Body]:
+        """This body, its parent, and so on to the base."""
+        body: Body | None = self
+        while body is not None and body.index != WORLD:
+            yield body
+            body = body.parent
+
+
+class SymbolicBody:
+    """The bodies of one kind while rolled: data that differ between them are table entries at the
+    loop's index.
+    """
+
+    def __init__(self, mechanism: Mechanism, index: Index, kind: tuple[Any, ...] | None):
+        self.mechanism, self.index, self.kind = mechanism, index, kind
+
+    def _column(self, values: Callable[[BodyData], float], name: str) -> Any:
+        """A number of the body: constant where all bodies of the kind agree, else from a table."""
+        bodies = self.mechanism.bodies
+        own = [b for b in bodies if self.kind is None or b.kind == self.kind]
+        numbers = {values(b) for b in own}
+        if len(numbers) == 1:
+            return numbers.pop()
+        data = np.zeros(len(bodies) + 1)
+        data[1:] = [values(b) if self.kind is None or b.kind == self.kind else 0.0 for b in bodies]
+        return load(Buffer(name, len(data), "table", data), self.index, 1, 0)
+
+    def _columns(self, values: Callable[[BodyData], Sequence[float]], name: str) -> list[Any]:
+        size = len(values(next(b for b in self.mechanism.bodies if b.kind == self.kind)))
+        return [self._column(lambda b, n=n: values(b)[n], f"{name}_{n}") for n in range(size)]
+
+    @cached_property
+    def parent(self) -> SymbolicBody:
+        parents = np.array([0, *(b.parent for b in self.mechanism.bodies)])
+        return SymbolicBody(self.mechanism, Index(parents, self.index, name="parent"), None)
+
+    @cached_property
+    def placement(self) -> SE3:
+        return SE3.unflatten(self._columns(lambda b: b.placement.flatten(), "placement"))
+
+    @cached_property
+    def seat(self) -> SE3:
+        return SE3.unflatten(self._columns(lambda b: b.seat.flatten(), "seat"))
+
+    @cached_property
+    def offset(self) -> Any:
+        return self._column(lambda b: b.offset, "offset")
+
+    @cached_property
+    def rise(self) -> Any:
+        return self._column(lambda b: b.rise, "rise")
+
+    @property
+    def aligned(self) -> bool:
+        return self.kind is not None and dict(self.kind[1]).get("aligned", False)
+
+    @cached_property
+    def frame(self) -> SE3:
+        return SE3.unflatten(self._columns(lambda b: b.frame.flatten(), "frame"))
+
+    @cached_property
+    def parent_frame(self) -> SE3:
+        """The user's frame of the parent, in the parent's joint frame."""
+        return SE3.unflatten(self._columns(lambda b: b.parent_frame.flatten(), "parent_frame"))
+
+    @cached_property
+    def inertia(self) -> Inertia:
+        return Inertia.unflatten(self._columns(lambda b: b.inertia.flatten(), "inertia"))
+
+    @cached_property
+    def armature(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.armature, "armature"))
+
+    @cached_property
+    def damping(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.damping, "damping"))
+
+    @cached_property
+    def friction(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.friction, "friction"))
+
+    @cached_property
+    def stiffness(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.stiffness, "stiffness"))
+
+    @cached_property
+    def rest(self) -> tuple[Any, ...]:
+        return tuple(self._columns(lambda b: b.rest, "rest"))
+
+    @cached_property
+    def joint(self) -> Joint:
+        joint = next(b.joint for b in self.mechanism.bodies if b.kind == self.kind)
+        return joint.with_parameters(self._columns(lambda b: b.joint.parameters(), "joint"))
+
+    @property
+    def name(self) -> str:
+        return self.index.name
+
+    def __getattr__(self, name: str) -> Any:
+        if self.__dict__.get("kind") is None:
+            raise AttributeError(f"{name!r} of a parent is not known while rolled")
+        marks = dict(self.kind[1])  # type: ignore[index]
+        if name not in marks:
+            raise AttributeError(name)
+        return marks[name]
+
+    pose = Body.pose
+
+    def path(self) -> Iterator[SymbolicBody]:
+        mechanism = self.mechanism
+        parents = np.array([0, *(b.parent for b in mechanism.bodies)])
+        yield from mechanism.each(self.index, 1, follow=parents)
+
+
+class Mechanism:
+    """A model as the recursions see it."""
+
+    cache: ClassVar[dict[Any, Any]] = {}  # algorithms on a view inline: they have no kernels
+
+    def __init__(self, model: Any, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
+        self.model, self.bodies, self.rolled, self.fixed = model, bodies, rolled, fixed
+        self.nv, self.nq, self.nb = model.nv, model.nq, model.nb
+        self.kinds = list(dict.fromkeys(b.kind for b in bodies))
+        self.world = Body(self, WORLD, None, None)
+        every = [self.world]
+        for index, data in enumerate(bodies, 1):
+            every.append(Body(self, index, data, every[data.parent]))
+        self._list = every[1:]
+
+    @property
+    def gravity(self) -> Vec3:
+        return Vec3(*(float(x) for x in self.model.gravity))
+
+    @property
+    def upward(self) -> Twist:
+        """The acceleration of the world that stands for gravity: minus gravity."""
+        return Twist(Vec3.zero(), -self.gravity)
+
+    def marked(self, name: str, values: Sequence[Any]) -> Mechanism:
+        """The same mechanism whose bodies also have this attribute, a constant (bodies that differ
+        in it are different kinds).
+        """
+        bodies = tuple(
+            replace(b, marks=(*b.marks, (name, x)))
+            for b, x in zip(self.bodies, values, strict=True)
+        )
+        return Mechanism(self.model, bodies, self.rolled, self.fixed)
+
+    def outward(self) -> Iterator[Any]:
+        """Every body after its parent."""
+        if self.rolled:
+            return self.each(1, self.nb + 1)
+        return iter(self._list)
+
+    def until(self, body: Any) -> Iterator[Any]:
+        """Every body after its parent, at least up to this one (while rolled: all)."""
+        return self.outward() if self.rolled else iter(self._list[: body.index])
+
+    def inward(self) -> Iterator[Any]:
+        """Every body before its parent."""
+        if self.rolled:
+            return self.each(self.nb, 0, -1)
+        return reversed(self._list)
+
+    def each(
+        self, start: int | Index, stop: int, step: int = 1, follow: Any = None
+    ) -> Iterator[Any]:
+        """Record a loop over bodies; yields one symbolic body per kind."""
+        number = {kind: n for n, kind in enumerate(self.kinds)}
+        which = np.array([0, *(number[b.kind] for b in self.bodies)])
+        branches = loop(start, stop, step, follow=follow, which=which, branches=len(self.kinds))
+        for branch, variable in branches:
+            yield SymbolicBody(self, variable, self.kinds[branch])
+
+    def offset(self, body: Any, what: str) -> Any:
+        """Where the coordinates (what = "q") or velocities ("v") of a body begin."""
+        if isinstance(body, Body):
+            return getattr(body.data, what)
+        table = np.array([0, *(getattr(b, what) for b in self.bodies)])
+        return Index(table, body.index, name=what)
+
+    def at(self, index: int) -> Body:
+        """Body number `index` of the model (−1: the world): a fixed place in containers, rolled or
+        not.
+        """
+        return self._list[index] if index >= 0 else self.world
+
+    def path(self, index: int) -> Iterator[Any]:
+        """Body number `index` of the model, its parent, and so on to the base."""
+        if self.rolled:
+            parents = np.array([0, *(b.parent for b in self.bodies)])
+            return self.each(index + 1, 1, follow=parents)
+        return self.at(index).path()
+
+    def toward(self, index: int) -> Iterator[Any]:
+        """The bodies from the base to body number `index` of the model."""
+        path = [body.index for body in self.at(index).path()][::-1]
+        if not self.rolled:
+            return iter([self._list[k - 1] for k in path])
+        following = np.zeros(self.nb + 1, dtype=int)
+        following[path[:-1]] = path[1:]
+        return self.each(path[0] if path else WORLD, 1, follow=following)
+
+
+def mechanism(model: Any, *, rolled: bool = False, regroup: bool | str = False) -> Mechanism:
+    """The recursions' view of a model.
+
+    regroup: with base parameters, True or "moments" (see `regrouped`); `.fixed` is what has gone
+    to the world then.
+    """
+    cache = model.cache
+    key = ("bodies", regroup)
+    if key not in cache:
+        bodies = bodies_of(model)
+        cache[key] = (
+            regrouped(aligned(bodies), regroup == "moments")
+            if regroup
+            else (bodies, Inertia.zero())
+        )
+    bodies, fixed = cache[key]
+    return Mechanism(model, bodies, rolled, fixed)

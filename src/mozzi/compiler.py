@@ -1,0 +1,158 @@
+"""From functions to kernels: trace, simplify, hand to a target, remember.
+
+This stands outside the hourglass: it is where algorithms (above the waist) meet targets (below it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mozzi.algorithms.constraints.solve import pivoting
+from mozzi.algorithms.recursion.algorithm import ARRAYS, Algorithm, rolling, rolls, shape_of
+from mozzi.program.passes import prune
+from mozzi.program.program import Input, Program, trace
+
+__all__ = ["TARGETS", "compile", "program_of", "run"]
+
+#: Where each target lives: a module with `build(make, dtype, key=None) -> kernel`, where `make()`
+#: is the program, traced only where no kernel is kept under the key.
+TARGETS: dict[str, str] = {
+    "cpu": "mozzi.targets.cpu.kernel",
+    "interpret": "mozzi.targets.interpret",
+    "c": "mozzi.targets.c.source",
+    "sympy": "mozzi.targets.sympy",
+    "cuda": "mozzi.targets.cuda.kernel",
+    "jax": "mozzi.targets.jax.kernel",
+    "torch": "mozzi.targets.torch",
+}
+DTYPES = ("float64", "float32")
+
+_LOCK = threading.RLock()
+
+
+def compile(
+    function: Callable[..., Any],
+    model: Any,
+    target: str = "cpu",
+    dtype: Any = "float64",
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """A kernel of a function of q, v, … on this model.
+
+    ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
+    algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``. Arguments
+    get their shapes from their names, as the algorithms' do; ``inputs`` gives the shapes of
+    others. The result runs over leading batch axes.
+
+    rolled: True for loops over bodies, False for straight-line code, None to choose by size.
+    options: keyword arguments of the algorithm, and optional arrays to take:
+    ``options={"wrenches": True}``.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"no target {target!r}; there are {', '.join(TARGETS)}")
+    dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
+    if dtype not in DTYPES:
+        raise ValueError(f"no dtype {dtype!r}; programs run in {' or '.join(DTYPES)}")
+    build = importlib.import_module(TARGETS[target]).build
+    with _LOCK:
+        shapes, call, label = _signature(function, model, dict(inputs or {}), dict(options or {}))
+        key = None
+        if target == "cpu" and isinstance(function, Algorithm):
+            with rolling(rolled):
+                roll = rolls(model, function)
+            key = _key(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
+
+        def make() -> Program:
+            with rolling(rolled), pivoting(dtype):
+                return _traced(shapes, call, name or getattr(function, "__name__", "kernel"))
+
+        return build(make, dtype, key=key)
+
+
+def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Program:
+    """The program that `compile` would hand to a target, for float64."""
+    inputs, options = settings.get("inputs") or {}, settings.get("options") or {}
+    with _LOCK, rolling(settings.get("rolled")):
+        shapes, call, _ = _signature(function, model, dict(inputs), dict(options))
+        return _traced(shapes, call, getattr(function, "__name__", "kernel"))
+
+
+def _traced(shapes: Mapping[str, tuple[int, ...]], call: Callable[..., Any], name: str) -> Program:
+    return prune(trace(call, [Input(n, tuple(s)) for n, s in shapes.items()], name))
+
+
+def _signature(
+    function: Callable[..., Any], model: Any, inputs: dict[str, Any], options: dict[str, Any]
+) -> tuple[dict[str, tuple[int, ...]], Callable[..., Any], Any]:
+    """The shapes of the arguments, the function of those arguments, and what else decides its
+    meaning.
+    """
+    if isinstance(function, Algorithm):
+        taken = [n for n in function.arrays if n in function.required or options.get(n) is True]
+        others = {n: x for n, x in options.items() if n not in function.arrays}
+
+        def call(*arrays: Any) -> Any:
+            return function(model, **dict(zip(taken, arrays, strict=True)), **others)
+
+        return {n: shape_of(n, model, others) for n in taken}, call, _freeze(others)
+    if options:
+        raise ValueError("options go with an algorithm; write them into the function instead")
+    shapes = {}
+    for n in inspect.signature(function).parameters:
+        if n in inputs:
+            shapes[n] = inputs[n]
+        elif n in ARRAYS:
+            shapes[n] = shape_of(n, model)
+        else:
+            raise ValueError(f"argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}}")
+    return shapes, function, None
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return tuple(sorted((k, _freeze(x)) for k, x in value.items()))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = sorted(value) if isinstance(value, (set, frozenset)) else value
+        return tuple(_freeze(x) for x in items)
+    return value
+
+
+def run(function: Algorithm, model: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Call an algorithm on arrays, through its kernel for this model."""
+    arrays, others = function.bind(model, args, options)
+    plain = others == function.defaults and tuple(arrays) == function.required
+    key: Any = function if plain else None
+    if key is None:
+        key = (function, tuple(arrays), _freeze(others))
+    kernel = model.cache.get(key)
+    if kernel is None:
+        extra = {n: True for n in arrays if n not in function.required}
+        with _LOCK:
+            kernel = model.cache.get(key) or compile(function, model, options=others | extra)
+            model.cache[key] = kernel
+    return kernel(*arrays.values())
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(repr((_source(), *parts)).encode()).hexdigest()
+
+
+@cache
+def _source() -> str:
+    """A digest of all sources of the package: a changed library does not meet old kernels."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(here.rglob("*.py")):
+        digest.update(f"{path.relative_to(here).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,185 @@
+"""Joints that turn about one direction and slide along others: planar, planar screw, Schönflies.
+
+All three are SE(2) in the x–y plane with something along its normal z. Their velocity is the
+body-fixed twist, so that their screws are constant; their coordinates are
+
+- ``coordinates="second"`` (the default): position and angle, T = exp(Z₁ q₁) exp(Z₂ q₂) ... No
+  singularity; the angle is counted, not wrapped.
+- ``coordinates="first"``: T = exp(Σ Zₖ qₖ). Singular at |angle| = 2π.
+
+Müller, Kinematics, remark 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, final
+
+from mozzi.lie import SE3, RotationZ, Screws, Twist, Vec3
+from mozzi.lie.series import C1, C2, COT
+from mozzi.model.frames import Axis
+from mozzi.model.joints.joint import (
+    Joint,
+    Scalars,
+    as_pitch,
+    axis_pose,
+    check_coordinates,
+    unit_screws,
+)
+from mozzi.program.scalar import atan2, cos, sin
+
+__all__ = ["Planar", "PlanarScrew", "Schoenflies"]
+
+KINDS = ("second", "first")
+
+
+def _exp(angle: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    """The position reached by the plane twist (u, v, angle) in unit time."""
+    x = angle * angle
+    S, C = C1(x), angle * C2[0](x)  # sin θ / θ, (1 − cos θ) / θ
+    return S * u - C * v, C * u + S * v
+
+
+def _log(angle: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The inverse of `_exp`, for |angle| < 2π."""
+    half = 0.5 * angle
+    K = 1.0 - angle * angle * COT[0](angle * angle)  # (θ/2) cot(θ/2)
+    return K * x + half * y, K * y - half * x
+
+
+class PlanarMotion(Joint, abstract=True):
+    """What the three share: q = (x, y, ..., angle), v = (vx, vy, ..., angular velocity)."""
+
+    __slots__ = ("coordinates",)
+    flat = False
+    options = ("coordinates",)
+    periodic: ClassVar[bool] = True
+    coordinates: str
+
+    def __init__(self, axis: Axis = "z", coordinates: str = "second") -> None:
+        what = type(self).__name__
+        super().__init__(axis_pose(axis, what))
+        self._set(coordinates=check_coordinates(coordinates, KINDS, what))
+
+    def _height(self, q: Sequence[Any]) -> Any:
+        """The translation along z."""
+        return 0.0
+
+    def _position(self, q: Sequence[Any]) -> tuple[Any, Any]:
+        return _exp(q[-1], q[0], q[1]) if self.coordinates == "first" else (q[0], q[1])
+
+    def _wrap(self, angle: Any) -> Any:
+        """The same turn in (−π, π], where whole turns make no difference."""
+        return atan2(sin(angle), cos(angle)) if self.periodic else angle
+
+    def pose(self, q: Sequence[Any]) -> SE3:
+        x, y = self._position(q)
+        return SE3(RotationZ(cos(q[-1]), sin(q[-1])), Vec3(x, y, self._height(q)))
+
+    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        if self.coordinates == "first":
+            return self.increment_rates(q, v)
+        x, y, c, s = v[0], v[1], cos(q[-1]), sin(q[-1])
+        return (c * x - s * y, s * x + c * y, *v[2:])
+
+    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+        angle, (x, y) = dv[-1], v[:2]  # dexp⁻¹ of −δ: v + ½ ad v + ...
+        a, b = angle * x - v[-1] * dv[0], angle * y - v[-1] * dv[1]
+        k = angle * COT[0](angle * angle)
+        return (x - 0.5 * b - k * a, y + 0.5 * a - k * b, *v[2:])
+
+    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+        x, y = self._position(q)
+        dx, dy = _exp(dv[-1], dv[0], dv[1])
+        c, s = cos(q[-1]), sin(q[-1])
+        x, y, angle = x + (c * dx - s * dy), y + (s * dx + c * dy), q[-1] + dv[-1]
+        if self.coordinates == "first":
+            angle = self._wrap(angle)
+            x, y = _log(angle, x, y)
+        return (x, y, *(a + b for a, b in zip(q[2:-1], dv[2:-1], strict=True)), angle)
+
+    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+        (x0, y0), (x1, y1) = self._position(q0), self._position(q1)
+        c, s, x, y = cos(q0[-1]), sin(q0[-1]), x1 - x0, y1 - y0
+        angle = self._wrap(q1[-1] - q0[-1])
+        u, v = _log(angle, c * x + s * y, c * y - s * x)
+        return (u, v, *(b - a for a, b in zip(q0[2:-1], q1[2:-1], strict=True)), angle)
+
+
+@final
+class Planar(PlanarMotion):
+    """Motions in the plane normal to an axis: the subgroup SE(2).
+
+    q = (x, y, angle) and v = (vx, vy, ω), the body-fixed twist: q̇ = (Rz(angle) (vx, vy), ω).
+    """
+
+    __slots__ = ()
+    nq = nv = 3
+    q_names = ("x", "y", "angle")
+    v_names = ("vx", "vy", "wz")
+    constant = unit_screws(3, 4, 2)
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        return (cls(), cls("x", coordinates="first"))
+
+
+@final
+class PlanarScrew(PlanarMotion):
+    """Translations in the plane normal to an axis and a screw motion along it: H_p × ℝ².
+
+    q = (x, y, angle) and v = (vx, vy, ω) as of `Planar`; the translation along the axis is
+    pitch·angle. The pitch is the translation per radian. Whole turns differ by their height, so
+    that no twist reaches a configuration that is a whole turn away unless it is straight above.
+    """
+
+    __slots__ = ("pitch",)
+    nq = nv = 3
+    q_names = ("x", "y", "angle")
+    v_names = ("vx", "vy", "wz")
+    periodic = False
+    pitch: float
+
+    def __init__(
+        self, axis: Axis = "z", pitch: float | None = None, coordinates: str = "second"
+    ) -> None:
+        super().__init__(axis, coordinates)
+        self._set(pitch=as_pitch(pitch, "PlanarScrew"))
+
+    def _height(self, q: Sequence[Any]) -> Any:
+        return q[2] * self.pitch
+
+    def screws(self, q: Sequence[Any]) -> Screws:
+        screw = Twist(Vec3(0.0, 0.0, 1.0), Vec3(0.0, 0.0, self.pitch))
+        return Screws((*unit_screws(3, 4).columns, screw))
+
+    def parameters(self) -> Scalars:
+        return (self.pitch,)
+
+    def with_parameters(self, parameters: Sequence[Any]) -> Self:
+        return self._with(pitch=parameters[0])
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        return (cls(pitch=0.4), cls("y", pitch=-0.2, coordinates="first"))
+
+
+@final
+class Schoenflies(PlanarMotion):
+    """Translations in space and rotation about a fixed direction: the subgroup SE(2) × ℝ.
+
+    q = (x, y, z, angle) and v = (vx, vy, vz, ω), the body-fixed twist.
+    """
+
+    __slots__ = ()
+    nq = nv = 4
+    q_names = ("x", "y", "z", "angle")
+    v_names = ("vx", "vy", "vz", "wz")
+    constant = unit_screws(3, 4, 5, 2)
+
+    def _height(self, q: Sequence[Any]) -> Any:
+        return q[2]
+
+    @classmethod
+    def examples(cls) -> tuple[Joint, ...]:
+        return (cls(), cls("y", coordinates="first"))

@@ -1,0 +1,115 @@
+"""What callers hand to a simulation, checked where it enters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.errors import ConfigurationError, LoopError
+
+__all__ = ["check_model", "check_state", "check_wrenches", "finite", "numbers", "positive"]
+
+OPEN = 1e-6  # loops that are open by more are not closed by accident
+
+
+def check_model(model: Any) -> None:
+    """A mechanism that moves."""
+    if model.nv == 0:
+        raise ConfigurationError(f"model {model.name!r} has no joint that moves")
+
+
+def check_state(model: Any, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(q0, v0) as arrays of one batch."""
+    q = model.normalize(model.check_configuration(q0))
+    v = numbers(v0, "v0")
+    if v.ndim == 0 or v.shape[-1] != model.nv:
+        raise ConfigurationError(
+            f"model {model.name!r}: v0 has shape {v.shape}; "
+            f"give nv = {model.nv} numbers on the last axis"
+        )
+    try:
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    except ValueError:
+        raise ConfigurationError(
+            f"the batch axes {q.shape[:-1]} of q0 and {v.shape[:-1]} of v0 do not broadcast"
+        ) from None
+    if 0 in batch:
+        raise ConfigurationError(f"q0 and v0 have batch axes {batch}, which hold no sample")
+    q = np.broadcast_to(q, (*batch, model.nq)).copy()
+    v = np.broadcast_to(v, (*batch, model.nv)).copy()
+    if closed(model):
+        check_closed(model, q, v)
+    return q, v
+
+
+def check_closed(model: Any, q: np.ndarray, v: np.ndarray) -> None:
+    """Loops that are closed, and velocities that keep them so; what little is missing is mended
+    by the first step.
+    """
+    gap, part = _worst(model, loop_residual(model, q))
+    if gap > OPEN:
+        raise LoopError(
+            f"loop {part!r} is open by {gap:.2e} (m or rad); call mozzi.assemble(model, q) first"
+        )
+    rate, part = _worst(model, (loop_jacobian(model, q) @ v[..., None])[..., 0])
+    if rate > OPEN * (1.0 + np.abs(v).max(initial=0.0)):
+        raise LoopError(
+            f"loop {part!r} opens at {rate:.2e} (m/s or rad/s); "
+            "call mozzi.consistent_velocities(model, q, v) first"
+        )
+
+
+def _worst(model: Any, rows: np.ndarray) -> tuple[float, str]:
+    """The largest entry of rows, and whose row it is."""
+    size = np.abs(rows).reshape(-1, rows.shape[-1]).max(0, initial=0.0)
+    names = {name: size[s].max(initial=0.0) for name, s in loop_rows(model).items()}
+    worst = max(names, key=names.__getitem__)
+    return float(names[worst]), worst
+
+
+def check_wrenches(wrenches: Any, model: Any, batch: tuple[int, ...]) -> np.ndarray | None:
+    """Wrenches of the batch."""
+    if wrenches is None:
+        return None
+    W = numbers(wrenches, "wrenches")
+    try:
+        return np.broadcast_to(W, (*batch, model.nb, 6))
+    except ValueError:
+        raise ConfigurationError(
+            f"wrenches have shape {W.shape}; give {(*batch, model.nb, 6)}"
+        ) from None
+
+
+def numbers(x: Any, name: str) -> np.ndarray:
+    """An array of finite floats."""
+    try:
+        array = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigurationError(f"{name} holds something that is no number") from None
+    if not np.isfinite(array).all():
+        where = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        raise ConfigurationError(f"{name}{list(where)} is not finite; give finite numbers")
+    return array
+
+
+def finite(x: Any, name: str) -> float:
+    """A finite number."""
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        raise ConfigurationError(f"{name} {x!r} is no number") from None
+    if not math.isfinite(value):
+        raise ConfigurationError(f"{name} {x!r} is not finite")
+    return value
+
+
+def positive(x: Any, name: str) -> float:
+    """A positive number."""
+    value = finite(x, name)
+    if value <= 0.0:
+        raise ConfigurationError(f"{name} {value:g} is not positive; give seconds > 0")
+    return value

@@ -1,0 +1,105 @@
+"""Linear state-space models of a mechanism near a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
+from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.containers import joint_matrix
+from mozzi.lie import Screws, Twist, inverse_spd
+from mozzi.simulation.derivatives.steps import step_jacobians
+
+__all__ = ["linearize"]
+
+
+def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer where a time step is given, from the integrator; and that of models with loops."""
+    dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    if dt is None:
+        return _closed(model, q, v, tau, resistance) if closed(model) else NotImplemented
+    return step_jacobians(model, q, v, tau, dt, method, resistance)
+
+
+@algorithm(regroup=True, threshold=20, loops="honour", outside=_outside)
+def linearize(
+    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4",
+    resistance: bool = False,
+) -> Any:  # fmt: skip
+    """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
+
+    (2 nv, 2 nv) and (2 nv, nv); δ is the deviation on the group, q ⊕ δ. From
+    `forward_dynamics_derivatives`:  δ̇ = δv − [v, δ] (0 where q̇ = v),
+    δv̇ = ∂a/∂q δ + ∂a/∂v δv + M⁻¹ u.  Müller, Dynamics 6.1.
+
+    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
+    held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
+    are meant for deviations that keep them closed; one step takes others back onto the loops.
+    """
+    if dt is not None:
+        raise ValueError("linearize: a step of the integrator is linearized on arrays only")
+    changes = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
+    a_q, a_v, a_tau = (x if isinstance(x, np.ndarray) else x.array() for x in changes)
+    n = model.nv
+    A = np.block([[_turns(model, q, v).array(), np.eye(n).astype(object)], [a_q, a_v]])
+    return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
+
+
+def _closed(
+    model: Any, q: Any, v: Any, tau: Any, resistance: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """With loops: from derivatives that are made of several programs."""
+    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
+    n = model.nv
+    A, B = np.zeros((*a_q.shape[:-2], 2 * n, 2 * n)), np.zeros((*a_q.shape[:-2], 2 * n, n))
+    A[..., :n, :n], A[..., :n, n:] = _turns(model, q, v), np.eye(n)
+    A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = a_q, a_v, a_tau
+    return A, B
+
+
+@algorithm
+def _turns(model: Any, q: Any, v: Any) -> Any:
+    """δ ↦ −[v, δ]."""
+    turn = joint_matrix(model, "turn")
+    for i in model.outward():
+        turn[i, i] = brackets(i.joint, q[i], v[i])
+    return turn
+
+
+def brackets(joint: Any, q: Sequence[Any], v: Sequence[Any]) -> list[list[Any]]:
+    """δ ↦ −[v, δ] among the velocities of a joint, factor by factor."""
+    factors = getattr(joint, "factors", None)
+    if factors is not None:
+        return _diagonal([brackets(f, x, u) for f, x, u in joint._parts(q, v)])
+    n = joint.nv
+    if joint.flat or not joint.subgroup:
+        return [[0.0] * n for _ in range(n)]
+    S = joint.screws(q)
+    V = S @ v
+    columns = [coordinates(S, S[c].cross(V)) for c in range(n)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def coordinates(S: Screws, X: Twist) -> list[Any]:
+    """The coefficients of a twist in a basis of screws."""
+    D = inverse_spd([[_dot(x, y) for y in S] for x in S])
+    b = [_dot(x, X) for x in S]
+    return [sum((d * e for d, e in zip(row, b, strict=True)), 0.0) for row in D]
+
+
+def _dot(X: Twist, Y: Twist) -> Any:
+    return X.ang.dot(Y.ang) + X.lin.dot(Y.lin)
+
+
+def _diagonal(blocks: Sequence[list[list[Any]]]) -> list[list[Any]]:
+    width = sum(len(block) for block in blocks)
+    rows, start = [], 0
+    for block in blocks:
+        for row in block:
+            rows.append([0.0] * start + row + [0.0] * (width - start - len(row)))
+        start += len(block)
+    return rows

@@ -1,0 +1,113 @@
+"""What drives a mechanism: nothing, numbers, or a law."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError, MozziError
+from mozzi.simulation.kernels import named
+from mozzi.simulation.system import Law, as_forces
+
+__all__ = ["Torque", "torque_of"]
+
+
+@dataclass
+class Torque:
+    """Joint forces over time.
+
+    law: traced and compiled along. constant: (B, nv). rows: (B, steps, nv). call: a Python
+    function that is called before every step.
+    """
+
+    law: Law | None = None
+    constant: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    call: Law | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether kernels take the joint forces as an input."""
+        return self.sampled or self.constant is not None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether they change from step to step."""
+        return self.rows is not None or self.call is not None
+
+    def at(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+        """What is held over a step."""
+        if self.call is not None:
+            value = np.asarray(self.call(t, q, v), dtype=float)
+            try:
+                return np.broadcast_to(value, v.shape)
+            except ValueError:
+                raise ConfigurationError(
+                    f"torque: the law returned shape {value.shape} for v of shape {v.shape}"
+                ) from None
+        if self.rows is not None:
+            return self.rows[..., min(step, self.rows.shape[-2] - 1), :]
+        return self.constant
+
+
+def torque_of(
+    torque: Any, model: Any, batch: tuple[int, ...], steps: int, trace: bool | None, target: str
+) -> Torque:
+    """What a caller means by a torque; on targets other than the CPU a law must be traced."""
+    if torque is None:
+        return Torque()
+    if callable(torque):
+        return _law(torque, model, trace, target)
+    try:
+        tau = np.asarray(torque, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigurationError("torque: give numbers or a function of (t, q, v)") from None
+    if not np.isfinite(tau).all():
+        raise ConfigurationError("torque holds numbers that are not finite")
+    over_time = tau.ndim == len(batch) + 2
+    shape = (*batch, steps, model.nv) if over_time else (*batch, model.nv)
+    try:
+        tau = np.broadcast_to(tau, shape)
+    except ValueError:
+        raise ConfigurationError(
+            f"torque has shape {tau.shape}; give {(*batch, model.nv)} for a constant or "
+            f"{(*batch, steps, model.nv)} for a row per step"
+        ) from None
+    return Torque(rows=tau) if over_time else Torque(constant=tau)
+
+
+def _law(law: Law, model: Any, trace: bool | None, target: str) -> Torque:
+    python = f"target {target!r} calls no Python between steps; write the law on traced scalars"
+    if trace is False and target != "cpu":
+        raise ConfigurationError(f"torque: trace=False, but {python}")
+    if trace is False:
+        return Torque(call=law)
+    try:
+        named(
+            lambda t, q, v: as_forces(law(t, q, v), model),
+            {"t": (), "q": (model.nq,), "v": (model.nv,)},
+            model,
+            "torque",
+            target="interpret",
+        )
+    except MozziError:
+        raise
+    except Exception as error:
+        if target != "cpu":
+            reason = f"{type(error).__name__}: {error}"
+            raise ConfigurationError(
+                f"torque: the law cannot be traced ({reason}), and {python}"
+            ) from error
+        if trace:
+            raise
+        warnings.warn(
+            f"the torque law cannot be traced ({type(error).__name__}: {error}); it is called from "
+            "Python before every step, which is slow, and its torque is held over the step. "
+            "Write it on traced scalars, or pass trace=False to keep it so",
+            stacklevel=5,
+        )
+        return Torque(call=law)
+    return Torque(law=law)

@@ -1,0 +1,87 @@
+"""Runge–Kutta on the configuration space: Munthe-Kaas.
+
+The unknown of a step is δ in the tangent space, q = q_n ⊕ δ, with δ̇ = dexp⁻¹ of −δ applied to v,
+joint by joint (Müller, Dynamics (89)). That is an ordinary differential equation in a vector
+space, and a Runge–Kutta method of any order keeps its order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
+from mozzi.program.program import loop
+from mozzi.simulation.loop_state import Memory, table
+from mozzi.simulation.methods.tableau import Tableau
+from mozzi.simulation.system import System
+
+__all__ = ["munthe_kaas_stages", "munthe_kaas_step"]
+
+
+def munthe_kaas_step(
+    tableau: Tableau, system: System, t: Any, q: np.ndarray, v: np.ndarray, h: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q′, v′) after a step h."""
+    if tableau.chained:
+        step = h * _chained(tableau, system, t, q, v, h)
+    else:
+        step = h * _weighted(tableau.b, munthe_kaas_stages(tableau, system, t, q, v, h))
+    n = system.model.nv
+    return integrate(system.model, q, step[:n]), v + step[n:]
+
+
+def _chained(
+    tableau: Tableau, system: System, t: Any, q: np.ndarray, v: np.ndarray, h: Any
+) -> np.ndarray:
+    """Σ b_i k_i of a method whose stages each use the one before alone: two rows of memory."""
+    n, s = system.model.nv, tableau.stages
+    weights = np.array([[tableau.A[i, i - 1] if i else 0.0, tableau.b[i]] for i in range(s)])
+    k, total = Memory("k", 2 * n, 0.0), Memory("total", 2 * n, 0.0)
+    for _, i in loop(0, s, name="stage"):
+        before, share = table("weights", weights, i)
+        c = table("c", tableau.c[:, None], i)[0]
+        new = _rates(system, t + c * h, q, v, k.get() * (before * h))
+        k.set(new)
+        total.set(total.get() + share * new)
+    return total.get()
+
+
+def munthe_kaas_stages(
+    tableau: Tableau,
+    system: System,
+    t: Any,
+    q: np.ndarray,
+    v: np.ndarray,
+    h: Any,
+    first: np.ndarray | None = None,
+) -> np.ndarray:
+    """The rates (δ̇, v̇) of all stages, (s, 2 nv); ``first``: those of the first stage, if known.
+
+    The stages are one loop over the rows of the tableau, so that the dynamics is in the program
+    once.
+    """
+    n, s = system.model.nv, tableau.stages
+    k = Memory("k", (s, 2 * n), 0.0)
+    if first is not None:
+        k.set_row(0, first)
+    for _, i in loop(0 if first is None else 1, s, name="stage"):
+        row = table("A", tableau.A, i) * h
+        used = [j for j in range(s) if tableau.A[:, j].any()]
+        d = sum((k.get_row(j) * row[j] for j in used), np.zeros(2 * n))
+        c = table("c", tableau.c[:, None], i)[0]
+        k.set_row(i, _rates(system, t + c * h, q, v, d))
+    return k.get()
+
+
+def _rates(system: System, t: Any, q: np.ndarray, v: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """(δ̇, v̇) at q ⊕ δ and v + δv, where d = (δ, δv)."""
+    model, n = system.model, system.model.nv
+    u = v + d[n:]
+    a = system.acceleration(t, integrate(model, q, d[:n]), u)
+    return np.concatenate([increment_rates(model, d[:n], u), a])
+
+
+def _weighted(weights: np.ndarray, k: np.ndarray) -> Any:
+    return sum(row * w for row, w in zip(k, weights) if w)

@@ -1,0 +1,85 @@
+"""Implicit steps: Newton's method with the tangent that differentiation of the program gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.recursion.algorithm import rolls
+from mozzi.program.differentiate import forward
+from mozzi.program.program import loop
+from mozzi.program.scalar import Scalar, divide, maximum
+from mozzi.simulation.loop_state import Memory
+
+__all__ = ["newton", "solve"]
+
+Residual = Callable[[np.ndarray], np.ndarray]
+
+
+def newton(
+    model: Any,
+    residual: Residual,
+    start: Any,
+    known: Sequence[Any],
+    iterations: int,
+    mass: tuple[np.ndarray, Any],
+) -> tuple[np.ndarray, Any]:
+    """(x, defect): residual(x) = 0 from a start, and the last correction relative to x.
+
+    known: the loaded values that the residual depends on besides x. mass: (q, c) with ∂residual/∂x
+    = c M(q) + O(h). Models that are traced rolled cannot be differentiated: they take that leading
+    part as the tangent, M⁻¹ being an O(n) recursion.
+    """
+    x = Memory("x", len(np.asarray(start)), start)
+    defect = Memory("defect", 1, 0.0)
+    rolled = rolls(model)
+    q, c = mass
+    weightless = model.with_gravity((0.0, 0.0, 0.0)) if rolled else None
+    for _ in loop(0, 3 * iterations if rolled else iterations, name="iteration"):
+        now = x.get()
+        r = residual(now)
+        if weightless is not None:
+            dx = forward_dynamics(weightless, q, np.zeros(model.nv), r) * divide(1.0, c)
+        else:
+            dx = solve(_tangent(r, now, known), r)
+        x.set(now - dx)
+        size = [abs(e) for e in dx]
+        scale = [abs(e) for e in now]
+        defect.set([_largest(size) / (1.0 + _largest(scale))])
+    return x.get(), defect.get()[0]
+
+
+def _tangent(r: np.ndarray, x: np.ndarray, known: Sequence[Any]) -> np.ndarray:
+    """∂r/∂x, everything that is known held."""
+    held = [e for part in known for e in np.ravel(np.asarray(part, dtype=object))]
+    held = [e for e in dict.fromkeys(held) if isinstance(e, Scalar) and e.op == "load"]
+    directions = np.zeros((len(x) + len(held), len(x)))
+    directions[: len(x)] = np.eye(len(x))
+    return forward(r, [*x, *held], directions)
+
+
+def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A⁻¹ b by elimination without pivoting: A is close to a positive definite matrix."""
+    A, b = np.array(A, dtype=object), np.array(b, dtype=object)
+    n = len(b)
+    pivots = []
+    for k in range(n):
+        pivot = divide(1.0, A[k, k], nonzero=True)
+        pivots.append(pivot)
+        for i in range(k + 1, n):
+            factor = A[i, k] * pivot
+            A[i, k + 1 :] = A[i, k + 1 :] - factor * A[k, k + 1 :]
+            b[i] = b[i] - factor * b[k]
+    for k in reversed(range(n)):
+        b[k] = (b[k] - sum((A[k, j] * b[j] for j in range(k + 1, n)), 0.0)) * pivots[k]
+    return b
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    out = values[0]
+    for x in values[1:]:
+        out = maximum(out, x)
+    return out

@@ -1,0 +1,113 @@
+"""What acts besides motors: springs, dampers, friction, and stops at the limits of joints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
+from mozzi.algorithms.dynamics.springs import spring_wrenches
+from mozzi.program.scalar import maximum, minimum, sqrt
+
+__all__ = ["Resistance", "Stops"]
+
+
+@dataclass(frozen=True)
+class Resistance:
+    """−damping·v − friction·v/√(v² + slip²) − stiffness·(q ⊖ rest), as the model's joints have
+    them, and its springs and dampers between bodies.
+
+    Dry friction is smooth within ±``slip``, so that a joint creeps where it should stick. Springs
+    and dampers are exact.
+    """
+
+    damping: bool = True
+    friction: bool = True
+    springs: bool = True
+    slip: float = 1e-3
+
+    def force(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """On all joints, (nv,)."""
+        out = np.full(model.nv, 0.0, dtype=object)
+        for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
+            own, joint = body.dynamics, body.joint
+            stretch: Any = (0.0,) * joint.nv
+            if self.springs and any(own.stiffness):
+                stretch = joint.difference(own.rest, q[i : i + joint.nq])
+            for n in range(joint.nv):
+                x, force = v[k + n], 0.0
+                if self.damping:
+                    force = force - own.damping[n] * x
+                if self.friction and own.friction[n]:
+                    force = force - own.friction[n] * x / sqrt(x * x + self.slip * self.slip)
+                out[k + n] = force - own.stiffness[n] * stretch[n]
+        return out
+
+    def wrenches(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Of springs and dampers between bodies, on all bodies (nb, 6)."""
+        return spring_wrenches(model, q, v, elastic=self.springs, viscous=self.damping)
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Elastic stops at the limits of coordinates: −k x (1 + dissipation·ẋ) for the excess x > 0.
+
+    k gives the joint, alone and in its neutral configuration, the frequency (Hz) while it touches;
+    steps must resolve it. The force is continuous and never pulls. ``effort`` also clips the
+    applied torques at the joints' effort limits.
+    """
+
+    frequency: float = 20.0
+    dissipation: float = 1.0
+    effort: bool = False
+
+    def force(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """On all joints, (nv,)."""
+        out = np.full(model.nv, 0.0, dtype=object)
+        stiffness = self.stiffness(model)
+        for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
+            own, joint = body.dynamics, body.joint
+            if not any(map(math.isfinite, (*own.lower, *own.upper))):
+                continue
+            x, u = q[i : i + joint.nq], v[k : k + joint.nv]
+            rate = joint.rates(x, u)
+            units = np.eye(joint.nv)
+            columns = [joint.rates(x, list(units[n])) for n in range(joint.nv)]
+            for n, (low, high) in enumerate(zip(own.lower, own.upper, strict=True)):
+                k_n = stiffness[k + min(n, joint.nv - 1)]
+                f: Any = 0.0
+                if math.isfinite(high):
+                    f = f - self._push(x[n] - high, rate[n], k_n)
+                if math.isfinite(low):
+                    f = f + self._push(low - x[n], -rate[n], k_n)
+                for m in range(joint.nv):
+                    out[k + m] = out[k + m] + f * columns[m][n]
+        return out
+
+    def _push(self, excess: Any, rate: Any, k: Any) -> Any:
+        return k * maximum(excess, 0.0) * maximum(1.0 + self.dissipation * rate, 0.0)
+
+    def stiffness(self, model: Any) -> np.ndarray:
+        """k for every degree of freedom."""
+        key = ("stops", self.frequency)
+        if key not in model.cache:
+            inverse = mass_matrix_inverse.python(model, model.neutral())
+            inertia = 1.0 / np.diag(np.asarray(inverse, dtype=float))
+            model.cache[key] = inertia * (2.0 * math.pi * self.frequency) ** 2
+        return model.cache[key]
+
+    def clip(self, model: Any, tau: np.ndarray) -> np.ndarray:
+        """The applied torques that the motors can give."""
+        if not self.effort:
+            return tau
+        most = [x for body in model for x in body.dynamics.effort]
+        return np.array(
+            [
+                minimum(maximum(x, -m), m) if math.isfinite(m) else x
+                for x, m in zip(tau, most, strict=True)
+            ],
+            dtype=object,
+        )

@@ -1,0 +1,327 @@
+"""`simulate`: the motion of a mechanism from an initial state."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError, DivergenceWarning, SingularWarning
+from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
+from mozzi.simulation.forces import Torque, torque_of
+from mozzi.simulation.kernels import (
+    Place,
+    acceleration_kernel,
+    advance_kernel,
+    held_inputs,
+    on_the_host,
+    start_kernel,
+)
+from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
+from mozzi.simulation.methods.method import sizes
+from mozzi.simulation.methods.registry import method_of
+from mozzi.simulation.resistance import Resistance, Stops
+from mozzi.simulation.singular import singular_record
+from mozzi.simulation.system import System
+from mozzi.simulation.times import Grid, check_memory
+from mozzi.simulation.trajectory import Trajectory
+
+__all__ = ["Simulation", "simulate"]
+
+BLOCK = 64  # records between two looks at whether all samples are finite
+WHOLE = 2**24  # steps that float32 can count
+HUGE = 1e120  # a speed whose energy is about to overflow
+LOOSE = {"float64": 1e-6, "float32": 1e-3}  # a correction of Newton's method that is not small
+
+Forces = list[np.ndarray]
+
+
+def simulate(
+    model: Any,
+    q0: Any,
+    v0: Any,
+    duration: float,
+    dt: float,
+    method: Any = "rkmk4",
+    torque: Any = None,
+    *,
+    wrenches: Any = None,
+    resistance: bool | Resistance = False,
+    limits: bool | Stops = False,
+    record_every: int = 1,
+    t0: float = 0.0,
+    trace: bool | None = None,
+    target: str = "cpu",
+    dtype: str = "float64",
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> Trajectory:
+    """The motion from (q0, v0) over a duration, in steps dt.
+
+    Dynamics and integrator are one program: a call of it takes all samples through all steps
+    between two records. q0 (B, nq) and v0 (B, nv) broadcast.
+
+    Args:
+        duration, dt: in seconds. Where dt does not divide the duration, the last step is shorter.
+        method: semi_implicit, rkmk4, dopri5, generalized_alpha or momentum; or a method of
+            `mozzi.simulation`. dopri5 chooses its own steps: dt is the distance of its records.
+        torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
+            τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
+            may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
+            cannot be traced is called from Python before every step, with arrays (B, nq) and
+            (B, nv), and its torque is held over the step, as a sampled controller does.
+        wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
+        resistance: whether damping, friction and springs of the joints, and springs between
+            bodies, act; `Resistance` chooses.
+        limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
+        record_every: how many steps lie between two records. The end is always recorded.
+        trace: True for a law that must be traced, False for one that must be called from Python;
+            None tries to trace it, and warns where that fails.
+        target: where it runs, "cpu" or "cuda". On a GPU a launch takes all samples to the next
+            record, the state stays there, and records come back. Laws must be traced.
+        dtype: the numbers of the steps, "float64" or "float32" (not for dopri5, which measures
+            smaller errors); records are float64.
+        progress: called with the share of the work that is done.
+        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
+            generalized_alpha.
+
+    A sample that diverges is stopped and named in a `DivergenceWarning` and in
+    ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
+    a `SingularWarning` tells when.
+    """
+    simulation = Simulation(
+        model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
+        resistance=resistance, limits=limits, record_every=record_every, t0=t0, trace=trace,
+        target=target, dtype=dtype, **options,
+    )  # fmt: skip
+    for share in simulation.run():
+        if progress is not None:
+            progress(share)
+    return simulation.trajectory()
+
+
+class Simulation:
+    """A simulation that can be watched and stopped: ``for share in simulation.run(): ...``.
+
+    Takes what `simulate` takes; `trajectory` gives what was computed so far.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        q0: Any,
+        v0: Any,
+        duration: float,
+        dt: float,
+        method: Any = "rkmk4",
+        torque: Any = None,
+        *,
+        wrenches: Any = None,
+        resistance: bool | Resistance = False,
+        limits: bool | Stops = False,
+        record_every: int = 1,
+        t0: float = 0.0,
+        trace: bool | None = None,
+        target: str = "cpu",
+        dtype: str = "float64",
+        **options: Any,
+    ):
+        self.model, self.method = model, method_of(method, options)
+        self.place = Place(target, dtype)
+        self.method_name = method if isinstance(method, str) else type(method).__name__
+        check_model(model)
+        self.q0, self.v0 = check_state(model, q0, v0)
+        self.batch = self.q0.shape[:-1]
+        self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
+        self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
+        self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace, target)
+        self.wrenches = check_wrenches(wrenches, model, self.batch)
+        self.resistance = Resistance() if resistance is True else resistance or None
+        self.stops = Stops() if limits is True else limits or None
+        self.adaptive = isinstance(self.method, DormandPrince)
+        if dtype == "float32" and (self.adaptive or self.grid.every > WHOLE):
+            what = f"record_every {self.grid.every}" if self.grid.every > WHOLE else "dopri5"
+            raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
+        self.system = System(model, self.torque.law, self.resistance, self.stops)
+        self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
+        n = check_memory(self.grid, model, self.batch)
+        self._q = np.empty((n, *self.q0.shape))
+        self._v = np.empty((n, *self.v0.shape))
+        self._tau = np.empty_like(self._v) if self.torque.sampled else None
+        self._done = self._checked = 0  # records that are there; that were looked at
+        self._defect = 0.0
+        self.diverged: dict[tuple[int, ...], float] = {}
+        self.events: list[Event] = []
+        self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
+        self._run = self._adapted if self.adaptive else self._stepped
+        self._kernel("attempt" if self.adaptive else "advance")
+
+    def _kernel(self, name: str) -> Any:
+        """A kernel of this system, made once; those with a law are never shared."""
+        cache = self.model.cache if self.torque.law is None else self.__dict__
+        method = None if name == "acceleration" else self.method
+        key: Any = (name, method, self.resistance, self.stops, tuple(self._inputs), self.place)
+        if key not in cache:
+            if name == "acceleration":
+                cache[key] = acceleration_kernel(self.system, self._inputs)
+            else:
+                make = {"attempt": attempt_kernel, "advance": advance_kernel, "start": start_kernel}
+                cache[key] = make[name](self.method, self.system, self._inputs, self.place)
+        return cache[key]
+
+    def _forces(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> Forces:
+        """The inputs of a kernel that are forces, for this step."""
+        tau = self.torque.at(step, t, q, v)
+        return [x for x in (tau, self.wrenches) if x is not None]
+
+    def run(self) -> Iterator[float]:
+        """Run on to the end; yields the share that is done, from time to time."""
+        last = len(self.grid.t) - 1
+        with np.errstate(all="ignore"):
+            for q, v, forces in self._run():
+                self._q[self._done], self._v[self._done] = on_the_host(q), on_the_host(v)
+                if self._tau is not None:
+                    self._tau[self._done] = forces[0]
+                self._done += 1
+                if self._done - self._checked >= BLOCK or self._done > last:
+                    going = self._look()
+                    yield (self._done - 1) / last
+                    if not going:
+                        return
+
+    def _stepped(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
+        """The records of a method of constant step."""
+        forces = self._forces(0, self.t0, self.q0, self.v0)
+        if not self.torque.sampled:
+            forces = [self.place.put(x) for x in forces]
+        state = [self.place.put(x) for x in (self.q0, self.v0)]
+        advance, start = self._kernel("advance"), self._kernel("start")
+        if start is not None:
+            state += _listed(start(*state, self.t0, *forces))
+        names = list(sizes(self.method, self.model))
+        yield self.q0, self.v0, forces
+        for segments in self.grid.records():
+            for step, t, h, count in segments:
+                if not self.torque.sampled:
+                    state = _listed(advance(*state, t, *forces, h, float(count)))
+                    continue
+                for k in range(count):
+                    forces = self._forces(step + k, t + k * h, *state[:2])
+                    state = _listed(advance(*state, t + k * h, *forces, h, 1.0))
+            if "defect" in names:
+                defect = on_the_host(state[names.index("defect")])
+                self._defect = float(np.nanmax(defect, initial=self._defect))
+            yield state[0], state[1], forces
+
+    def _adapted(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
+        """The records of a method that chooses its steps."""
+        forces = self._forces(0, self.t0, self.q0, self.v0)
+        a = self._kernel("acceleration")(self.q0, self.v0, self.t0, *forces)
+        span = float(self.grid.t[-1]) - self.t0
+        kernel = self._kernel("attempt")
+        x = Adaptive(
+            self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span, self.place
+        )
+        yield self.q0, self.v0, forces
+        for record, segments in enumerate(self.grid.records(), 1):
+            now = float(self.grid.t[record])
+            end = float(self.grid.t[-1])
+            for step, t, h, count in segments if self.torque.sampled else ():
+                for k in range(count):
+                    until = now if (step + k + 1) == self.grid.ends[record] else t + (k + 1) * h
+                    forces = self._forces(step + k, t + k * h, x.here("q"), x.here("v"))
+                    for _ in x.advance(until, until, forces):
+                        pass
+            for _ in x.advance(now, end, forces):
+                pass
+            q, v = x.at(now)
+            q[now > x.end], v[now > x.end] = np.nan, np.nan
+            self.events = x.events
+            self.ended = {e.sample for e in x.events if now > x.end[e.sample]}
+            yield q, v, forces
+
+    def _look(self) -> bool:
+        """Find samples that diverged since the last look; whether any is still going."""
+        since, self._checked = self._checked, self._done
+        q, v = self._q[since : self._done], self._v[since : self._done]
+        good = np.asarray(np.isfinite(q).all(axis=-1) & (np.abs(v) < HUGE).all(axis=-1))  # (n, *B)
+        for sample in map(tuple, np.argwhere(~good.all(axis=0))):
+            sample = tuple(map(int, sample))
+            first = since + int(np.argmin(good[(slice(None), *sample)]))
+            self._q[(slice(first, None), *sample)] = np.nan
+            self._v[(slice(first, None), *sample)] = np.nan
+            if sample not in self.ended:
+                self.diverged.setdefault(sample, float(self.grid.t[max(first - 1, 0)]))
+        return len(self.diverged) + len(self.ended) < math.prod(self.batch)
+
+    def trajectory(self) -> Trajectory:
+        """What was computed so far."""
+        self._look()
+        n = self._done
+        if len(self.diverged) + len(self.ended) == math.prod(self.batch):
+            some = np.isfinite(self._q[:n]).all(axis=-1).reshape(n, -1).any(axis=1)
+            n = int(some.sum())
+        first = lambda x: np.moveaxis(x[:n], 0, -2)
+        self._tell(singular_record(self.model, self.grid.t[:n], first(self._q)))
+        return Trajectory(
+            self.grid.t[:n],
+            first(self._q),
+            first(self._v),
+            self.model,
+            None if self._tau is None else first(self._tau),
+            self.method_name,
+            self.resistance is not None and self.resistance.springs,
+            dict(self.diverged),
+            list(self.events),
+            complete=n == len(self.grid.t),
+            accelerations=self._accelerate,
+        )
+
+    def _accelerate(self, x: Trajectory) -> np.ndarray:
+        t = np.broadcast_to(x.t, x.q.shape[:-1])
+        forces = [] if not self.torque.held else [x.tau if x.tau is not None else self._held()]
+        if self.wrenches is not None:
+            forces.append(self.wrenches[..., None, :, :])
+        return self._kernel("acceleration")(x.q, x.v, t, *forces)
+
+    def _held(self) -> np.ndarray:
+        assert self.torque.constant is not None
+        return self.torque.constant[..., None, :]
+
+    def _tell(self, singular: tuple[float, int, int] | None) -> None:
+        if singular is not None:
+            time, rank, usual = singular
+            warnings.warn(
+                f"model {self.model.name!r} is singular at t = {time:g} s: its loops have rank "
+                f"{rank} there and {usual} elsewhere, so that several motions may go on from it, "
+                "of which this is one; start or pass beside it, and see mozzi.loop_rank",
+                SingularWarning,
+                stacklevel=4,
+            )
+        if self._defect > LOOSE[self.place.dtype]:
+            warnings.warn(
+                f"{self.method_name}: Newton's method stopped with corrections of "
+                f"{self._defect:.1e}; take a smaller dt than {self.dt:g} s, or more iterations",
+                DivergenceWarning,
+                stacklevel=4,
+            )
+        if not self.diverged:
+            return
+        sample, time = min(self.diverged.items(), key=lambda item: item[1])
+        number = sample[0] if len(sample) == 1 else sample
+        which = f"sample {number}" if sample else "the motion"
+        more = f" and {len(self.diverged) - 1} more samples" if len(self.diverged) > 1 else ""
+        rest = "; the other samples went on" if len(self.diverged) < math.prod(self.batch) else ""
+        warnings.warn(
+            f"{which}{more} diverged after t = {time:g} s and stopped there{rest}; "
+            f"take a smaller dt than {self.dt:g} s",
+            DivergenceWarning,
+            stacklevel=4,
+        )
+
+
+def _listed(x: Any) -> list[np.ndarray]:
+    return list(x) if isinstance(x, tuple) else [x]

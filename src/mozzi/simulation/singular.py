@@ -1,0 +1,43 @@
+"""Singular configurations on the way of a simulation: where the loops lose rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rank import loop_rank
+from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.compiler import compile
+
+__all__ = ["singular_record"]
+
+WORK = 1e9  # operations: about a tenth of a second
+
+
+def singular_record(model: Any, t: np.ndarray, q: np.ndarray) -> tuple[float, int, int] | None:
+    """(time, rank there, rank elsewhere) of the first record at which a sample's loops have a
+    lower rank than at another; None where there is none.
+
+    q is (B, n, nq). Where all would take long, some are looked at: the first two, the last, and
+    others between, of the first samples.
+    """
+    if not closed(model) or len(t) < 2:
+        return None
+    count = compile(loop_rank, model)
+    q = q.reshape(-1, *q.shape[-2:])
+    most = int(WORK / max(1, count.flops))
+    q = q[: max(1, most // 3)]
+    n = max(3, min(len(t), most // len(q)))
+    looked = np.unique([0, 1, *np.linspace(1, len(t) - 1, n - 1).astype(int)])
+    q = q[:, looked]
+    q = q[np.isfinite(q).all(axis=(-2, -1))]
+    if not len(q):
+        return None
+    rank = count(q)[0].astype(int)
+    low = rank < rank.max(axis=-1, keepdims=True)
+    if not low.any():
+        return None
+    k = int(np.argmax(low.any(axis=0)))
+    sample = int(np.argmax(low[:, k]))
+    return float(t[looked[k]]), int(rank[sample, k]), int(rank[sample].max())

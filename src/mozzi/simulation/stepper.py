@@ -1,0 +1,104 @@
+"""`stepper`: many steps of many samples as one kernel, for any target.
+
+On a GPU a launch takes all samples through all steps: a thread keeps the state of its sample in
+registers, feedback is compiled along, and states along the way go to memory as they come.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError
+from mozzi.program.program import load, loop
+from mozzi.simulation.checks import check_model
+from mozzi.simulation.kernels import named
+from mozzi.simulation.loop_state import Memory
+from mozzi.simulation.methods.method import as_state, sizes
+from mozzi.simulation.methods.registry import method_of
+from mozzi.simulation.projection import closed_again
+from mozzi.simulation.resistance import Resistance, Stops
+from mozzi.simulation.system import Law, System
+
+__all__ = ["stepper"]
+
+
+def stepper(
+    model: Any,
+    method: Any = "rkmk4",
+    torque: Law | None = None,
+    *,
+    records: int | None = None,
+    held: bool = False,
+    wrenches: bool = False,
+    resistance: bool | Resistance = False,
+    limits: bool | Stops = False,
+    target: str = "cpu",
+    dtype: str = "float64",
+) -> Any:
+    """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
+
+    Arguments broadcast over leading batch axes; t, dt and steps are numbers, and steps is the same
+    for all samples.
+
+    Args:
+        method: a method of constant step, as `simulate` takes it.
+        torque: a law τ(t, q, v), traced and compiled along; or None.
+        records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
+            from one to the next; None gives the last one, after `steps` steps.
+        held: whether the kernel takes joint forces tau, held over the steps, behind t.
+        wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
+        resistance, limits: as in `simulate`.
+        target, dtype: as in `compile`. With target "cuda" a call is one launch.
+    """
+    check_model(model)
+    rule = method_of(method, {})
+    if not hasattr(rule, "step"):
+        raise ConfigurationError(f"method {method!r} is not one of constant step; take rkmk4")
+    if rule.extra(model):
+        raise ConfigurationError(
+            f"method {method!r} carries more than q and v; stepper takes rkmk4 and semi_implicit"
+        )
+    if records is not None and records < 1:
+        raise ConfigurationError(f"records {records}: give 1 or more, or None for the last state")
+    friction = Resistance() if resistance is True else resistance or None
+    stops = Stops() if limits is True else limits or None
+    system = System(model, torque, friction, stops)
+    size = sizes(rule, model)
+
+    def stepper(t: Any, dt: Any, steps: Any, **arrays: Any) -> Any:
+        system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
+        state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
+        clock = Memory("t", 1, t)
+
+        def run() -> None:
+            for _ in loop(0, steps, name="step"):
+                now = clock.get()[0]
+                x = as_state(size, [m.get() for m in state.values()], now)
+                new = closed_again(model, rule.step(system, x, dt))
+                for n, m in state.items():
+                    m.set(new[n])
+                clock.set(now + dt)
+
+        if records is None:
+            run()
+            return tuple(m.get() for m in state.values())
+        found = {n: Memory(f"{n}_record", (records, k)) for n, k in size.items()}
+        for _, record in loop(0, records, name="record"):
+            run()
+            for n, m in state.items():
+                found[n].set_row(record, m.get())
+        return tuple(map(_all, found.values()))
+
+    shapes: dict[str, tuple[int, ...]] = {n: (k,) for n, k in size.items()} | {"t": ()}
+    shapes |= {"tau": (model.nv,)} if held else {}
+    shapes |= {"wrenches": (model.nb, 6)} if wrenches else {}
+    shapes |= {"dt": (), "steps": ()}
+    return named(stepper, shapes, model, "stepper", target, dtype)
+
+
+def _all(memory: Memory) -> np.ndarray:
+    """The whole array, so that the buffer itself is the result."""
+    values = [load(memory.buffer, None, 0, k) for k in range(memory.buffer.size)]
+    return np.array(values, dtype=object).reshape(memory.shape)

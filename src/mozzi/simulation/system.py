@@ -1,0 +1,88 @@
+"""What is integrated: a mechanism with the forces that act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.errors import ConfigurationError
+from mozzi.simulation.resistance import Resistance, Stops
+
+__all__ = ["Law", "System", "as_forces"]
+
+Law = Callable[[Any, Any, Any], Any]
+"""Joint forces τ(t, q, v)."""
+
+
+@dataclass
+class System:
+    """v̇ = a(t, q, v) of a model, while tracing.
+
+    ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs.
+    """
+
+    model: Any
+    law: Law | None = None
+    resistance: Resistance | None = None
+    stops: Stops | None = None
+    tau: Any = field(default=None, repr=False)
+    wrenches: Any = field(default=None, repr=False)
+
+    def joint_force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """All that acts in the joints: what is applied, resistance, stops."""
+        tau = np.full(self.model.nv, 0.0, dtype=object)
+        if self.tau is not None:
+            tau = tau + self.tau
+        if self.law is not None:
+            tau = tau + as_forces(self.law(t, q, v), self.model)
+        if self.stops is not None:
+            tau = self.stops.clip(self.model, tau) + self.stops.force(self.model, q, v)
+        if self.resistance is not None:
+            tau = tau + self.resistance.force(self.model, q, v)
+        return tau
+
+    def acceleration(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """v̇."""
+        tau = self.joint_force(t, q, v)
+        return forward_dynamics(self.model, q, v, tau, **self.given(q, v))
+
+    def force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """All that acts in the joints, and what loops exert on them: Aᵀ λ."""
+        if not closed(self.model):
+            return self.joint_force(t, q, v)
+        a = self.acceleration(t, q, v)
+        return inverse_dynamics(self.model, q, v, a, **self.given(q, v))
+
+    def balance(self, t: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """M a + C v + g − Jᵀ W − τ: zero where a is the acceleration."""
+        needed = inverse_dynamics(self.model, q, v, a, **self.given(q, v))
+        return needed - self.force(t, q, v)
+
+    @property
+    def sprung(self) -> bool:
+        """Whether springs between bodies act."""
+        return self.resistance is not None and bool(self.model.springs)
+
+    def given(self, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+        """The wrenches on the bodies, as an option of the dynamics: applied, and of springs."""
+        W = self.wrenches
+        if self.resistance is not None and self.sprung:
+            own = self.resistance.wrenches(self.model, q, v)
+            W = own if W is None else W + own
+        return {} if W is None else {"wrenches": W}
+
+
+def as_forces(value: Any, model: Any) -> np.ndarray:
+    """What a torque law returned, if it is nv numbers."""
+    tau = np.asarray(value, dtype=object)
+    if tau.shape != (model.nv,):
+        raise ConfigurationError(
+            f"torque: the law returned shape {tau.shape}; return nv = {model.nv} joint forces"
+        )
+    return tau

@@ -1,0 +1,170 @@
+"""What a simulation leaves behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
+from mozzi.algorithms.kinematics.poses import forward_kinematics
+from mozzi.errors import ConfigurationError
+from mozzi.simulation.methods.dormand_prince import Event
+
+__all__ = ["Trajectory"]
+
+
+@dataclass(eq=False)
+class Trajectory:
+    """A motion at the times t (n,): q (B, n, nq), v (B, n, nv), a (B, n, nv).
+
+    B are the batch axes of the initial state (none for one motion). Where a sample diverged, its
+    numbers are NaN behind ``diverged[sample]``, the last time at which it was finite. ``events``
+    are the zeros that dopri5 found; a terminal one leaves NaN behind it, too.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    model: Any = None
+    tau: np.ndarray | None = None
+    method: str = ""
+    springs: bool = False
+    diverged: dict[tuple[int, ...], float] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    complete: bool = True
+    accelerations: Callable[[Trajectory], np.ndarray] | None = field(default=None, repr=False)
+    stored: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        batch = "×".join(map(str, self.batch)) + " samples, " if self.batch else ""
+        name = f"{self.model.name!r}, " if self.model is not None else ""
+        return f"<Trajectory {name}{batch}{len(self.t)} times to {self.t[-1]:g} s>"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, sample: Any) -> Trajectory:
+        """The motion of one sample of a batch, or of some of them."""
+        if not self.batch:
+            raise ConfigurationError("this trajectory is one motion; it has no samples to choose")
+        flags = np.full(self.batch, np.inf)
+        for where, time in self.diverged.items():
+            flags[where] = time
+        chosen = flags[sample]
+        return Trajectory(
+            self.t, self.q[sample], self.v[sample], self.model,
+            None if self.tau is None else self.tau[sample], self.method, self.springs,
+            {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
+            complete=self.complete,
+            stored={name: x[sample] for name, x in self._computed().items()},
+        )  # fmt: skip
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The batch axes."""
+        return self.q.shape[:-2]
+
+    # -- what follows from it ------------------------------------------------------------------
+
+    @property
+    def a(self) -> np.ndarray:
+        """Accelerations, (B, n, nv)."""
+        return self._get("a", lambda: self.accelerations and self.accelerations(self))
+
+    def kinetic_energy(self) -> np.ndarray:
+        """½ vᵀ M v, (B, n)."""
+        return self._get("kinetic", lambda: kinetic_energy(self._model(), self.q, self.v))
+
+    def potential_energy(self) -> np.ndarray:
+        """Of gravity, and of springs where they acted, (B, n)."""
+        return self._get(
+            "potential", lambda: potential_energy(self._model(), self.q, springs=self.springs)
+        )
+
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy, (B, n): constant where nothing drives or brakes."""
+        return self.kinetic_energy() + self.potential_energy()
+
+    def momentum(self) -> np.ndarray:
+        """Angular and linear momentum of all bodies about the inertial origin, (B, n, 6)."""
+        return self._get("momentum", lambda: momentum(self._model(), self.q, self.v))
+
+    def poses(self) -> np.ndarray:
+        """Poses of all bodies, (B, n, nb, 4, 4)."""
+        return forward_kinematics(self._model(), self.q)
+
+    def energy_drift(self) -> np.ndarray:
+        """The largest change of the energy, over the largest kinetic energy, (B,)."""
+        E, T = self.energy(), self.kinetic_energy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = np.nanmax(np.abs(E - E[..., :1]), axis=-1)
+            scale = np.maximum(np.nanmax(T, axis=-1), np.abs(E[..., 0]))
+            return np.where(scale > 0.0, change / scale, change)
+
+    def _at(self, index: np.ndarray) -> Trajectory:
+        """Some of the records of one motion."""
+        return Trajectory(self.t[index], self.q[index], self.v[index], self.model)
+
+    def _model(self) -> Any:
+        if self.model is None:
+            raise ConfigurationError(
+                "this trajectory has no model; load it with Trajectory.load(path, model=model)"
+            )
+        return self.model
+
+    def _get(self, name: str, make: Callable[[], Any]) -> np.ndarray:
+        if name not in self.stored:
+            with np.errstate(all="ignore"):
+                value = make()
+            if value is None:
+                raise ConfigurationError(f"this trajectory holds no {name}")
+            self.stored[name] = value
+        return self.stored[name]
+
+    def _computed(self) -> dict[str, np.ndarray]:
+        """Everything that is not yet computed, computed where the model is known."""
+        if self.model is not None:
+            self.energy()
+            self.momentum()
+        if self.accelerations is not None:
+            self._get("a", lambda: self.a)
+        return self.stored
+
+    # -- files, pictures -----------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the trajectory with its energies and momentum to .npz or .csv.
+
+        Atomically: the file is there complete, or as it was before.
+        """
+        from mozzi.simulation.trajectory_files import save
+
+        return save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Any = None) -> Trajectory:
+        """Read what `save` wrote; ``model`` gives back what needs the mechanism, such as poses."""
+        from mozzi.simulation.trajectory_files import load
+
+        return load(Path(path), model)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, sample: Any = None) -> Any:
+        """A matplotlib figure of coordinates, velocities, energies and drift; saved where a path
+        is given. Needs the extra ``viz``.
+        """
+        from mozzi.viz.plot import plot
+
+        return plot(self, path, sample)
+
+    def animate(self, path: str | os.PathLike[str], sample: Any = None, fps: float = 30.0) -> Path:
+        """Write a moving picture: ``.html`` is a page of its own, ``.gif`` needs the extra
+        ``viz``.
+        """
+        from mozzi.viz.animate import animate
+
+        return animate(self, Path(path), sample, fps)

@@ -1,0 +1,169 @@
+"""Trajectories on disk: .npz and .csv, written atomically."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError
+from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.simulation.trajectory import Trajectory
+
+__all__ = ["load", "save", "write_atomically"]
+
+FORMAT = "mozzi trajectory 1"
+DERIVED = ("a", "kinetic", "potential", "momentum")
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
+    """Write beside the file and rename: the file is complete, or as it was before."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def save(trajectory: Trajectory, path: Path) -> Path:
+    if path.suffix == ".npz":
+        return write_atomically(path, lambda file: _write_npz(trajectory, file))
+    if path.suffix == ".csv":
+        return write_atomically(path, lambda file: _write_csv(trajectory, file))
+    raise ConfigurationError(f"{path}: no format {path.suffix!r}; save as .npz or .csv")
+
+
+def load(path: Path, model: Any = None) -> Trajectory:
+    if path.suffix not in (".npz", ".csv"):
+        raise ConfigurationError(f"{path}: no format {path.suffix!r}; give a .npz or .csv file")
+    try:
+        head, arrays = (_read_npz if path.suffix == ".npz" else _read_csv)(path)
+        found = _trajectory(head, arrays)
+    except (ValueError, KeyError, zipfile.BadZipFile, StopIteration, TypeError) as error:
+        raise ConfigurationError(f"{path}: is no trajectory of mozzi ({error})") from None
+    if model is not None:
+        if model.digest != head["model"]:
+            raise ConfigurationError(
+                f"{path}: belongs to the model {head['name']!r} with other data than "
+                f"{model.name!r}; give the model it was made with"
+            )
+        found.model = model
+    return found
+
+
+def _head(x: Trajectory) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "model": None if x.model is None else x.model.digest,
+        "name": None if x.model is None else x.model.name,
+        "method": x.method,
+        "springs": x.springs,
+        "complete": x.complete,
+        "batch": list(x.batch),
+        "diverged": [[list(k), t] for k, t in x.diverged.items()],
+        "events": [[list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()] for e in x.events],
+    }
+
+
+def _arrays(x: Trajectory) -> dict[str, np.ndarray]:
+    derived = x._computed()
+    arrays = {"t": x.t, "q": x.q, "v": x.v}
+    if x.tau is not None:
+        arrays["tau"] = x.tau
+    return arrays | {name: derived[name] for name in DERIVED if name in derived}
+
+
+def _trajectory(head: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trajectory:
+    if head.get("format") != FORMAT:
+        raise ValueError(f"its format is {head.get('format')!r}, not {FORMAT!r}")
+    return Trajectory(
+        arrays["t"], arrays["q"], arrays["v"], None, arrays.get("tau"), head["method"],
+        head["springs"],
+        {tuple(k): t for k, t in head["diverged"]},
+        [Event(tuple(k), t, n, np.array(q), np.array(v)) for k, t, n, q, v in head["events"]],
+        head["complete"],
+        stored={name: arrays[name] for name in DERIVED if name in arrays},
+    )  # fmt: skip
+
+
+def _write_npz(x: Trajectory, file: IO[bytes]) -> None:
+    arrays: dict[str, Any] = {"head": np.array(json.dumps(_head(x))), **_arrays(x)}
+    np.savez(file, **arrays)
+
+
+def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    with np.load(path, allow_pickle=False) as data:
+        arrays = {name: data[name] for name in data.files}
+    return json.loads(str(arrays.pop("head"))), arrays
+
+
+def _write_csv(x: Trajectory, file: IO[bytes]) -> None:
+    """A comment with what is not numbers, a row of names, then a row per sample and time."""
+    arrays, batch = _arrays(x), x.batch
+    names = {
+        "q": x.model.q_names if x.model is not None else range(x.q.shape[-1]),
+        "v": x.model.v_names if x.model is not None else range(x.v.shape[-1]),
+        "momentum": ("mx", "my", "mz", "px", "py", "pz"),
+    }
+    names |= {"a": names["v"], "tau": names["v"]}
+    shape, heads, columns = (*batch, len(x.t)), ["t"], [np.broadcast_to(x.t, (*batch, len(x.t)))]
+    for name, array in arrays.items():
+        if name == "t":
+            continue
+        parts = np.broadcast_to(array, (*shape, *array.shape[len(shape) :]))
+        if name in names:
+            heads += [f"{name}.{label}" for label in names[name]]
+            columns += list(np.moveaxis(parts, -1, 0))
+        else:
+            heads.append(name)
+            columns.append(parts)
+    for axis in reversed(range(len(batch))):
+        heads.insert(0, f"sample{axis}")
+        columns.insert(0, np.broadcast_to(np.indices(batch)[axis][..., None], shape))
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    text.write(f"# {json.dumps(_head(x))}\n")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(heads)
+    for row in zip(*(column.ravel().tolist() for column in columns), strict=True):
+        rows.writerow(row)
+    text.flush()
+    text.detach()
+
+
+def _read_csv(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    with path.open(encoding="utf-8", newline="") as text:
+        first = next(text)
+        if not first.startswith("# {"):
+            raise ValueError("its first line is not the head that mozzi writes")
+        head = json.loads(first[2:])
+        rows = csv.reader(text)
+        heads = next(rows)
+        data = np.array([[float(x) for x in row] for row in rows])
+    shape = (*head["batch"], -1)
+    groups: dict[str, list[np.ndarray]] = {}
+    for name, column in zip(heads, data.T, strict=True):
+        if not name.startswith("sample"):
+            groups.setdefault(name.split(".", 1)[0], []).append(column.reshape(shape))
+    arrays: dict[str, np.ndarray] = {}
+    for name, columns in groups.items():
+        single = name in ("t", "kinetic", "potential")
+        arrays[name] = columns[0] if single else np.stack(columns, axis=-1)
+    arrays["t"] = arrays["t"].reshape(-1, arrays["t"].shape[-1])[0]
+    return head, arrays

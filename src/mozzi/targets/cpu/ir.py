@@ -1,0 +1,375 @@
+"""The body of a kernel: one program, W samples at a time, as LLVM IR text.
+
+Every value is a vector of W samples. Arguments and results are planes (one vector per element, see
+`llvm_driver`), scratch buffers are planes too, tables are constants that all samples share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mozzi.program.node import Scalar
+from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.targets.cpu.batch_loop import TABLE
+from mozzi.targets.cpu.math import splat
+from mozzi.targets.cpu.outline import Pieces
+from mozzi.targets.cpu.zeroing import unwritten
+
+__all__ = ["Body"]
+
+BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
+POINTERS = ("%in", "%out", "%scratch", "%table")
+MANY = 16  # zeros in a row, as sparse matrices have them
+COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
+
+
+class Body:
+    """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs.
+
+    Long runs of statements are functions of their own (`llvm_pieces`), which @body calls.
+    """
+
+    def __init__(self, program: Program, T: str, W: int):
+        self.T, self.W = T, W
+        self.V = f"<{W} x {T}>"
+        self.align = W * (8 if T == "double" else 4)
+        self.suffix = f"v{W}{'f64' if T == 'double' else 'f32'}"
+        self.indices: dict[int, str] = {}
+        self.tables: dict[tuple[str, bytes], str] = {}
+        self.head: list[str] = []
+        self.functions: list[str] = []
+        self.count = self.scratch = 0
+        self.starts: list[int] = []
+        slot = 0
+        for x in program.inputs:
+            self.starts.append(slot)
+            slot += x.size
+        self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
+        self.results: dict[int, list[int]] = {}  # value → its places among the outputs
+        self._place(program)
+        self.pieces = Pieces(program, self.scratch)
+        self.scratch = self.pieces.size
+        self._open()
+        self._clear(program)
+        self.region(program.region.statements)
+        self._finish(program)
+        self._close("body")
+        self.text = "\n".join([*self.head, *self.functions])
+
+    def _place(self, program: Program) -> None:
+        """A buffer that is an output lives among the outputs, the others in scratch memory."""
+        slot = 0
+        for x in program.outputs:
+            if not isinstance(x.values, Buffer):
+                for j, value in enumerate(x.values):
+                    self.results.setdefault(id(value), []).append(slot + j)
+            elif x.values.kind == "scratch":
+                self.places.setdefault(id(x.values), ("%out", slot))
+            slot += x.size
+        for buffer in program.buffers():
+            if buffer.kind == "scratch" and id(buffer) not in self.places:
+                self.places[id(buffer)] = ("%scratch", self.scratch)
+                self.scratch += buffer.size
+
+    # functions
+
+    def _open(self) -> None:
+        self.names: dict[int, str] = {}
+        self.booleans: set[int] = set()
+        self.pairs: dict[int, tuple[str, str]] = {}  # angle → its sine and cosine, where visible
+        self.code: list[str] = []
+        self.label = "start"
+
+    def _close(self, name: str) -> None:
+        arguments = ", ".join([f"ptr noalias {x}" for x in POINTERS] + self._counters())
+        self.functions += [
+            f'define internal void @{name}({arguments}) noinline "stackrealign" {{',
+            "start:",
+            *self.code,
+            "  ret void",
+            "}",
+        ]
+
+    def _counters(self) -> list[str]:
+        """The variables of the loops around, as arguments."""
+        return [f"i64 {k}" for k in self.indices.values()]
+
+    def _apart(self, name: str, statements: list[Any]) -> None:
+        """The statements as a function, and the call of it."""
+        here = self.names, self.booleans, self.pairs, self.code, self.label
+        self._open()
+        self._straight(statements, "volatile ")
+        self._close(name)
+        self.names, self.booleans, self.pairs, self.code, self.label = here
+        arguments = ", ".join([f"ptr {x}" for x in POINTERS] + self._counters())
+        self.code.append(f"  call void @{name}({arguments})")
+
+    def _clear(self, program: Program) -> None:
+        """Memory reads as zero before it is written."""
+        for buffer, ranges in unwritten(program).items():
+            base, slot = self.places[buffer]
+            for start, stop in ranges:
+                self._zero(base, slot + start, stop - start)
+
+    def _zero(self, base: str, slot: int, size: int) -> None:
+        at, clear = self._at(base, slot), self._function("clear")
+        self.code.append(f"  call void {clear}(ptr {at}, i64 {size})")
+
+    def _finish(self, program: Program) -> None:
+        """Results that are not stored when they are computed: buffers, inputs, constants."""
+        slot = 0
+        for x in program.outputs:
+            if isinstance(x.values, Buffer):
+                if self.places.get(id(x.values)) != ("%out", slot):
+                    for j in range(x.size):
+                        self._put("%out", slot + j, self._load(x.values, None, 0, j))
+            else:
+                for value in x.values:
+                    for first, size in _ranges(self.results.pop(id(value), [])):
+                        if size >= MANY and value.op == "const" and value.value == 0.0:
+                            self._zero("%out", first, size)
+                            continue
+                        for j in range(first, first + size):
+                            self._put("%out", j, self.number(value))
+            slot += x.size
+
+    # pieces of text
+
+    def new(self, text: str) -> str:
+        self.count += 1
+        self.code.append(f"  %v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def _at(self, base: str, slot: int) -> str:
+        return self.new(f"getelementptr {self.V}, ptr {base}, i64 {slot}")
+
+    def _get(self, base: str, slot: int) -> str:
+        return self.new(f"load {self.V}, ptr {self._at(base, slot)}, align {self.align}")
+
+    def _put(self, base: str, slot: int, value: str) -> None:
+        """Store a result or a value that crosses functions."""
+        self._store(self._at(base, slot), value, "volatile ")
+
+    def _store(self, at: str, value: str, kind: str) -> None:
+        """Volatile, where there are many: LLVM spends quadratic time on looking for stores that it
+        could merge.
+        """
+        self.code.append(f"  store {kind}{self.V} {value}, ptr {at}, align {self.align}")
+
+    def _name(self, x: Scalar) -> str:
+        name = self.names.get(id(x))
+        if name is None:
+            if x.op == "input":
+                position, offset = x.value
+                name = self._get("%in", self.starts[position] + offset)
+            else:
+                name = self._get("%scratch", self.pieces.places[id(x)])
+            self.names[id(x)] = name
+        return name
+
+    def number(self, x: Scalar) -> str:
+        """The value as a vector of numbers; a condition is 1 or 0."""
+        if x.op == "const":
+            return splat(self.T, x.value)
+        name = self._name(x)
+        if id(x) in self.booleans:
+            return self._select(name, self.V, splat(self.T, 1.0), splat(self.T, 0.0))
+        return name
+
+    def condition(self, x: Scalar) -> str:
+        """The value as a vector of bits; a number is true where it is not zero."""
+        if x.op == "const":
+            return f"splat (i1 {'true' if x.value else 'false'})"
+        name = self._name(x)
+        if id(x) in self.booleans:
+            return name
+        return self.new(f"fcmp une {self.V} {name}, {splat(self.T, 0.0)}")
+
+    def _select(self, c: str, V: str, a: str, b: str) -> str:
+        return self.new(f"select <{self.W} x i1> {c}, {V} {a}, {V} {b}")
+
+    # statements
+
+    def region(self, statements: list[Any]) -> None:
+        outside = dict(self.names), dict(self.pairs)  # what a loop loads is not visible behind it
+        for part in self.pieces.parts(statements):
+            if isinstance(part, Loop):
+                self.loop(part)
+            elif part.apart:
+                self._apart(self.pieces.names[id(part.statements[0])], part.statements)
+            else:
+                self._straight(part.statements)
+        self.names, self.pairs = outside
+
+    def _straight(self, statements: list[Any], kind: str = "") -> None:
+        for s in statements:
+            if isinstance(s, Store):
+                at = self._address(s.buffer, s.index, s.stride, s.offset)
+                self._store(at, self.number(s.value), kind)
+                continue
+            self.names[id(s)] = self.value(s)
+            if id(s) in self.pieces.places:
+                self._put("%scratch", self.pieces.places[id(s)], self.number(s))
+            for slot in self.results.pop(id(s), ()):
+                self._put("%out", slot, self.number(s))
+
+    def value(self, s: Scalar) -> str:
+        op, V = s.op, self.V
+        if op in BINARY:
+            return self.new(f"{BINARY[op]} {V} {self.number(s.args[0])}, {self.number(s.args[1])}")
+        if op == "neg":
+            return self.new(f"fneg contract {V} {self.number(s.args[0])}")
+        if op == "load":
+            return self._load(*s.value)
+        if op == "sqrt":
+            return self.new(f"call {V} @llvm.sqrt.{self.suffix}({V} {self.number(s.args[0])})")
+        if op in ("sin", "cos"):
+            return self._sincos(s.args[0])[op == "cos"]
+        if op == "select":
+            c = self.condition(s.args[0])
+            if any(id(x) in self.booleans for x in s.args[1:]):
+                self.booleans.add(id(s))
+                a, b = map(self.condition, s.args[1:])
+                return self._select(c, f"<{self.W} x i1>", a, b)
+            a, b = map(self.number, s.args[1:])
+            return self._select(c, V, a, b)
+        a, b = map(self.number, s.args)
+        if op == "atan2":
+            return self.new(f"call {V} {self._function(op)}({V} {a}, {V} {b})")
+        if op in COMPARE:
+            c = self.new(f"fcmp {COMPARE[op]} {V} {a}, {b}")
+            if op in ("min", "max"):
+                return self._select(c, V, a, b)
+            self.booleans.add(id(s))
+            return c
+        raise NotImplementedError(f"operation {op!r} on the CPU target")
+
+    def _function(self, name: str) -> str:
+        """A pointer from the table of functions."""
+        at = self.new(f"getelementptr ptr, ptr %table, i64 {TABLE.index(name)}")
+        return self.new(f"load ptr, ptr {at}")
+
+    def _sincos(self, x: Scalar) -> tuple[str, str]:
+        """Both of an angle: the range reduction is shared."""
+        pair = self.pairs.get(id(x))
+        if pair is None:
+            V = self.V
+            angle = self.number(x)
+            both = self.new(f"call {{ {V}, {V} }} {self._function('sincos')}({V} {angle})")
+            sin = self.new(f"extractvalue {{ {V}, {V} }} {both}, 0")
+            cos = self.new(f"extractvalue {{ {V}, {V} }} {both}, 1")
+            pair = self.pairs[id(x)] = sin, cos
+        return pair
+
+    def _load(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
+        at, V = self._address(buffer, index, stride, offset), self.V
+        if buffer.kind != "table":
+            return self.new(f"load {V}, ptr {at}, align {self.align}")
+        x = self.new(f"load {self.T}, ptr {at}")
+        first = self.new(f"insertelement {V} poison, {self.T} {x}, i32 0")
+        return self.new(f"shufflevector {V} {first}, {V} poison, <{self.W} x i32> zeroinitializer")
+
+    def _address(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
+        if buffer.kind == "table":
+            data = np.ravel(np.asarray(buffer.data, dtype=float))
+            if self.T == "float":
+                data = data.astype(np.float32).astype(float)
+            base = self._table(self.T, data, lambda x: f"0x{x:016X}", data.view(np.uint64))
+            start, T = 0, self.T
+        elif buffer.kind == "input":
+            base, start, T = "%in", self.starts[buffer.position], self.V
+        else:
+            (base, start), T = self.places[id(buffer)], self.V
+        at = str(start + offset)
+        if index is not None:
+            at = self.index(index)
+            if stride != 1:
+                at = self.new(f"mul nsw i64 {at}, {stride}")
+            if start + offset:
+                at = self.new(f"add nsw i64 {at}, {start + offset}")
+        return self.new(f"getelementptr {T}, ptr {base}, i64 {at}")
+
+    def _table(
+        self, T: str, data: np.ndarray, spell: Callable[[int], str], words: np.ndarray
+    ) -> str:
+        key = (T, data.tobytes())
+        name = self.tables.get(key)
+        if name is None:
+            name = self.tables[key] = f"@table{len(self.tables)}"
+            items = ", ".join(f"{T} {spell(x)}" for x in words.tolist())
+            self.head.append(f"{name} = private constant [{len(data)} x {T}] [{items}]")
+        return name
+
+    def _entry(self, table: np.ndarray, at: str) -> str:
+        """table[at] as an i64."""
+        data = np.ravel(np.asarray(table, dtype=np.int32))
+        place = self.new(f"getelementptr i32, ptr {self._table('i32', data, str, data)}, i64 {at}")
+        return self.new(f"sext i32 {self.new(f'load i32, ptr {place}')} to i64")
+
+    def index(self, index: Index) -> str:
+        if index.table is not None:
+            assert index.at is not None
+            return self._entry(index.table, self.index(index.at))
+        if index.terms:
+            total = "0"
+            for term, factor in index.terms:
+                part = self.new(f"mul nsw i64 {self.index(term)}, {factor}")
+                total = self.new(f"add nsw i64 {total}, {part}")
+            return total
+        return self.indices[id(index)]
+
+    # loops
+
+    def _start(self, label: str) -> None:
+        self.code.append(f"{label}:")
+        self.label = label
+
+    def loop(self, loop: Loop) -> None:
+        self.count += 1
+        tag = f"L{self.count}"
+        k = f"%{tag}.k"
+        first = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
+        stop = str(loop.stop)
+        if isinstance(loop.stop, Scalar):  # the same for all samples
+            lane = self.new(f"extractelement {self.V} {self.number(loop.stop)}, i32 0")
+            stop = self.new(f"fptosi {self.T} {lane} to i64")
+        outside = self.label
+        self.code.append(f"  br label %{tag}.test")
+        self._start(f"{tag}.test")
+        place = len(self.code)  # the phi goes here when the body is known
+        compare = "sge" if loop.follow is not None else "slt" if loop.step > 0 else "sgt"
+        go = self.new(f"icmp {compare} i64 {k}, {stop}")
+        self.code.append(f"  br i1 {go}, label %{tag}.body, label %{tag}.end")
+        self._start(f"{tag}.body")
+        self.indices[id(loop.variable)] = k
+        if loop.which is not None:
+            which = self._entry(loop.which, k)
+            cases = " ".join(f"i64 {n}, label %{tag}.{n}" for n in range(1, len(loop.branches)))
+            self.code.append(f"  switch i64 {which}, label %{tag}.0 [{cases}]")
+            for n, branch in enumerate(loop.branches):
+                self._start(f"{tag}.{n}")
+                self.region(branch.statements)
+                self.code.append(f"  br label %{tag}.next")
+            self._start(f"{tag}.next")
+        else:
+            self.region(loop.branches[0].statements)
+        if loop.follow is not None:
+            after = self._entry(loop.follow, k)
+        else:
+            after = self.new(f"add nsw i64 {k}, {loop.step}")
+        self.code.insert(place, f"  {k} = phi i64 [{first}, %{outside}], [{after}, %{self.label}]")
+        self.code.append(f"  br label %{tag}.test")
+        self._start(f"{tag}.end")
+        del self.indices[id(loop.variable)]
+
+
+def _ranges(slots: list[int]) -> Iterator[tuple[int, int]]:
+    """Ascending numbers as (first, how many) of those that follow each other."""
+    first = 0
+    for n in range(1, len(slots) + 1):
+        if n == len(slots) or slots[n] != slots[n - 1] + 1:
+            yield slots[first], n - first
+            first = n

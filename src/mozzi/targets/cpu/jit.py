@@ -1,0 +1,151 @@
+"""From LLVM IR text to object code to function pointers."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+import threading
+from functools import cache
+from typing import Any
+
+from mozzi.errors import ExtraMissingError
+from mozzi.targets import disk_cache as disk
+from mozzi.targets.cpu import math as vector_math
+from mozzi.targets.cpu import single_call as gufunc_call
+from mozzi.targets.cpu.batch_loop import TABLE
+from mozzi.targets.cpu.pack import planes
+
+__all__ = ["Code", "assemble", "assembly", "host", "lanes", "runtime"]
+
+_lock = threading.RLock()
+FROM_PYTHON = (
+    "PyMem_RawMalloc", "PyMem_RawFree", "PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release",
+)  # fmt: skip
+# llvmlite's memory manager keeps code and its constants within 32-bit distances, for code that
+# needs no symbols of others. On Windows large stack frames need one (__chkstk).
+NEAR = sys.platform != "win32"
+MODEL = "small" if NEAR else "jitdefault"
+LEVEL = 2  # of code generation; docs/theory/cpu_target.md has the measurements
+
+
+@cache
+def binding() -> Any:
+    """llvmlite.binding, initialised; imported when the first kernel is made."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError as error:
+        raise ExtraMissingError(
+            "the CPU target needs llvmlite, which is not installed;"
+            " run pip install llvmlite, or choose target='interpret'"
+        ) from error
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@cache
+def host() -> tuple[str, str, str, str]:
+    """(triple, CPU name, CPU features, version of llvmlite) of this machine."""
+    llvm = binding()
+    import llvmlite
+
+    return (
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        llvmlite.__version__,
+    )
+
+
+def is_x86() -> bool:
+    return host()[0].startswith(("x86_64", "i386", "i686"))
+
+
+@cache
+def lanes(dtype: str) -> int:
+    """How many samples one vector of this machine holds."""
+    has = set(host()[2].split(","))
+    size = 64 if "+avx512f" in has else 32 if "+avx" in has else 16
+    return size // (8 if dtype == "float64" else 4)
+
+
+def _machine() -> Any:
+    triple, cpu, features, _ = host()
+    return (
+        binding()
+        .Target.from_triple(triple)
+        .create_target_machine(
+            cpu=cpu, features=features, opt=LEVEL, reloc="pic", codemodel=MODEL, jit=True
+        )
+    )
+
+
+def _module(text: str, machine: Any) -> Any:
+    module = binding().parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    return module
+
+
+def assemble(text: str) -> bytes:
+    """Object code of an IR module."""
+    with _lock:
+        machine = _machine()
+        return machine.emit_object(_module(text, machine))
+
+
+def assembly(text: str) -> str:
+    """Machine code of an IR module, as assembly to read."""
+    with _lock:
+        machine = _machine()
+        return machine.emit_assembly(_module(text, machine))
+
+
+class Code:
+    """Object code in memory; the addresses of its functions hold while it lives."""
+
+    def __init__(self, obj: bytes):
+        llvm = binding()
+        with _lock:
+            self.engine = llvm.create_mcjit_compiler(
+                llvm.parse_assembly(""), _machine(), use_lmm=NEAR
+            )
+            self.engine.add_object_file(llvm.ObjectFileRef.from_data(obj))
+            self.engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        with _lock:
+            return self.engine.get_function_address(name)
+
+
+@cache
+def runtime(dtype: str, W: int) -> Any:
+    """The table of functions that all kernels of a type share, as an array of pointers."""
+    T = "double" if dtype == "float64" else "float"
+    fused = not is_x86() or "+fma" in host()[2].split(",")
+    math = vector_math.sincos(T, W, fused), vector_math.atan2(T, W, fused)
+    text = "\n".join([planes(T, W), *math, gufunc_call.CALL])
+    key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
+    obj = disk.read(key)
+    if obj is None:
+        obj = assemble(text)
+        disk.write(key, obj)
+    code = Code(obj)
+    pointers = [*(_python(name) for name in FROM_PYTHON), _feclearexcept()]
+    pointers += [code.address(name) for name in TABLE[len(pointers) :]]
+    table = (ctypes.c_void_p * len(TABLE))(*pointers)
+    table.code = code  # pyright: ignore[reportAttributeAccessIssue]
+    return table
+
+
+def _python(name: str) -> int | None:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+
+
+def _feclearexcept() -> int | None:
+    """C's function that clears floating-point flags; not used on x86."""
+    if is_x86():
+        return None
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    return ctypes.cast(library.feclearexcept, ctypes.c_void_p).value

@@ -1,0 +1,297 @@
+"""One evaluation without NumPy's dispatch: a built-in function for arrays that fit as they are.
+
+A generalised ufunc takes some 0.8 µs before its loop runs, as long as the loop itself. The
+function made here looks at its arguments (arrays of the right type and exactly the core shapes),
+makes the results and runs the loop. Everything else (batches, lists, other types, out=) it hands
+to the general function. It reads the fields of array objects, whose layout is part of NumPy's ABI,
+and which is checked here before it is used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mozzi.targets.cpu import ufunc as gufunc
+
+__all__ = ["CALL", "make", "possible"]
+
+# Places in the array API, part of NumPy's ABI.
+_ARRAY_TYPE, _RETURN, _EMPTY = 2, 76, 184
+_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+MOST_OPERANDS, MOST_AXES = 16, 48
+# The record of a kernel, in words of 64 bits; behind these, for each operand, its ndim and shape.
+_FIELDS = (
+    "inputs", "outputs", "loop", "data", "general", "array_type", "dtype", "empty", "return",
+    "tuple_new", "tuple_set", "incref", "decref", "vectorcall",
+)  # fmt: skip
+
+
+class _Array(ctypes.Structure):
+    """The head of an array object (PyArrayObject_fields)."""
+
+    _fields_ = [
+        ("refcount", ctypes.c_ssize_t), ("type", ctypes.c_void_p),
+        ("data", ctypes.c_void_p), ("nd", ctypes.c_int),
+        ("dimensions", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("base", ctypes.c_void_p), ("descr", ctypes.c_void_p), ("flags", ctypes.c_int),
+    ]  # fmt: skip
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    ]  # fmt: skip
+
+
+_methods: list[_Method] = []
+
+
+@cache
+def possible() -> bool:
+    """Whether array objects of this Python and NumPy look as expected."""
+    if (
+        sys.implementation.name != "cpython"
+        or ctypes.sizeof(ctypes.c_void_p) != 8
+        or sysconfig.get_config_var("Py_GIL_DISABLED")
+        or sysconfig.get_config_var("Py_TRACE_REFS")
+    ):
+        return False
+    words = _record(1)(0)
+    if ctypes.c_void_p.from_address(id(words) + 16).value != ctypes.addressof(words):
+        return False
+    x = np.zeros((3, 5))[:, ::2]
+    head = _Array.from_address(id(x))
+    return (
+        head.type == id(np.ndarray) == gufunc.api("_ARRAY_API")[_ARRAY_TYPE]
+        and head.data == x.ctypes.data
+        and head.nd == 2
+        and (head.dimensions[0], head.dimensions[1]) == x.shape
+        and (head.strides[0], head.strides[1]) == x.strides
+        and head.descr == id(np.dtype("float64"))
+    )
+
+
+def _load(out: str, base: str, offset: int, T: str = "i64") -> str:
+    return (
+        f"  {out}.p = getelementptr i8, ptr {base}, i64 {offset}\n  {out} = load {T}, ptr {out}.p\n"
+    )
+
+
+def _field(name: str, T: str = "ptr") -> str:
+    return _load(f"%{name}", "%record", 8 * _FIELDS.index(name), T)
+
+
+_OPERAND = 8 * len(_FIELDS)
+
+#: The function, for the module that all kernels share; its arguments are those of METH_FASTCALL.
+CALL = f"""define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %names) {{
+start:
+  %pointers = alloca [{MOST_OPERANDS} x ptr]
+  %results = alloca [{MOST_OPERANDS} x ptr]
+  %steps = alloca [{MOST_OPERANDS + MOST_AXES} x i64]
+  %one = alloca i64
+  store i64 1, ptr %one
+  %slot = getelementptr i8, ptr %self, i64 16
+  %record = load ptr, ptr %slot
+{_field("inputs", "i64")}{_field("outputs", "i64")}{_field("array_type")}{_field("dtype")}
+  %all = add i64 %inputs, %outputs
+  %shapes = getelementptr i8, ptr %record, i64 {_OPERAND}
+  %fits = icmp eq i64 %nargs, %inputs
+  %bare = icmp eq ptr %names, null
+  %plain = and i1 %fits, %bare
+  br i1 %plain, label %input, label %elsewhere
+input:
+  %k = phi i64 [0, %start], [%k1, %taken]
+  %shape = phi ptr [%shapes, %start], [%shape1, %taken]
+  %axis = phi i64 [%all, %start], [%axis1, %taken]
+  %left = icmp slt i64 %k, %inputs
+  br i1 %left, label %look, label %output
+look:
+  %ap = getelementptr ptr, ptr %args, i64 %k
+  %a = load ptr, ptr %ap
+{_load("%type", "%a", 8, "ptr")}  %is.array = icmp eq ptr %type, %array_type
+  br i1 %is.array, label %array, label %elsewhere
+array:
+{_load("%descr", "%a", 56, "ptr")}{_load("%nd32", "%a", 24, "i32")}
+{_load("%dims", "%a", 32, "ptr")}{_load("%strides", "%a", 40, "ptr")}
+{_load("%memory", "%a", 16, "ptr")}  %nd = sext i32 %nd32 to i64
+  %ndim = load i64, ptr %shape
+  %is.type = icmp eq ptr %descr, %dtype
+  %is.nd = icmp eq i64 %nd, %ndim
+  %is.core = and i1 %is.type, %is.nd
+  br i1 %is.core, label %dim, label %elsewhere
+dim:
+  %d = phi i64 [0, %array], [%d1, %same]
+  %d1 = add i64 %d, 1
+  %more.dims = icmp slt i64 %d, %ndim
+  br i1 %more.dims, label %compare, label %taken
+compare:
+  %np = getelementptr i64, ptr %dims, i64 %d
+  %n = load i64, ptr %np
+  %wp = getelementptr i64, ptr %shape, i64 %d1
+  %want = load i64, ptr %wp
+  %is.n = icmp eq i64 %n, %want
+  br i1 %is.n, label %same, label %elsewhere
+same:
+  %tp = getelementptr i64, ptr %strides, i64 %d
+  %t = load i64, ptr %tp
+  %at = add i64 %axis, %d
+  %sp = getelementptr i64, ptr %steps, i64 %at
+  store i64 %t, ptr %sp
+  br label %dim
+taken:
+  %pp = getelementptr ptr, ptr %pointers, i64 %k
+  store ptr %memory, ptr %pp
+  %zp = getelementptr i64, ptr %steps, i64 %k
+  store i64 0, ptr %zp
+  %axis1 = add i64 %axis, %ndim
+  %words = add i64 %ndim, 1
+  %shape1 = getelementptr i64, ptr %shape, i64 %words
+  %k1 = add i64 %k, 1
+  br label %input
+output:
+  %m = phi i64 [0, %input], [%m1, %made]
+  %oshape = phi ptr [%shape, %input], [%oshape1, %made]
+  %oaxis = phi i64 [%axis, %input], [%oaxis1, %made]
+  %oleft = icmp slt i64 %m, %outputs
+  br i1 %oleft, label %new, label %run
+new:
+{_field("incref")}{_field("empty")}  call void %incref(ptr %dtype)
+  %ondim = load i64, ptr %oshape
+  %ond32 = trunc i64 %ondim to i32
+  %odims = getelementptr i64, ptr %oshape, i64 1
+  %o = call ptr %empty(i32 %ond32, ptr %odims, ptr %dtype, i32 0)
+  %rp = getelementptr ptr, ptr %results, i64 %m
+  store ptr %o, ptr %rp
+  %failed = icmp eq ptr %o, null
+  br i1 %failed, label %undo, label %fill
+fill:
+{_load("%omemory", "%o", 16, "ptr")}{_load("%ostrides", "%o", 40, "ptr")}  %ok = add i64 %inputs, %m
+  %op = getelementptr ptr, ptr %pointers, i64 %ok
+  store ptr %omemory, ptr %op
+  %ozp = getelementptr i64, ptr %steps, i64 %ok
+  store i64 0, ptr %ozp
+  br label %stride
+stride:
+  %e = phi i64 [0, %fill], [%e1, %copy]
+  %more.strides = icmp slt i64 %e, %ondim
+  br i1 %more.strides, label %copy, label %made
+copy:
+  %fp = getelementptr i64, ptr %ostrides, i64 %e
+  %f = load i64, ptr %fp
+  %oat = add i64 %oaxis, %e
+  %osp = getelementptr i64, ptr %steps, i64 %oat
+  store i64 %f, ptr %osp
+  %e1 = add i64 %e, 1
+  br label %stride
+made:
+  %oaxis1 = add i64 %oaxis, %ondim
+  %owords = add i64 %ondim, 1
+  %oshape1 = getelementptr i64, ptr %oshape, i64 %owords
+  %m1 = add i64 %m, 1
+  br label %output
+run:
+{_field("loop")}{_field("data")}{_field("return")}
+  call void %loop(ptr %pointers, ptr %one, ptr %steps, ptr %data)
+  %single = icmp eq i64 %outputs, 1
+  br i1 %single, label %alone, label %several
+alone:
+  %r0 = load ptr, ptr %results
+  %r1 = call ptr %return(ptr %r0)
+  ret ptr %r1
+several:
+{_field("tuple_new")}{_field("tuple_set")}  %tuple = call ptr %tuple_new(i64 %outputs)
+  %no.tuple = icmp eq ptr %tuple, null
+  br i1 %no.tuple, label %undo, label %item
+item:
+  %i = phi i64 [0, %several], [%i1, %item]
+  %ip = getelementptr ptr, ptr %results, i64 %i
+  %ix = load ptr, ptr %ip
+  %iy = call ptr %return(ptr %ix)
+  %set = call i32 %tuple_set(ptr %tuple, i64 %i, ptr %iy)
+  %i1 = add i64 %i, 1
+  %more.items = icmp slt i64 %i1, %outputs
+  br i1 %more.items, label %item, label %whole
+whole:
+  ret ptr %tuple
+undo:
+  %u = phi i64 [%m, %new], [%outputs, %several]
+{_field("decref")}  br label %drop
+drop:
+  %v = phi i64 [%u, %undo], [%v1, %free]
+  %some = icmp sgt i64 %v, 0
+  br i1 %some, label %free, label %nothing
+free:
+  %v1 = sub i64 %v, 1
+  %vp = getelementptr ptr, ptr %results, i64 %v1
+  %vx = load ptr, ptr %vp
+  call void %decref(ptr %vx)
+  br label %drop
+nothing:
+  ret ptr null
+elsewhere:
+{_field("general")}{_field("vectorcall")}
+  %g = call ptr %vectorcall(ptr %general, ptr %args, i64 %nargs, ptr %names)
+  ret ptr %g
+}}"""
+
+
+def make(
+    call: int,
+    loop: int,
+    data: int,
+    inputs: Sequence[tuple[int, ...]],
+    outputs: Sequence[tuple[int, ...]],
+    dtype: str,
+    name: str,
+    general: Callable[..., Any],
+    keep: Any = None,
+) -> Any:
+    """The built-in function of a kernel: `call` is the address of @call, `loop` and `data` those of
+    its inner loop.
+    """
+    shapes = [*inputs, *outputs]
+    arrays = gufunc.api("_ARRAY_API")
+    python = ctypes.pythonapi
+    values = {
+        "inputs": len(inputs), "outputs": len(outputs), "loop": loop, "data": data,
+        "general": id(general), "array_type": id(np.ndarray), "dtype": id(np.dtype(dtype)),
+        "empty": arrays[_EMPTY], "return": arrays[_RETURN],
+        "tuple_new": _address(python.PyTuple_New), "tuple_set": _address(python.PyTuple_SetItem),
+        "incref": _address(python.Py_IncRef), "decref": _address(python.Py_DecRef),
+        "vectorcall": _address(python.PyObject_Vectorcall),
+    }  # fmt: skip
+    words = [values[field] for field in _FIELDS]
+    for shape in shapes:
+        words += [len(shape), *shape]
+    record = _record(len(words))(*words)
+    record.keep = (general, keep, np.dtype(dtype))
+    method = _Method(name.encode(), call, _FASTCALL_KEYWORDS, None)
+    _methods.append(method)  # Python may look at it as late as when the function goes
+    create = python.PyCFunction_NewEx
+    create.restype = ctypes.py_object
+    create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return create(ctypes.addressof(method), record, None)
+
+
+@cache
+def _record(size: int) -> Any:
+    """Words in memory, as an object that can hold others; its pointer to them follows the object's
+    head.
+    """
+    return type("Record", (ctypes.c_int64 * size,), {})
+
+
+def _address(function: Any) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value

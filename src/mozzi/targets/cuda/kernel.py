@@ -1,0 +1,307 @@
+"""The CUDA target: one thread per sample, compiled at run time by NVRTC through CuPy.
+
+Arrays come and go on the device without copies: CuPy arrays, PyTorch tensors, JAX arrays, and
+everything with `__cuda_array_interface__` or DLPack. Results are JAX arrays or PyTorch tensors
+where an argument is one, and CuPy arrays otherwise. Work is on the current stream of CuPy or
+PyTorch; with JAX arrays XLA calls the kernel, on its own stream, and knows how long it uses their
+memory.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ExtraMissingError
+from mozzi.program.program import Program
+from mozzi.targets.cuda.launch import choose
+from mozzi.targets.cuda.nvidia import Function, machine_code
+from mozzi.targets.cuda.source import CudaSource
+
+__all__ = ["CudaKernel", "build", "cupy_here"]
+
+LARGE = 12_000  # operations of a program that is compiled only once
+
+
+def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
+    """The kernel of a program, for CUDA. The source can be read without a GPU."""
+    return CudaKernel(make(), dtype)
+
+
+class CudaKernel:
+    """A compiled program on the GPU: call it with arrays on the device, (N, n) or any batch axes.
+
+    Any strides are read in place, and arguments without batch axes serve all samples. Where all
+    arguments have a contiguous batch axis, such as `x.T` of an (n, N) array, the results do too.
+    operations, flops: what one evaluation takes; source: CUDA C; report(): registers and local
+    memory of the compiled code.
+    """
+
+    def __init__(self, program: Program, dtype: str):
+        self.program, self.dtype = program, np.dtype(dtype)
+        self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
+        self.operations, self.flops = program.operations, program.flops
+        self.single = program.single
+        self._shapes = tuple(x.shape for x in self.inputs)
+        self._results_shapes = tuple(x.shape for x in self.outputs)
+
+    @property
+    def source(self) -> str:
+        """The CUDA C of the kernel, for arrays of any strides."""
+        return CudaSource(self.program, self.dtype.name).text
+
+    @cached_property
+    def strided(self) -> Function:
+        """The kernel for arrays of any strides."""
+        return self._function(packed=False)
+
+    @cached_property
+    def packed(self) -> Function:
+        """The kernel for arrays whose rows lie one after the other."""
+        return self._function(packed=True)
+
+    def _function(self, packed: bool) -> Function:
+        cupy = cupy_here()
+
+        def make(resident: int) -> Function:
+            source = CudaSource(self.program, self.dtype.name, packed, resident)
+            return Function(cupy, machine_code(cupy, source.text), source.shared)
+
+        function, function.block = choose(make, self.flops > LARGE)
+        return function
+
+    def report(self) -> dict[str, float]:
+        """What the compiler made of it, for packed rows: threads of a block, blocks that a
+        multiprocessor holds, the share of its threads that these are (occupancy), registers and
+        bytes of local memory of a thread, and of shared memory of a block.
+        """
+        return asdict(self.packed.report())
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        cupy = cupy_here()
+        n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
+        if n and self._plain(cupy, args, n, self._shapes):
+            if out is None:
+                results: Any = [cupy.empty(n + s, self.dtype) for s in self._results_shapes]
+            else:
+                results = (out,) if self.single else tuple(out)
+            if out is None or self._plain(cupy, results, n, self._results_shapes):
+                places = [x.data.ptr for x in (*args, *results)]
+                self.start(n[0], places, cupy.cuda.get_current_stream().ptr)
+                return results[0] if self.single else tuple(results)
+        if len(args) != len(self.inputs):
+            raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
+        given = () if out is None else (out,) if self.single else tuple(out)
+        if _any_of(("jax", "jaxlib"), (*args, *given)):
+            if given:
+                raise TypeError(
+                    f"{self.name}: out= goes with CuPy arrays and PyTorch tensors; a JAX array"
+                    " cannot be written to, so leave out= away and take the result"
+                )
+            return self._jax(*self._jax_arrays(args))
+        torch = _any_of(("torch",), (*args, *given))
+        with _stream(cupy, torch):
+            arrays = [self._array(cupy, x, spec) for x, spec in zip(args, self.inputs, strict=True)]
+            batch = np.broadcast_shapes(
+                *(
+                    x.shape[: x.ndim - len(s.shape)]
+                    for x, s in zip(arrays, self.inputs, strict=True)
+                )
+            )
+            rows = [
+                _rows(cupy, x, batch, len(s.shape))
+                for x, s in zip(arrays, self.inputs, strict=True)
+            ]
+            results = self._results(cupy, batch, rows, out)
+            self._launch(cupy, math.prod(batch), [*rows, *results])
+        answers = tuple(
+            y.reshape(*batch, *s.shape) for y, s in zip(results, self.outputs, strict=True)
+        )
+        if out is not None:
+            return out
+        if torch is not None:
+            answers = tuple(torch.from_dlpack(y) for y in answers)
+        return answers[0] if self.single else answers
+
+    def _plain(self, cupy: Any, arrays: Any, n: Any, shapes: Any) -> bool:
+        """Whether the arrays are what most are: row-major arrays (N, n) of CuPy."""
+        if len(arrays) != len(shapes):
+            return False
+        kind, dtype = cupy.ndarray, self.dtype
+        for x, shape in zip(arrays, shapes):
+            if type(x) is not kind or x.dtype != dtype or x.shape != n + shape:
+                return False
+            if not x.flags.c_contiguous:
+                return False
+        return True
+
+    @cached_property
+    def _jax(self) -> Any:
+        """This kernel as a function of JAX arrays."""
+        from mozzi.targets.derivatives import find, register
+        from mozzi.targets.jax.kernel import JaxKernel
+
+        found = find(register(self.program, self.dtype.name))
+        vars(found).setdefault("cuda", self)  # what XLA calls: not to be compiled again
+        return JaxKernel(self.program, self.dtype.name)
+
+    def _jax_arrays(self, args: Any) -> list[Any]:
+        """The arguments as JAX arrays on a GPU: those that are, others by DLPack, or copied."""
+        jax: Any = importlib.import_module("jax")
+        arrays = []
+        for x, spec in zip(args, self.inputs, strict=True):
+            if isinstance(x, jax.core.Tracer):
+                raise TypeError(
+                    f"{self.name}: {spec.name} is being traced by JAX; compile with target='jax'"
+                )
+            if not isinstance(x, jax.Array):
+                there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
+                x = jax.dlpack.from_dlpack(x) if there else jax.numpy.asarray(x, self.dtype)
+            if any(device.platform == "cpu" for device in x.devices()):
+                raise TypeError(
+                    f"{self.name}: {spec.name} is on the CPU; put it on the GPU with"
+                    " jax.device_put, or compile with target='jax'"
+                )
+            self._check(x, spec)
+            arrays.append(x)
+        return arrays
+
+    def on_tensors(self, tensors: Any, results: Any) -> None:
+        """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
+        torch: Any = importlib.import_module("torch")
+
+        device = tensors[0].device
+        if torch.cuda.current_device() != device.index:
+            with torch.cuda.device(device):
+                return self.on_tensors(tensors, results)
+        n = results[0].numel() // self.outputs[0].size if self.outputs[0].size else 0
+        stream, strides = torch.cuda.current_stream(device).cuda_stream, None
+        if not all(x.is_contiguous() for x in tensors):
+            tensors = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
+            strides = [x.stride() for x in tensors] + [(s.size, 1) for s in self.outputs]
+        self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
+
+    def _array(self, cupy: Any, x: Any, spec: Any) -> Any:
+        if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
+            array = cupy.asarray(x)
+        elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
+            array = cupy.from_dlpack(x)
+        else:
+            array = cupy.asarray(x, dtype=self.dtype)
+        self._check(array, spec)
+        return array
+
+    def _check(self, array: Any, spec: Any) -> None:
+        if array.dtype != self.dtype:
+            raise TypeError(
+                f"{self.name}: {spec.name} is {array.dtype}, this kernel computes in {self.dtype};"
+                f" convert it, or compile with dtype={array.dtype.name!r}"
+            )
+        split = array.ndim - len(spec.shape)
+        if split < 0 or array.shape[split:] != spec.shape:
+            raise ValueError(
+                f"{self.name}: {spec.name} has shape {array.shape}; its last axes are {spec.shape}"
+            )
+
+    def _results(self, cupy: Any, batch: Any, rows: list[Any], out: Any) -> list[Any]:
+        """(N, n) arrays for the results: the given ones, or new ones laid out as the arguments."""
+        n = math.prod(batch)
+        if out is not None:
+            given = [out] if self.single else list(out)
+            found = []
+            for y, spec in zip(given, self.outputs, strict=True):
+                array = cupy.asarray(y)
+                if array.shape != (*batch, *spec.shape) or array.dtype != self.dtype:
+                    raise ValueError(
+                        f"{self.name}: out has shape {array.shape} and type {array.dtype};"
+                        f" the result is {(*batch, *spec.shape)} {self.dtype}"
+                    )
+                view = array.reshape(n, spec.size)
+                if n and spec.size and view.data.ptr != array.data.ptr:
+                    raise ValueError(f"{self.name}: out must be contiguous")
+                found.append(view)
+            return found
+        columns = any(_columnar(x) for x in rows) and not any(_rowwise(x) for x in rows)
+        if columns:
+            return [cupy.empty((s.size, n), self.dtype).T for s in self.outputs]
+        return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]
+
+    def _launch(self, cupy: Any, n: int, arrays: list[Any]) -> None:
+        size = self.dtype.itemsize
+        packed = all(_rowwise(x) for x in arrays)
+        strides = None if packed else [tuple(k // size for k in x.strides) for x in arrays]
+        stream = cupy.cuda.get_current_stream().ptr
+        self.start(n, [x.data.ptr for x in arrays], stream, strides)
+
+    def start(self, n: int, places: Sequence[int], stream: int, strides: Any = None) -> None:
+        """Run n samples: arrays by their addresses, packed or with strides (row, step)."""
+        if n == 0:
+            return
+        if strides is None:
+            self.packed.launch(n, stream, [n, *places])
+        else:
+            words = [n]
+            for place, (row, step) in zip(places, strides, strict=True):
+                words += (place, row, step)
+            self.strided.launch(n, stream, words)
+
+    def __repr__(self) -> str:
+        return f"<CudaKernel {self.name} {self.dtype}>"
+
+
+def _rows(cupy: Any, x: Any, batch: tuple[int, ...], axes: int) -> Any:
+    """The array as (N, n), N samples of n numbers; samples that share a row have stride 0."""
+    n, size = math.prod(batch), math.prod(x.shape[x.ndim - axes :])
+    if x.ndim == axes or all(k == 1 for k in x.shape[: x.ndim - axes]):
+        flat = cupy.ascontiguousarray(x).reshape(1, size)
+        return cupy.lib.stride_tricks.as_strided(flat, (n, size), (0, flat.strides[1]))
+    if x.shape[: x.ndim - axes] != batch:
+        x = cupy.ascontiguousarray(cupy.broadcast_to(x, (*batch, *x.shape[x.ndim - axes :])))
+    return x if x.ndim == 2 else x.reshape(n, size)
+
+
+def _rowwise(x: Any) -> bool:
+    """Whether rows lie one after the other."""
+    size = x.dtype.itemsize
+    return (x.shape[1] <= 1 and x.strides[0] == size * x.shape[1]) or (
+        x.strides == (size * x.shape[1], size)
+    )
+
+
+def _columnar(x: Any) -> bool:
+    return x.strides[0] == x.dtype.itemsize and x.shape[1] > 1
+
+
+@cache
+def cupy_here() -> Any:
+    """CuPy, where it is installed and finds a GPU."""
+    if importlib.util.find_spec("cupy") is None:
+        raise ExtraMissingError(
+            "the CUDA target runs through CuPy; install it with: pip install mozzi[cuda]"
+        )
+    import cupy
+
+    if not cupy.cuda.is_available():
+        raise ExtraMissingError("the CUDA target finds no NVIDIA GPU here; use target='cpu'")
+    return cupy
+
+
+def _any_of(packages: tuple[str, ...], arrays: Any) -> Any:
+    """The first of the packages, if an array is one of theirs; None otherwise."""
+    if any(type(x).__module__.partition(".")[0] in packages for x in arrays):
+        return importlib.import_module(packages[0])
+    return None
+
+
+def _stream(cupy: Any, torch: Any) -> Any:
+    """The stream to work on: PyTorch's for its tensors, CuPy's otherwise."""
+    if torch is None:
+        return cupy.cuda.get_current_stream()
+    return cupy.cuda.Stream.from_external(torch.cuda.current_stream())

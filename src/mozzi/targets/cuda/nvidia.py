@@ -1,0 +1,117 @@
+"""What the CUDA target takes from NVIDIA: NVRTC for machine code, the driver to load and launch it.
+
+Code is loaded as a library of the driver, which is there on all devices of its kind; a launch runs
+where its stream is. Arguments of a launch are 64 bits each.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from mozzi.targets import disk_cache as disk
+from mozzi.targets.cuda.launch import USUAL, Report
+
+__all__ = ["Function", "machine_code"]
+
+_REGISTERS, _LOCAL_BYTES = 4, 3  # CUfunction_attribute
+_MOST_THREADS = 39  # CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+_NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
+
+
+@cache
+def driver() -> Any:
+    """libcuda, with the types of what is called often."""
+    library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    word, number = ctypes.c_void_p, ctypes.c_uint
+    library.cuLaunchKernel.argtypes = [word, *(number,) * 7, word, word, word]
+    return library
+
+
+def _check(code: int) -> None:
+    if code:
+        text = ctypes.c_char_p()
+        driver().cuGetErrorString(code, ctypes.byref(text))
+        raise RuntimeError(f"CUDA: {(text.value or b'unknown error').decode()} ({code})")
+
+
+def machine_code(cupy: Any, source: str) -> bytes:
+    """The code of a source for the current device, from the cache on disk or through NVRTC."""
+    nvrtc = cupy.cuda.nvrtc
+    arch = f"--gpu-architecture=sm_{cupy.cuda.Device().compute_capability}"
+    options = ("--std=c++17", arch)
+    key = repr(("cuda", nvrtc.getVersion(), options, source))
+    code = disk.read(key)
+    if code is None:
+        program = nvrtc.createProgram(source, "kernel.cu", (), ())
+        try:
+            nvrtc.compileProgram(program, options)
+            code = nvrtc.getCUBIN(program)
+        except nvrtc.NVRTCError as error:
+            log = nvrtc.getProgramLog(program)
+            raise RuntimeError(f"NVRTC refused the generated CUDA C: {log}") from error
+        finally:
+            nvrtc.destroyProgram(program)
+        disk.write(key, code)
+    return code
+
+
+class Function:
+    """The function `kernel` of machine code.
+
+    block: threads of a block; shared: bytes of shared memory for each of them.
+    """
+
+    def __init__(self, cupy: Any, code: bytes, shared: int, block: int = USUAL):
+        self.block, self.shared = block, shared
+        self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
+        self._awake()
+        cuda = driver()
+        library, handle = ctypes.c_void_p(), ctypes.c_void_p()
+        none = (None, None, 0)
+        _check(cuda.cuLibraryLoadData(ctypes.byref(library), code, *none, *none))
+        _check(cuda.cuLibraryGetKernel(ctypes.byref(handle), library, b"kernel"))
+        self.handle = handle.value
+        self._launch = cuda.cuLaunchKernel
+        self._own = threading.local()  # memory for the arguments, of each thread
+        self._device = cupy.cuda.Device().id
+
+    def launch(self, n: int, stream: int, values: Sequence[int]) -> None:
+        """Run n samples on a stream."""
+        own = self._own
+        if not hasattr(own, "words"):
+            own.words = (ctypes.c_int64 * len(values))()
+            first = ctypes.addressof(own.words)
+            own.places = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
+        own.words[:] = values
+        block = self.block
+        shape = ((n + block - 1) // block, 1, 1, block, 1, 1, block * self.shared)
+        code = self._launch(self.handle, *shape, stream, own.places, None)
+        if code == _NO_CONTEXT:
+            self._awake()
+            code = self._launch(self.handle, *shape, stream, own.places, None)
+        if code:
+            _check(code)
+
+    def report(self, block: int | None = None) -> Report:
+        """What the compiler made of it, and how many blocks a multiprocessor holds."""
+        block, device = block or self.block, self._device
+        shared = block * self.shared
+        cuda, kernel, value = driver(), ctypes.c_void_p(self.handle), ctypes.c_int()
+        place = ctypes.byref(value)
+
+        def attribute(which: int) -> int:
+            _check(cuda.cuKernelGetAttribute(place, which, kernel, device))
+            return value.value
+
+        registers, local = map(attribute, (_REGISTERS, _LOCAL_BYTES))
+        _check(cuda.cuDeviceGetAttribute(place, _MOST_THREADS, device))
+        most = value.value
+        memory = ctypes.c_size_t(shared)
+        _check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(place, kernel, block, memory))
+        blocks = value.value
+        return Report(block, blocks, block * blocks / most, registers, local, shared)

@@ -1,0 +1,95 @@
+"""Programs and their derivatives by name, for the frameworks with automatic differentiation.
+
+A key names a program by its digest, and a derivative by the key of its program, how it is derived
+and with respect to which arguments. Derivatives of any order are programs, made when they are
+first run; their shapes are known before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from mozzi.program.digest import digest
+from mozzi.program.products import (
+    pullback,
+    pullback_arrays,
+    pushforward,
+    pushforward_arrays,
+)
+from mozzi.program.program import Input, Output, Program
+
+__all__ = ["Evaluation", "derived", "find", "register"]
+
+
+class Evaluation:
+    """A program by its arguments and results; made and compiled when it is first run."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        outputs: Sequence[Input | Output],
+        dtype: str,
+        make: Callable[[], Program],
+    ):
+        self.inputs, self.outputs, self.dtype, self.make = inputs, outputs, dtype, make
+        self._lock = threading.RLock()
+
+    @cached_property
+    def program(self) -> Program:
+        with self._lock:
+            return self.make()
+
+    @cached_property
+    def cpu(self) -> Any:
+        from mozzi.targets.cpu import kernel as llvm
+
+        with self._lock:
+            return llvm.build(lambda: self.program, self.dtype)
+
+    @cached_property
+    def cuda(self) -> Any:
+        from mozzi.targets.cuda import kernel as cuda
+
+        with self._lock:
+            return cuda.build(lambda: self.program, self.dtype)
+
+    def batch(self, arrays: Sequence[Any]) -> tuple[int, ...]:
+        """The batch axes, which all arrays have."""
+        return tuple(arrays[0].shape[: len(arrays[0].shape) - len(self.inputs[0].shape)])
+
+    def derived(self, how: str, wrt: tuple[int, ...]) -> Evaluation:
+        arrays, make = _HOW[how]
+        inputs, outputs = arrays(self.inputs, self.outputs, wrt)
+        return Evaluation(inputs, outputs, self.dtype, lambda: make(self.program, wrt))
+
+
+_HOW: dict[str, tuple[Callable[..., Any], Callable[..., Program]]] = {
+    "back": (pullback_arrays, pullback),
+    "ahead": (pushforward_arrays, pushforward),
+}
+_FOUND: dict[str, Evaluation] = {}
+
+
+def register(program: Program, dtype: str) -> str:
+    """The key of a program."""
+    key = f"{digest(program)[:24]} {dtype}"
+    _FOUND.setdefault(key, Evaluation(program.inputs, program.outputs, dtype, lambda: program))
+    return key
+
+
+def derived(key: str, how: str, chosen: Iterable[Any]) -> str:
+    """The key of a derivative ("back" or "ahead") with respect to the chosen arguments."""
+    return f"{key} {how} {','.join(str(k) for k, choice in enumerate(chosen) if choice)}"
+
+
+def find(key: str) -> Evaluation:
+    """What a key names: a program that was registered, or a derivative of one."""
+    found = _FOUND.get(key)
+    if found is None:
+        base, how, numbers = key.rsplit(" ", 2)
+        new = find(base).derived(how, tuple(map(int, numbers.split(","))))
+        found = _FOUND.setdefault(key, new)
+    return found

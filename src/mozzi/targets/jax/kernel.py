@@ -1,0 +1,173 @@
+"""The JAX target: a program as a function of JAX arrays that traces under jit, vmap and grad.
+
+All programs are one JAX primitive. On NVIDIA GPUs it is the CUDA kernel, called by XLA through its
+foreign function interface (`jax_ffi`), where CuPy is installed to compile it; elsewhere it is the
+program as XLA operations (`jax_xla`). Its derivatives are programs: forwards the program of the
+Jacobian times tangents, and as that is linear in the tangents, backwards its transpose. Programs
+with loops over bodies leave their derivative to JAX.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ExtraMissingError
+from mozzi.program.program import Program
+from mozzi.targets.derivatives import derived, find, register
+from mozzi.targets.jax.xla import operations
+
+__all__ = ["JaxKernel", "build"]
+
+
+def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> JaxKernel:
+    """The kernel of a program, for JAX."""
+    if importlib.util.find_spec("jax") is None:
+        raise ExtraMissingError("the JAX target needs jax; install it with: pip install mozzi[jax]")
+    return JaxKernel(make(), dtype)
+
+
+class JaxKernel:
+    """A pure function of JAX arrays: call it, jit it, vmap it, differentiate it.
+
+    operations, flops: what one evaluation takes; source: the XLA program's text (HLO).
+    """
+
+    def __init__(self, program: Program, dtype: str):
+        import jax
+
+        if dtype == "float64" and not jax.config.read("jax_enable_x64"):
+            raise ValueError(
+                "JAX computes in float32 here; call jax.config.update('jax_enable_x64', True)"
+                " first, or compile with dtype='float32'"
+            )
+        self.program, self.dtype = program, np.dtype(dtype)
+        self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
+        self.operations, self.flops = program.operations, program.flops
+        self.function = self._function()
+        self._jitted = jax.jit(self.function)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._jitted(*args)
+
+    @property
+    def source(self) -> str:
+        """What XLA is given for one evaluation."""
+        import jax
+
+        shapes = [jax.ShapeDtypeStruct(x.shape, self.dtype) for x in self.inputs]
+        return self._jitted.lower(*shapes).as_text()
+
+    def _function(self) -> Callable[..., Any]:
+        import jax.numpy as jnp
+
+        program, dtype = self.program, self.dtype
+        key, evaluate = register(program, dtype.name), _primitive()
+
+        def function(*args: Any) -> Any:
+            if len(args) != len(program.inputs):
+                raise TypeError(
+                    f"{program.name} takes {len(program.inputs)} arrays, not {len(args)}"
+                )
+            arrays, batches = [], []
+            for x, spec in zip(args, program.inputs, strict=True):
+                array = jnp.asarray(x, dtype=dtype)
+                split = array.ndim - len(spec.shape)
+                if split < 0 or array.shape[split:] != spec.shape:
+                    raise ValueError(
+                        f"{program.name}: {spec.name} has shape {array.shape};"
+                        f" its last axes are {spec.shape}"
+                    )
+                batches.append(array.shape[:split])
+                arrays.append(array)
+            if not arrays:
+                results = operations(program, dtype, [])
+            else:
+                batch = jnp.broadcast_shapes(*batches)
+                arrays = [
+                    jnp.broadcast_to(x, (*batch, *spec.shape))
+                    for x, spec in zip(arrays, program.inputs, strict=True)
+                ]
+                results = evaluate.bind(*arrays, key=key)
+            return results[0] if program.single else tuple(results)
+
+        function.__name__ = program.name
+        return function
+
+    def __repr__(self) -> str:
+        return f"<JaxKernel {self.name} {self.dtype}>"
+
+
+@cache
+def _primitive() -> Any:
+    """(arrays…; key) ↦ results: what JAX's transformations know of programs."""
+    import jax
+    import jax.numpy as jnp
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad, batching, mlir
+
+    evaluate = Primitive("mozzi_evaluate")
+    evaluate.multiple_results = True
+
+    @cache
+    def compiled(key: str) -> Any:
+        return jax.jit(lambda *arrays: evaluate.bind(*arrays, key=key))
+
+    def as_operations(*arrays: Any, key: str) -> Any:
+        found = find(key)
+        return operations(found.program, found.dtype, arrays)
+
+    def as_kernel(*arrays: Any, key: str) -> Any:
+        from mozzi.targets.jax import ffi as jax_ffi
+
+        if not jax_ffi.possible():
+            return as_operations(*arrays, key=key)
+        return jax_ffi.call(key, arrays)
+
+    def abstract(*arrays: Any, key: str) -> Any:
+        found = find(key)
+        batch = found.batch(arrays)
+        return [arrays[0].update(shape=(*batch, *y.shape)) for y in found.outputs]
+
+    def pushforward(primals: Any, tangents: Any, *, key: str) -> Any:
+        moving = [type(x) is not ad.Zero for x in tangents]
+        if find(key).program.rolled:
+            still = tuple(ad.instantiate_zeros(x) for x in tangents)
+            return jax.jvp(lambda *x: as_operations(*x, key=key), tuple(primals), still)
+        moved = [x for x, moves in zip(tangents, moving) if moves]
+        results = evaluate.bind(*primals, key=key)
+        return results, evaluate.bind(*primals, *moved, key=derived(key, "ahead", moving))
+
+    def transpose(weights: Any, *arrays: Any, key: str) -> Any:
+        """Backwards through arguments in which the program is linear: their values play no part."""
+        open_ = [ad.is_undefined_primal(x) for x in arrays]
+        values = [
+            jnp.zeros(x.aval.shape, x.aval.dtype) if ad.is_undefined_primal(x) else x
+            for x in arrays
+        ]
+        weights = [ad.instantiate_zeros(x) for x in weights]
+        found = iter(evaluate.bind(*values, *weights, key=derived(key, "back", open_)))
+        return [next(found) if is_open else None for is_open in open_]
+
+    def vectorised(arrays: Any, axes: Any, *, key: str) -> Any:
+        size = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        moved = [
+            jnp.broadcast_to(x, (size, *x.shape)) if a is None else jnp.moveaxis(x, a, 0)
+            for x, a in zip(arrays, axes)
+        ]
+        results = evaluate.bind(*moved, key=key)
+        return results, [0] * len(results)
+
+    evaluate.def_impl(lambda *arrays, key: compiled(key)(*arrays))
+    evaluate.def_abstract_eval(abstract)
+    ad.primitive_jvps[evaluate] = pushforward
+    ad.primitive_transposes[evaluate] = transpose
+    batching.primitive_batchers[evaluate] = vectorised
+    mlir.register_lowering(evaluate, mlir.lower_fun(as_operations, multiple_results=True))
+    lower = mlir.lower_fun(as_kernel, multiple_results=True)
+    mlir.register_lowering(evaluate, lower, platform="cuda")
+    return evaluate

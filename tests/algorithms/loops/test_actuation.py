@@ -1,0 +1,97 @@
+"""Inverse dynamics with loops: exact, redundantly actuated, underactuated."""
+
+import numpy as np
+import pytest
+from support.loop_models import five_bar, motion
+from support.mechanics import agree
+
+import mozzi as mz
+from mozzi.model.generate import n_four_bar, random_tree
+
+
+@pytest.mark.parametrize("joints", [["left", "right"], ["left", "left_rod"]])
+def test_exactly_actuated(joints: list[str]):
+    """The torques of two actuators move a five-bar as prescribed: ID after FD is the identity."""
+    model, q, v, a = motion(3, five_bar())
+    tau = mz.inverse_dynamics(model, q, v, a, actuated=joints)
+    assert all(t == 0.0 for t, n in zip(tau, model.joint_names) if n not in joints)
+    agree(mz.forward_dynamics(model, q, v, tau), a, 1e-9)
+    same = mz.inverse_dynamics(model, q, v, a, actuated=joints, minimize="loop_force")
+    agree(tau, same, 1e-9)
+
+
+@pytest.mark.parametrize("minimize", ["torque", "loop_force"])
+def test_redundantly_actuated(minimize: str):
+    """Of all torques that make the motion these are least, by (62)–(64) and by a dense solution."""
+    model, q, v, a = motion(5, five_bar())
+    joints = ["left", "left_rod", "right"]
+    tau = mz.inverse_dynamics(model, q, v, a, actuated=joints, minimize=minimize)
+    agree(mz.forward_dynamics(model, q, v, tau), a, 1e-9)
+    # variables (τ_a, λ): least squares among the solutions of τ + Aᵀ λ = τ_r
+    A, tau_r = mz.loop_jacobian(model, q), mz.inverse_dynamics(model, q, v, a)
+    act = np.array([n in joints for n in model.joint_names])
+    E = np.hstack([np.eye(4)[:, act], A.T])
+    x, *_ = np.linalg.lstsq(E, tau_r, rcond=1e-9)
+    N = np.linalg.svd(E)[2][np.linalg.matrix_rank(E, tol=1e-9) :].T
+    part = N[:3] if minimize == "torque" else N[3:]
+    s, *_ = np.linalg.lstsq(part, (x[:3] if minimize == "torque" else x[3:]), rcond=1e-9)
+    agree((x - N @ s)[:3], tau[act], 1e-8)
+
+
+def test_weights():
+    """A heavy weight leaves an actuator idle."""
+    model, q, v, a = motion(5, five_bar())
+    joints = ["left", "left_rod", "right"]
+    heavy = mz.inverse_dynamics(model, q, v, a, actuated=joints, weighting=[1.0, 1e10, 1.0])
+    exact = mz.inverse_dynamics(model, q, v, a, actuated=["left", "right"])
+    agree(heavy, exact, 1e-6)
+
+
+def test_without_a_word_of_actuators_it_is_the_tree():
+    model, q, v, a = motion(7)
+    tree = model._replace(loops=())
+    agree(mz.inverse_dynamics(model, q, v, a), mz.inverse_dynamics(tree, q, v, a))
+    least = mz.inverse_dynamics(model, q, v, a, minimize="torque")
+    A = mz.loop_jacobian(model, q)
+    tau = mz.inverse_dynamics(tree, q, v, a)
+    agree(least, tau - A.T @ (np.linalg.pinv(A.T, rcond=1e-9) @ tau), 1e-9)  # (65), (66)
+
+
+def test_batches():
+    model, q, v, a = (np.array(x) if k else x for k, x in enumerate(motion(3, five_bar())))
+    tau = mz.inverse_dynamics(model, np.stack([q] * 3), v, a, actuated=["left", "right"])
+    agree(tau, np.stack([mz.inverse_dynamics(model, q, v, a, actuated=["left", "right"])] * 3))
+
+
+def test_underactuated_is_refused_with_the_reason():
+    model, q, v, a = motion(3, five_bar())
+    with pytest.raises(mz.LoopError, match=r"underactuated by left: .* 2 of 3 .*hybrid_dynamics"):
+        mz.inverse_dynamics(model, q, v, a, actuated=["left"])
+    with pytest.raises(mz.LoopError, match="open its loops"):
+        mz.inverse_dynamics(model, q, v, a + 1.0, actuated=["left", "right"])
+    with pytest.raises(ValueError, match="minimize 'heat'"):
+        mz.inverse_dynamics(model, q, v, a, actuated=["left", "right"], minimize="heat")
+    tree = random_tree(3, 0)
+    with pytest.raises(ValueError, match="models with loops"):
+        mz.inverse_dynamics(tree, tree.neutral(), *np.zeros((2, tree.nv)), actuated=["x"])
+
+
+def test_hybrid_dynamics_refuses_what_opens_loops():
+    """More prescribed than there is freedom (m > n_v): fine where it agrees, refused where not."""
+    model, q, v, a = motion(3, five_bar())
+    three = ["left", "left_rod", "right"]
+    tau, out = mz.hybrid_dynamics(model, q, v, np.zeros(4), a, prescribed=three)
+    agree(out, a, 1e-9)
+    agree(mz.forward_dynamics(model, q, v, tau), a, 1e-8)
+    with pytest.raises(mz.LoopError, match="no motion with these accelerations at left, left_rod"):
+        mz.hybrid_dynamics(model, q, v, np.zeros(4), a + np.eye(4)[0], prescribed=three)
+
+
+def test_many_rows():
+    """More rows than multipliers of least norm are found for in a program."""
+    model = n_four_bar(9)
+    q = mz.assemble(model, np.full(model.nv, 0.0) + 0.1, report=True).q
+    v = mz.consistent_velocities(model, q, np.ones(model.nv))
+    lam = mz.loop_forces(model, q, v, np.zeros(model.nv))
+    a = mz.forward_dynamics(model, q, v, np.zeros(model.nv))
+    agree(mz.loop_jacobian(model, q).T @ lam, mz.inverse_dynamics(model, q, v, a), 1e-8)

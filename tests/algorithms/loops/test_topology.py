@@ -1,0 +1,125 @@
+"""Primary and secondary systems: grasp, carry and release without compiling anything."""
+
+import importlib
+
+import numpy as np
+import pytest
+from support.mechanics import agree
+
+import mozzi as mz
+from mozzi.algorithms.loops.topology import ClosedSystem
+from mozzi.lie import SE3
+from mozzi.model.generate import chain
+
+compiling = importlib.import_module("mozzi.compiler")
+
+
+def two_arms() -> mz.Model:
+    """Two arms of six joints, a metre apart."""
+    b = mz.Builder("arms")
+    for side, x in (("left", -0.5), ("right", 0.5)):
+        arm = chain(6, seed=2)
+        for body in arm:
+            parent = None if body.parent < 0 else f"{side}_{arm.bodies[body.parent]}"
+            joint = body.joint
+            if parent is None:
+                joint = joint.between(SE3.translation(x, 0.0, 0.0))
+            b.add(f"{side}_{body.name}", parent, joint, body.inertia)
+        b.frame(f"{side}_hand", f"{side}_{arm.bodies[-1]}", (0.0, 0.0, 0.1))
+    return b.build()
+
+
+def bar(mass: float = 0.7) -> mz.Model:
+    inertia = mz.Inertia(mass, (0.02, 0.0, 0.01), 0.03 * mass * np.diag([0.2, 1.0, 1.0]))
+    return mz.Builder("bar").add("bar", None, mz.Free(), inertia).build()
+
+
+def grasped(arms: mz.Model, object_: mz.Model) -> tuple:
+    """The two systems with both hands on the bar, as attachments and as loops of one tree."""
+    rng = np.random.default_rng(3)
+    q = arms.random_configuration(rng)
+    Q = object_.random_configuration(rng)
+    B = mz.pose(object_, Q, "bar")
+    ends = {side: np.linalg.inv(B) @ mz.pose(arms, q, f"{side}_hand") for side in ("left", "right")}
+    system = ClosedSystem(
+        {"arms": (arms, ["left_hand", "right_hand"]), "bar": (object_, ["bar"])}
+    )
+    one = mz.Builder.of(arms)
+    one.add("bar", None, mz.Free(), object_.body("bar").inertia)
+    for side, T in ends.items():
+        hand = f"{side}_hand"
+        system = system.attach(side, ("arms", hand), ("bar", "bar"), mz.Fixed(), None, T)
+        one.loop(side, hand, "bar", mz.Fixed(), None, SE3.from_matrix(T))
+    return system, one.build(), q, Q
+
+
+def test_it_moves_as_one_tree_with_loops():
+    """Steps A to F on two trees, and articulated bodies of one tree with loops."""
+    arms, thing = two_arms(), bar()
+    system, one, q, Q = grasped(arms, thing)
+    rng = np.random.default_rng(4)
+    v = mz.consistent_velocities(one, np.concatenate([q, Q]), rng.normal(size=18))
+    tau = rng.normal(size=12)
+    both, f = system.accelerations(
+        {"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]}, {"arms": tau}
+    )
+    forces = np.concatenate([tau, np.zeros(6)])
+    a = mz.forward_dynamics(one, np.concatenate([q, Q]), v, forces)
+    agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-8)
+    agree(f, mz.loop_forces(one, np.concatenate([q, Q]), v, forces), 1e-7)
+    same = system.consistent_velocities({"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]})
+    agree(same["arms"], v[:12], 1e-10)
+
+
+@pytest.mark.parametrize("mass, size", [(1e-6, 0.2), (1e-3, 0.01), (1e-3, 1e-3), (1e6, 0.2)])
+def test_a_small_thing_between_two_arms(mass: float, size: float):
+    """Grams and millimetres: admittances of 1e9 beside those of the arms, and both count."""
+    inertia = mz.Inertia(mass, (0.1 * size, 0, 0), mass * size**2 * np.diag([0.2, 1.0, 1.0]))
+    thing = mz.Builder("thing").add("bar", None, mz.Free(), inertia).build()
+    system, one, q, Q = grasped(two_arms(), thing)
+    p, rng = np.concatenate([q, Q]), np.random.default_rng(4)
+    u, tau = rng.normal(size=18), rng.normal(size=12)
+    at = {"arms": q, "bar": Q}
+    v = system.consistent_velocities(at, {"arms": u[:12], "bar": u[12:]})
+    agree(mz.loop_jacobian(one, p) @ np.concatenate([v["arms"], v["bar"]]), np.zeros(12), 1e-5)
+    w = mz.consistent_velocities(one, p, u)
+    both, _ = system.accelerations(at, {"arms": w[:12], "bar": w[12:]}, {"arms": tau})
+    a = mz.forward_dynamics(one, p, w, np.concatenate([tau, np.zeros(6)]))
+    agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-6)
+
+
+def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.MonkeyPatch):
+    """Grasp, exchange the object for one of the same kind, release: the programs stay."""
+    arms, light = two_arms(), bar()
+    system, _, q, Q = grasped(arms, light)
+    heavy = bar(3.0)
+    zero = {"arms": np.zeros(12), "bar": np.zeros(6)}
+    for thing in (light, heavy):
+        system.with_system("bar", thing, ["bar"]).accelerations({"arms": q, "bar": Q}, zero)
+    made: list[str] = []
+    monkeypatch.setattr(compiling, "compile", lambda *a, **k: made.append("a kernel"))
+    for thing in (light, heavy, light):
+        with_thing = system.with_system("bar", thing, ["bar"])
+        one_hand = with_thing.detach("left")
+        free = one_hand.detach("right")
+        hinged = free.attach("hook", ("arms", "left_hand"), ("bar", "bar"), mz.Spherical())
+        pinned = free.attach("table", ("world", ""), ("bar", "bar"), mz.Planar())
+        for state in (with_thing, one_hand, free, hinged, pinned, free.without_system("bar")):
+            a, _ = state.accelerations({"arms": q, "bar": Q}, zero)
+            assert np.isfinite(a["arms"]).all()
+    assert not made
+
+
+def test_released_it_falls():
+    arms, thing = two_arms(), bar()
+    system, _, q, Q = grasped(arms, thing)
+    free = system.detach("left").detach("right")
+    zero = {"arms": np.zeros(12), "bar": np.zeros(6)}
+    a, f = free.accelerations({"arms": q, "bar": Q}, zero)
+    assert f.shape == (0,)
+    agree(a["arms"], mz.forward_dynamics(arms, q, zero["arms"], zero["arms"]))
+    agree(a["bar"], mz.forward_dynamics(thing, Q, zero["bar"], zero["bar"]))
+    with pytest.raises(mz.ModelError, match="no attachment 'left'"):
+        free.detach("left")
+    with pytest.raises(mz.ModelError, match="no closure frame"):
+        free.attach("x", ("arms", "elbow"), ("bar", "bar"))

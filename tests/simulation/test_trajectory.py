@@ -1,0 +1,118 @@
+"""Trajectories: what follows from them, files, pictures."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulation.mechanisms import floating, state
+
+import mozzi as mz
+from mozzi.simulation import DormandPrince
+
+
+@pytest.fixture(scope="module")
+def single() -> mz.Trajectory:
+    model = floating((0.0, 0.0, -9.81))
+    return mz.simulate(model, *state(model), 0.2, 1e-3, record_every=20)
+
+
+@pytest.fixture(scope="module")
+def batch() -> mz.Trajectory:
+    model = floating((0.0, 0.0, -9.81))
+    q, v = state(model)
+
+    def rises(t, q, v):
+        return v[..., 5]
+
+    v = v * np.linspace(0.5, 1.0, 6).reshape(2, 3, 1)
+    return mz.simulate(model, q, v, 0.2, 0.02, DormandPrince(events=(rises,)))
+
+
+def test_quantities_are_those_of_the_algorithms(batch):
+    model = batch.model
+    assert batch.q.shape == (2, 3, 11, model.nq) and batch.batch == (2, 3)
+    total = mz.kinetic_energy(model, batch.q, batch.v) + mz.potential_energy(model, batch.q)
+    assert np.array_equal(batch.energy(), total)
+    assert np.array_equal(batch.momentum(), mz.momentum(model, batch.q, batch.v))
+    assert batch.poses().shape == (2, 3, 11, model.nb, 4, 4)
+    a = mz.forward_dynamics(model, batch.q, batch.v, np.zeros(model.nv))
+    assert np.allclose(batch.a, a, atol=1e-12)
+
+
+def test_samples_are_trajectories(batch):
+    one = batch[1, 2]
+    assert one.batch == () and np.array_equal(one.q, batch.q[1, 2])
+    assert np.array_equal(one.a, batch.a[1, 2])
+    with pytest.raises(mz.ConfigurationError, match="no samples"):
+        one[0]
+
+
+@pytest.mark.parametrize("kind", [".npz", ".csv"])
+@pytest.mark.parametrize("which", ["single", "batch"])
+def test_files_give_back_every_bit(tmp_path: Path, request, kind, which):
+    x = request.getfixturevalue(which)
+    y = mz.Trajectory.load(x.save(tmp_path / f"x{kind}"), model=x.model)
+    for name in ("t", "q", "v", "a"):
+        assert np.array_equal(getattr(x, name), getattr(y, name)), name
+    assert np.array_equal(x.energy(), y.energy())
+    assert np.array_equal(x.momentum(), y.momentum())
+    assert [(e.sample, e.t, e.number) for e in x.events] == [
+        (e.sample, e.t, e.number) for e in y.events
+    ]
+    assert y.complete and y.method == x.method
+    bare = mz.Trajectory.load(tmp_path / f"x{kind}")
+    assert np.array_equal(bare.energy(), x.energy())
+    with pytest.raises(mz.ConfigurationError, match="model=model"):
+        bare.poses()
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, single, monkeypatch):
+    path = single.save(tmp_path / "x.npz")
+    before = path.read_bytes()
+
+    def refuse(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", refuse)
+    with pytest.raises(OSError, match="No space"):
+        single.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["x.npz"]
+
+
+def test_bad_files_are_named(tmp_path: Path, single):
+    (tmp_path / "text.npz").write_text("hello", encoding="utf-8")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    for name in ("text.npz", "other.csv", "other.npz"):
+        with pytest.raises(mz.ConfigurationError, match="no trajectory of mozzi"):
+            mz.Trajectory.load(tmp_path / name)
+    with pytest.raises(mz.ConfigurationError, match=r"\.npz or \.csv"):
+        single.save(tmp_path / "x.txt")
+    with pytest.raises(FileNotFoundError):
+        mz.Trajectory.load(tmp_path / "none.npz")
+    path = single.save(tmp_path / "x.npz")
+    with pytest.raises(mz.ConfigurationError, match="other data"):
+        mz.Trajectory.load(path, model=floating())
+
+
+def test_plots_name_what_they_show(tmp_path: Path, single, batch):
+    pytest.importorskip("matplotlib")
+    import matplotlib.pyplot as plt
+
+    figure = single.plot()
+    labels = [axis.get_ylabel() for axis in figure.axes]
+    assert len(labels) == 4 and all(labels)
+    assert "energy / J" in labels[1]
+    plt.close(figure)
+    batch.plot(tmp_path / "x.png", sample=(1, 0))
+    assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_animations(tmp_path: Path, single):
+    pytest.importorskip("matplotlib")
+    assert single.animate(tmp_path / "x.gif").read_bytes()[:3] == b"GIF"
+    assert "<canvas>" in single.animate(tmp_path / "x.html").read_text(encoding="utf-8")
+    with pytest.raises(mz.ConfigurationError, match=r"\.html or \.gif"):
+        single.animate(tmp_path / "x.mp4")
