@@ -48,7 +48,7 @@ print(f"PD law:   {abs(held.q[-1] - home).max():.1e} rad from home")
 print(f"led:      {error:.1e} rad from the circle")
 assert falls.energy_drift() < 1e-6 and error < 1e-9
 
-parts = parts_of(panda, FILE)
+parts = parts_of(panda)
 scenes = [
     scene(x, title, parts=parts, play=True)
     for x, title in ((falls, "let go"), (held, "PD"), (led, "computed torque"))

@@ -15,23 +15,32 @@ __version__ = "0.1.0"
 _HOME: dict[str, str] = {
     # models
     "Body": "mozzi.model",
+    "Box": "mozzi.model",
     "Builder": "mozzi.model",
+    "Capsule": "mozzi.model",
     "Composite": "mozzi.model",
     "Coupling": "mozzi.model",
+    "Cylinder": "mozzi.model",
     "Cylindrical": "mozzi.model",
     "Distance": "mozzi.model",
+    "Ellipsoid": "mozzi.model",
     "Fixed": "mozzi.model",
     "Free": "mozzi.model",
+    "HeightField": "mozzi.model",
     "Joint": "mozzi.model",
     "JointDynamics": "mozzi.model",
     "Loop": "mozzi.model",
+    "Mesh": "mozzi.model",
     "Model": "mozzi.model",
     "Planar": "mozzi.model",
     "PlanarScrew": "mozzi.model",
+    "Plane": "mozzi.model",
     "Prismatic": "mozzi.model",
     "Revolute": "mozzi.model",
     "Schoenflies": "mozzi.model",
     "Screw": "mozzi.model",
+    "Shape": "mozzi.model",
+    "Sphere": "mozzi.model",
     "Spherical": "mozzi.model",
     "Spring": "mozzi.model",
     "Translation2": "mozzi.model",
@@ -299,23 +308,32 @@ if TYPE_CHECKING:
     from mozzi.lie import Wrench as Wrench
     from mozzi.loaders import load as load
     from mozzi.model import Body as Body
+    from mozzi.model import Box as Box
     from mozzi.model import Builder as Builder
+    from mozzi.model import Capsule as Capsule
     from mozzi.model import Composite as Composite
     from mozzi.model import Coupling as Coupling
+    from mozzi.model import Cylinder as Cylinder
     from mozzi.model import Cylindrical as Cylindrical
     from mozzi.model import Distance as Distance
+    from mozzi.model import Ellipsoid as Ellipsoid
     from mozzi.model import Fixed as Fixed
     from mozzi.model import Free as Free
+    from mozzi.model import HeightField as HeightField
     from mozzi.model import Joint as Joint
     from mozzi.model import JointDynamics as JointDynamics
     from mozzi.model import Loop as Loop
+    from mozzi.model import Mesh as Mesh
     from mozzi.model import Model as Model
     from mozzi.model import Planar as Planar
     from mozzi.model import PlanarScrew as PlanarScrew
+    from mozzi.model import Plane as Plane
     from mozzi.model import Prismatic as Prismatic
     from mozzi.model import Revolute as Revolute
     from mozzi.model import Schoenflies as Schoenflies
     from mozzi.model import Screw as Screw
+    from mozzi.model import Shape as Shape
+    from mozzi.model import Sphere as Sphere
     from mozzi.model import Spherical as Spherical
     from mozzi.model import Spring as Spring
     from mozzi.model import Translation2 as Translation2

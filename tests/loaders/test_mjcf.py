@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import sys
@@ -13,8 +14,8 @@ import pytest
 from loaders.support import mass_matrix, poses, write
 
 from mozzi.errors import ExtraMissingError, ModelError
-from mozzi.loaders import load, load_geometry
-from mozzi.model import Composite, Fixed, Free, Spherical
+from mozzi.loaders import load
+from mozzi.model import Box, Composite, Ellipsoid, Fixed, Free, Spherical
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -234,10 +235,60 @@ def test_meshes_give_inertia(tmp_path):
     option = '<compiler meshdir="meshes"/><asset><mesh file="part.stl" scale=".5 .5 .5"/></asset>'
     path = write(tmp_path, mjcf(world, option=option), "m.xml")
     check(path)
-    (shape,) = load_geometry(path)
-    assert shape.mesh is not None
-    assert shape.mesh.path() == (tmp_path / "meshes" / "part.stl").resolve()
-    np.testing.assert_allclose(shape.pose.matrix(), np.eye(4), atol=1e-7)
+    (shape,) = load(path).shapes
+    assert shape.geometry.file() == (tmp_path / "meshes" / "part.stl").resolve()
+    assert shape.geometry.scale == (0.5, 0.5, 0.5)
+    np.testing.assert_allclose(shape.placement.matrix(), np.eye(4), atol=1e-7)
+
+
+def test_shapes_are_those_of_mujoco(tmp_path):
+    """Kind, size, place, colour and role of every geom, with defaults, frames and materials; the
+    mesh, which does not exist, keeps the place that the file gives it.
+    """
+    option = (
+        '<compiler angle="radian"/><default><mesh scale=".001 .001 .002"/>'
+        '<default class="hull"><geom group="3" rgba="1 0 0 .5" type="capsule"/></default></default>'
+        '<asset><mesh name="part" file="part.dae"/><material name="paint" rgba=".2 .4 .6 1"/>'
+        '<texture name="t" type="2d" builtin="checker" rgb1=".5 1 1" width="8" height="8"/>'
+        '<material name="tiled" texture="t" rgba="1 .5 1 1"/>'
+        '<hfield name="hill" nrow="2" ncol="3" size="1 2 .5 .1" elevation="0 0 1 0 2 4"/></asset>'
+    )
+    world = (
+        '<geom name="floor" type="plane" size="1 1 1" material="tiled"/>'
+        '<geom name="hill" type="hfield" hfield="hill" pos="0 0 -1"/>'
+        '<body name="a" pos="0 0 1"><joint axis="1 2 3"/>'
+        '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
+        '<geom name="hull" class="hull" fromto="0 0 0 .1 .2 .3" size=".05"/>'
+        '<geom name="look" type="ellipsoid" size=".1 .2 .3" contype="0" conaffinity="0"'
+        ' material="paint"/>'
+        '<frame pos="1 2 3" euler="0.3 0.4 0.5"><geom name="skin" type="mesh" mesh="part"'
+        ' pos=".1 .2 .3" euler="0.5 0.6 0.7"/><geom name="block" type="box" size="1 2 3"'
+        ' pos=".1 .2 .3" euler="0.5 0.6 0.7"/></frame></body>'
+    )
+    shapes = {x.name: x for x in load(write(tmp_path, mjcf(world, option=option), "m.xml")).shapes}
+    assert {n: (x.body, x.role) for n, x in shapes.items()} == {
+        "floor": (-1, "both"), "hill": (-1, "both"), "hull": (0, "collision"),
+        "look": (0, "visual"), "skin": (0, "both"), "block": (0, "both"),
+    }  # fmt: skip
+    assert shapes["floor"].color == (0.5, 0.5, 1.0, 1.0)
+    assert shapes["hull"].color == (1.0, 0.0, 0.0, 0.5)
+    assert shapes["look"].color == (0.2, 0.4, 0.6, 1.0)
+    assert shapes["look"].geometry == Ellipsoid((0.1, 0.2, 0.3))
+    assert shapes["block"].geometry == Box((2, 4, 6))
+    capsule = shapes["hull"].geometry
+    assert capsule.radius == 0.05 and capsule.length == pytest.approx(math.sqrt(0.14))
+    np.testing.assert_allclose(
+        np.array(shapes["hull"].placement.matrix())[:3, 2], -np.array([1, 2, 3]) / math.sqrt(14)
+    )
+    hill = shapes["hill"].geometry
+    np.testing.assert_allclose(hill.heights, [[0, 0.25, 0.5], [0, 0, 0.125]])  # y up
+    assert hill.extent == (2.0, 4.0)
+    skin = shapes["skin"]
+    assert skin.geometry.scale == (0.001, 0.001, 0.002)
+    with pytest.raises(ModelError, match=r"mesh 'part.dae': does not exist"):
+        skin.geometry.file()
+    np.testing.assert_allclose(skin.placement.matrix(), shapes["block"].placement.matrix(),
+                               atol=1e-12)  # fmt: skip
 
 
 def test_pictures_are_never_opened(tmp_path):

@@ -9,11 +9,21 @@ import pytest
 from loaders.support import mass_matrix, poses, write
 
 from mozzi.errors import ModelError
-from mozzi.loaders import inspect, load, load_geometry
+from mozzi.loaders import inspect, load
 from mozzi.loaders.description import Edge
 from mozzi.loaders.source import Place
 from mozzi.loaders.spanning_tree import turned
-from mozzi.model import Free, Prismatic, Revolute, Screw, Spherical, Universal
+from mozzi.model import (
+    Box,
+    Cylinder,
+    Free,
+    Prismatic,
+    Revolute,
+    Screw,
+    Sphere,
+    Spherical,
+    Universal,
+)
 
 INERTIA = (
     "<inertial><pose>.1 -.2 .3 .4 .5 -.6</pose><mass>2.5</mass><inertia><ixx>.3</ixx><iyy>.4</iyy>"
@@ -384,8 +394,9 @@ def test_shapes(tmp_path):
         + visual("<mesh><uri>model://m/x.stl</uri><scale>1 1 2</scale></mesh>")
         + visual("<empty/>")
     )
-    shapes = load_geometry(write(tmp_path, sdf(link("a", "", inside)), "m.sdf"))
-    assert [s.kind for s in shapes] == ["box", "sphere", "cylinder", "mesh"]
-    assert [s.size for s in shapes[:3]] == [(1.0, 2.0, 3.0), (0.5,), (0.5, 2.0)]
+    shapes = load(write(tmp_path, sdf(link("a", "", inside)), "m.sdf")).shapes
+    assert [s.geometry for s in shapes[:3]] == [Box((1, 2, 3)), Sphere(0.5), Cylinder(0.5, 2.0)]
+    assert [s.name for s in shapes] == ["a_v", "a_v_2", "a_v_3", "a_v_4"]
+    assert all(tuple(s.placement.p) == (1.0, 2.0, 3.0) for s in shapes)
     with pytest.raises(ModelError, match="does not exist"):
-        shapes[3].mesh.path()
+        shapes[3].geometry.file()

@@ -10,8 +10,8 @@ import pytest
 from loaders.support import SQUARE, compare, joint, link, poses, robot, write
 
 from mozzi.errors import ExtraMissingError, ModelError
-from mozzi.loaders import inspect, load, load_geometry
-from mozzi.model import Free, Planar, Prismatic, Revolute
+from mozzi.loaders import inspect, load
+from mozzi.model import Box, Cylinder, Free, Planar, Prismatic, Revolute, Sphere
 
 A, B, C = link("a"), link("b"), link("c")
 SKEW = (
@@ -191,15 +191,15 @@ def test_shapes(tmp_path):
         )
     )
     paint = '<material name="red"><color rgba="1 0 0 .5"/></material>'
-    shapes = load_geometry(write(tmp_path, robot(link("a", inside), paint)))
-    assert [s.kind for s in shapes] == ["box", "sphere", "mesh", "cylinder"]
+    model = load(write(tmp_path, robot(link("a", inside), paint)))
+    shapes = model.shapes
+    box, ball, mesh, cylinder = (s.geometry for s in shapes)
+    assert (box, ball, cylinder) == (Box((1, 2, 3)), Sphere(0.5), Cylinder(0.5, 2.0))
+    assert mesh.scale == (1.0, 1.0, 2.0)
     assert [s.role for s in shapes] == ["visual"] * 3 + ["collision"]
-    assert [s.size for s in shapes] == [(1.0, 2.0, 3.0), (0.5,), (), (0.5, 2.0)]
     assert [s.color for s in shapes] == [(1.0, 0.0, 0.0, 0.5), None, (0.0, 1.0, 0.0, 1.0), None]
-    assert tuple(shapes[0].pose.p) == (1.0, 2.0, 3.0)
-    assert shapes[2].mesh is not None
-    assert shapes[2].mesh.scale == (1.0, 1.0, 2.0)
-    assert all(s.link == "a" for s in shapes)
+    assert tuple(shapes[0].placement.p) == (1.0, 2.0, 3.0)
+    assert [s.name for s in shapes] == ["a_v", "a_v_2", "a_v_3", "a_v_4"]
 
 
 def package(tmp_path, uri: str):
@@ -228,8 +228,8 @@ def package(tmp_path, uri: str):
 )
 def test_meshes_below_the_package_are_found(uri, tmp_path):
     home, path = package(tmp_path, uri.format(home=tmp_path / "ws" / "arm_description"))
-    (shape,) = load_geometry(path)
-    assert shape.mesh.path() == (home / "meshes" / "m.stl").resolve()
+    (shape,) = load(path).shapes
+    assert shape.geometry.file() == (home / "meshes" / "m.stl").resolve()
 
 
 @pytest.mark.parametrize(
@@ -256,9 +256,9 @@ def test_meshes_elsewhere_are_not(uri, tmp_path):
     """The robot loads, since dynamics needs no mesh; asking for the mesh is an error."""
     _, path = package(tmp_path, uri)
     assert load(path).nv == 0
-    (shape,) = load_geometry(path)
+    (shape,) = load(path).shapes
     with pytest.raises(ModelError, match=r"mesh .* line 3"):
-        shape.mesh.path()
+        shape.geometry.file()
     assert any(uri in note.thing for note in inspect(path).oddities)
 
 
@@ -268,8 +268,8 @@ def test_declared_roots(tmp_path):
     other.mkdir(parents=True)
     write(other, "solid", "m.stl")
     for roots in (tmp_path / "elsewhere", [other], (str(other),)):
-        (shape,) = load_geometry(path, roots=roots)
-        assert shape.mesh.path() == (other / "m.stl").resolve()
+        (shape,) = load(path, roots=roots).shapes
+        assert shape.geometry.file() == (other / "m.stl").resolve()
 
 
 def test_xacro_only_when_asked(tmp_path):

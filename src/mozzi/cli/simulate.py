@@ -131,7 +131,8 @@ def keep(
         from mozzi.viz.page import scene, write_page
         from mozzi.viz.shapes import parts_of
 
-        parts = parts_of(motion.model, file)
+        assert motion.model is not None
+        parts = parts_of(motion.model)
         written.append(write_page(view, [scene(motion, parts=parts, play=True)], str(file)))
     return written
 

@@ -44,7 +44,7 @@ def view(
 
     model = load(file, base.value)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
-    parts = None if skeleton else parts_of(model, file)
+    parts = None if skeleton else parts_of(model)
     with Viewer(model, parts, motion, host, port) as viewer:
         put(f"[bold]{viewer.url}[/] shows {escape(model.name)}; Ctrl-C ends it")
         if browser:

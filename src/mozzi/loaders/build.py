@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mozzi.errors import ModelError, UnphysicalWarning
 from mozzi.lie import SE3, Inertia
 from mozzi.loaders.description import Description, Edge, Link
+from mozzi.loaders.geometry import names_of
 from mozzi.loaders.principal_moments import body_defect, defect, massless
 from mozzi.loaders.source import Note, Place
 from mozzi.model import Builder, Fixed, Free, Model
@@ -63,6 +64,9 @@ def assemble(found: Description, base: str = "fixed", physical: bool | str = Tru
     for coupling in found.couplings:
         with _At(coupling.place):
             builder.coupling(coupling.name, coupling.terms, coupling.offset)
+    for name, shape in zip(names_of(found.shapes), found.shapes, strict=True):
+        with _At(shape.place):
+            builder.shape(shape.link, shape.geometry, shape.pose, name, shape.role, shape.color)
     with _At(found.place):
         return builder.build(physical=False)
 

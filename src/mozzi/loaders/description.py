@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
+from mozzi.loaders.geometry import ShapeData
 from mozzi.loaders.source import Notes, Place
 from mozzi.model import Joint
 
@@ -106,6 +107,7 @@ class Description:
     frames: list[tuple[str, str, SE3]] = field(default_factory=list)
     """Further named frames: name, link, pose in the link."""
     couplings: list[CouplingData] = field(default_factory=list)
+    shapes: list[ShapeData] = field(default_factory=list)
     world: str | None = None
     root_pose: SE3 = IDENTITY
     by_name: bool = False

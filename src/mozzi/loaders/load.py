@@ -9,15 +9,14 @@ from pathlib import Path
 from mozzi.errors import ExtraMissingError, ModelError
 from mozzi.loaders.build import assemble
 from mozzi.loaders.description import Description
-from mozzi.loaders.geometry import Shape
 from mozzi.loaders.loops_file import Loops, add_loops
-from mozzi.loaders.sdf import read_sdf, sdf_shapes
+from mozzi.loaders.sdf import read_sdf
 from mozzi.loaders.source import Notes, Place, Roots, read_bytes, roots_of
-from mozzi.loaders.urdf import read_urdf, urdf_shapes
+from mozzi.loaders.urdf import read_urdf
 from mozzi.loaders.xml import MAX_DEPTH, Element, parse_xml
 from mozzi.model import Model
 
-__all__ = ["load", "load_geometry", "read"]
+__all__ = ["load", "read"]
 
 StrPath = str | os.PathLike[str]
 
@@ -54,22 +53,6 @@ def load(
     return assemble(read(path, roots=roots, loops=loops, xacro=xacro), base, physical)
 
 
-def load_geometry(
-    path: StrPath, *, roots: StrPath | Sequence[StrPath] = (), xacro: bool = False
-) -> tuple[Shape, ...]:
-    """The shapes in a URDF or SDF file, each fixed to a link (which is a frame of the model)."""
-    root, near, _ = _open(path, roots, xacro)
-    if root.tag == "robot":
-        return tuple(urdf_shapes(root, near))
-    if root.tag == "sdf":
-        return tuple(sdf_shapes(root, near))
-    if root.tag == "mujoco":
-        from mozzi.loaders.mjcf import mjcf_shapes
-
-        return tuple(mjcf_shapes(root, os.fspath(path), near))
-    raise _unknown(root)
-
-
 def read(
     path: StrPath,
     *,
@@ -80,9 +63,9 @@ def read(
     """What a file describes, before it is checked as a whole."""
     root, near, notes = _open(path, roots, xacro)
     if root.tag == "robot":
-        found = read_urdf(root, notes)
+        found = read_urdf(root, notes, near)
     elif root.tag == "sdf":
-        found = read_sdf(root, notes)
+        found = read_sdf(root, notes, near)
     elif root.tag == "mujoco":
         from mozzi.loaders.mjcf import read_mjcf
 

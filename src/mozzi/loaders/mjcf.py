@@ -6,10 +6,10 @@ one body are one `Composite`, named after all of them; its coordinates are their
 
 from __future__ import annotations
 
-import os
 import re
 import threading
-from pathlib import Path
+from dataclasses import replace
+from enum import IntEnum
 from typing import Any
 
 from mozzi.errors import ExtraMissingError, ModelError
@@ -23,21 +23,37 @@ from mozzi.loaders.description import (
     LoopData,
     pose_of_quaternion,
 )
-from mozzi.loaders.geometry import Mesh, Shape
+from mozzi.loaders.geometry import ShapeData, note_fault
 from mozzi.loaders.mjcf_source import SafeText, make_safe
 from mozzi.loaders.source import Notes, Place, Roots
 from mozzi.loaders.xml import Element
 from mozzi.model import Composite, Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from mozzi.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    HeightField,
+    Plane,
+    Role,
+    Sphere,
+)
 
-__all__ = ["mjcf_shapes", "read_mjcf"]
+__all__ = ["read_mjcf"]
 
 WORLD = "world"
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3
 CONNECT, WELD, JOINT = 0, 1, 2
 SITE = 6
-SHAPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
 
 _LOCK = threading.Lock()
+
+
+class Geom(IntEnum):
+    """The kinds of geoms, as MuJoCo numbers them."""
+
+    PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
 
 
 def read_mjcf(root: Element, file: str, roots: Roots, notes: Notes) -> Description:
@@ -151,6 +167,8 @@ class _Reader:
                 found.frames.append((name, self.bodies[m.site_bodyid[k]], T))
         for k in range(m.neq):
             self._equality(k, found)
+        for k in range(m.ngeom):
+            self._shape(k, found)
         return found
 
     def _gravity_is_off(self) -> bool:
@@ -288,6 +306,76 @@ class _Reader:
             terms[self.edge_of[x]] = terms.get(self.edge_of[x], 0.0) - c[1]
         return CouplingData(name, place, terms, offset)
 
+    # -- shapes --------------------------------------------------------------------------------
+
+    def _shape(self, k: int, found: Description) -> None:
+        """A geom: seen, unless it is of group 3 or above (by custom, for collisions); touching,
+        unless nothing can touch it.
+        """
+        m = self.m
+        body, name = self.bodies[m.geom_bodyid[k]], m.geom(k).name
+        place = self.lines.get(("geom", name)) or self._at("body", body)
+        thing = f"geom {name!r}" if name else f"a geom of body {body!r}"
+        T = _pose(m.geom_pos[k], m.geom_quat[k])
+        if int(m.geom_type[k]) == Geom.MESH:
+            i = int(m.geom_dataid[k])
+            T = T @ _pose(m.mesh_pos[i], m.mesh_quat[i]).inverse()
+        try:
+            geometry = self._geometry(k)
+        except ModelError as error:
+            note_fault(self.notes, place, thing, error)
+            return
+        if geometry is None:
+            self.notes.leave(place, thing, "its surface is not in a file and is left out")
+            return
+        touches = bool(m.geom_contype[k] or m.geom_conaffinity[k])
+        role: Role = "both" if touches else "visual"
+        if m.geom_group[k] >= 3:
+            role = "collision"
+        found.shapes.append(ShapeData(body, place, geometry, T, role, self._color(k), name))
+
+    def _geometry(self, k: int) -> Geometry | None:
+        m = self.m
+        x, y, z = (float(s) for s in m.geom_size[k])
+        match int(m.geom_type[k]):
+            case Geom.PLANE:
+                return Plane()
+            case Geom.FIELD:
+                return self._heights(int(m.geom_dataid[k]))
+            case Geom.SPHERE:
+                return Sphere(x)
+            case Geom.CAPSULE:
+                return Capsule(x, 2.0 * y)
+            case Geom.ELLIPSOID:
+                return Ellipsoid((x, y, z))
+            case Geom.CYLINDER:
+                return Cylinder(x, 2.0 * y)
+            case Geom.BOX:
+                return Box((2.0 * x, 2.0 * y, 2.0 * z))
+            case Geom.MESH:
+                i = int(m.geom_dataid[k])
+                mesh = self.safe.meshes.get(m.mesh(i).name)
+                a, b, c = (float(s) for s in m.mesh_scale[i])
+                return None if mesh is None else replace(mesh, scale=(a, b, c))
+        return None
+
+    def _heights(self, i: int) -> HeightField:
+        m = self.m
+        rows, columns, start = (int(x[i]) for x in (m.hfield_nrow, m.hfield_ncol, m.hfield_adr))
+        heights = m.hfield_data[start : start + rows * columns].reshape(rows, columns)
+        x, y, top, _ = (float(s) for s in m.hfield_size[i])
+        return HeightField(heights * top, (2.0 * x, 2.0 * y))
+
+    def _color(self, k: int) -> tuple[float, ...]:
+        """The geom's own colour, or its material's, times that of its texture."""
+        m = self.m
+        rgba = [float(c) for c in m.geom_rgba[k]]
+        i = int(m.geom_matid[k])
+        if i >= 0 and rgba == [0.5, 0.5, 0.5, 1.0]:  # MuJoCo's default: nobody chose one
+            tint = (*self.safe.tints.get(m.mat(i).name, (1.0, 1.0, 1.0)), 1.0)
+            rgba = [float(c) * t for c, t in zip(m.mat_rgba[i], tint, strict=True)]
+        return tuple(round(min(max(c, 0.0), 1.0), 6) for c in rgba)
+
 
 def _lines(safe: SafeText) -> dict[tuple[str, str], Place]:
     """Where the named elements of the safe text come from, by kind and name."""
@@ -311,45 +399,3 @@ def _pose(position: Any, wxyz: Any) -> SE3:
 
 def _shift(position: Any) -> SE3:
     return SE3.translation(*(float(c) for c in position))
-
-
-# -- shapes ------------------------------------------------------------------------------------
-
-
-def mjcf_shapes(root: Element, file: str, roots: Roots) -> list[Shape]:
-    """The geoms of all bodies; those of group 3 and above are for collisions, by custom."""
-    notes = Notes()
-    safe = make_safe(root, file, roots, notes, keep_geoms=True)
-    m = _compile(safe, root.place, notes)
-    names = _Reader(m, safe, root.place, notes).bodies
-    shapes: list[Shape] = []
-    for k in range(m.ngeom):
-        kind = SHAPES.get(int(m.geom_type[k]))
-        if kind is None:
-            continue
-        T = _pose(m.geom_pos[k], m.geom_quat[k])
-        x, y, z = (float(s) for s in m.geom_size[k])
-        mesh, size = None, ()
-        if kind == "mesh":
-            i = int(m.geom_dataid[k])
-            T = T @ _pose(m.mesh_pos[i], m.mesh_quat[i]).inverse()
-            path = safe.files.get(m.mesh(i).name)
-            if path is None:
-                continue
-            scale = tuple(float(s) for s in m.mesh_scale[i])
-            near = Roots(Path(os.fspath(path)).parent, roots.folders)
-            mesh = Mesh(str(path), scale, root.place, near)
-        elif kind == "box":
-            size = (2.0 * x, 2.0 * y, 2.0 * z)
-        elif kind == "plane":
-            size = (2.0 * x, 2.0 * y)
-        elif kind == "ellipsoid":
-            size = (x, y, z)
-        else:
-            size = (x,) if kind == "sphere" else (x, 2.0 * y)
-        role = "collision" if m.geom_group[k] >= 3 else "visual"
-        color = tuple(float(c) for c in m.geom_rgba[k])
-        body = names[m.geom_bodyid[k]]
-        name = m.geom(k).name
-        shapes.append(Shape(body, role, kind, T, size, color, mesh, name))
-    return shapes

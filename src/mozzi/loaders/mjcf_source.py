@@ -4,7 +4,8 @@ MuJoCo's compiler reads whatever files a model names, and repeats whatever it is
 the text is read strictly here, includes are inserted, sizes are counted, everything that does not
 shape the mechanism is dropped (pictures, sensors, actuators, plugins), and only meshes that
 inertias depend on are read, below the declared roots. What is left is handed over as one text with
-its meshes in memory: it names no file.
+its meshes in memory: it names no file. A mesh that no inertia depends on is only looked for; MuJoCo
+sees a tetrahedron in its place.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from mozzi.errors import ModelError
+from mozzi.loaders.geometry import mesh_of
 from mozzi.loaders.source import Notes, Place, Roots, read_bytes
 from mozzi.loaders.xml import MAX_ELEMENTS, Element, number, parse_xml
+from mozzi.model.shapes import Mesh
 
 __all__ = ["MAX_DEPTH", "SafeText", "make_safe"]
 
@@ -28,7 +31,8 @@ MAX_INCLUDED = 8 * 2**20  # bytes
 MAX_EXPANDED = 20_000
 MAX_MESH = 64 * 2**20
 MAX_MESHES = 256 * 2**20
-MESHES = {".stl", ".obj", ".msh"}
+MESHES = frozenset({".stl", ".obj", ".msh"})
+HEIGHTS = frozenset({".png", ".hf", ".bin"})
 
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 
@@ -38,7 +42,8 @@ COMPILER = {
     "alignfree",
 }  # fmt: skip
 TREE = {"body", "frame", "replicate", "joint", "freejoint", "geom", "inertial", "site", "composite"}
-DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site"}
+DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site", "material"}
+TETRAHEDRON = "0 0 0 100 0 0 0 100 0 0 0 100"  # large, since scales are small
 EQUALITIES = {"connect", "weld", "joint"}
 PLAIN = {"camera", "light"}
 IGNORED = {
@@ -73,8 +78,10 @@ class SafeText:
     lines: list[str] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
     assets: dict[str, bytes] = field(default_factory=dict)
-    files: dict[str, Path] = field(default_factory=dict)
-    """The file of each mesh, by the name of the mesh."""
+    meshes: dict[str, Mesh] = field(default_factory=dict)
+    """Where the meshes are, by name; the compiled model knows their scales."""
+    tints: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """The colours of materials whose texture is made of colours, by name."""
 
     @property
     def text(self) -> str:
@@ -85,9 +92,7 @@ class SafeText:
         return self.places[min(max(line, 1), len(self.places)) - 1]
 
 
-def make_safe(
-    root: Element, file: str, roots: Roots, notes: Notes, *, keep_geoms: bool = False
-) -> SafeText:
+def make_safe(root: Element, file: str, roots: Roots, notes: Notes) -> SafeText:
     """The safe text of a ``<mujoco>`` element."""
     _insert_includes(root, file, roots, notes)
     _check_size(root)
@@ -102,15 +107,13 @@ def make_safe(
             fact = f"{element.tag!r} is no section of MJCF"
             raise element.error(fact, "remove it", thing="<mujoco>")
     bodies = [_tree(element, notes) for element in sections.get("worldbody", [])]
-    if not keep_geoms:
-        _drop_needless_geoms(bodies, sections)
     defaults = [_defaults(element) for element in sections.get("default", [])]
     safe = SafeText(root.attributes.get("model", ""))
     kept: list[Element] = [
         *(_compiler(element) for element in sections.get("compiler", [])),
         *(_option(element) for element in sections.get("option", [])),
         *defaults,
-        *_assets(sections, bodies + defaults, roots, safe),
+        *_assets(sections, bodies, defaults, roots, safe, notes),
         *bodies,
         *(_equalities(element, notes) for element in sections.get("equality", [])),
     ]
@@ -235,7 +238,10 @@ def _tree(root: Element, notes: Notes) -> Element:
     while stack:
         old, copy = stack.pop()
         for child in old:
-            if child.tag in PLAIN or "hfield" in child.attributes:
+            if child.tag in PLAIN:
+                continue
+            if child.tag == "geom" and child.attributes.get("type") == "sdf":
+                notes.leave(child.place, child.thing, "is made by a plugin and is left out")
                 continue
             if child.tag == "plugin":
                 notes.add(child.place, old.thing, "its plugin is not read")
@@ -245,10 +251,10 @@ def _tree(root: Element, notes: Notes) -> Element:
                 if child.tag == "flexcomp":
                     remedy = "remove it: bodies are rigid here"
                 raise child.error("is not read", remedy, thing=f"<{child.tag}> in {old.thing}")
-            twin = _copy(child, drop=("material", "user", "plugin"))
+            twin = _copy(child, drop=("user", "plugin"))
             copy.children.append(twin)
             if child.tag == "composite":
-                inner = (_copy(part, drop=("material",)) for part in child if part.tag != "plugin")
+                inner = (_copy(part) for part in child if part.tag != "plugin")
                 twin.children.extend(
                     part for part in inner if part.tag in ("joint", "geom", "site")
                 )
@@ -264,7 +270,7 @@ def _defaults(root: Element) -> Element:
         old, copy = stack.pop()
         for child in old:
             if child.tag in DEFAULTS:
-                twin = _copy(child, drop=("material", "user"))
+                twin = _copy(child, drop=("user", "texture"))
                 copy.children.append(twin)
                 stack.append((child, twin))
     return new
@@ -280,71 +286,115 @@ def _equalities(element: Element, notes: Notes) -> Element:
     return _copy(element, kept)
 
 
-def _drop_needless_geoms(bodies: list[Element], sections: dict[str, list[Element]]) -> None:
-    """Geoms matter for the inertia of bodies that give none; others would only cost meshes and
-    time.
-    """
+def _solid(bodies: list[Element], sections: dict[str, list[Element]]) -> set[str]:
+    """The meshes that inertias depend on: those of geoms of bodies that give none."""
     always = any(
         e.attributes.get("inertiafromgeom") == "true" for e in sections.get("compiler", [])
     )
+    found: set[str] = set()
     stack = [(element, False) for element in bodies]
     while stack:
         element, needed = stack.pop()
         if element.tag == "body":
             needed = always or not any(child.tag == "inertial" for child in element)
-        if not needed:
-            element.children = [child for child in element if child.tag != "geom"]
+        if needed and element.tag == "geom" and "mesh" in element.attributes:
+            found.add(element.attributes["mesh"])
         stack += [(child, needed) for child in element.children]
+    return found
 
 
-# -- meshes ------------------------------------------------------------------------------------
+# -- meshes, height fields, materials ----------------------------------------------------------
 
 
 def _assets(
-    sections: dict[str, list[Element]], used_in: list[Element], roots: Roots, safe: SafeText
+    sections: dict[str, list[Element]],
+    bodies: list[Element],
+    defaults: list[Element],
+    roots: Roots,
+    safe: SafeText,
+    notes: Notes,
 ) -> list[Element]:
-    """The meshes that are used, as files in memory."""
-    wanted: set[str] = set()
-    stack = list(used_in)
-    while stack:
-        element = stack.pop()
-        if element.tag == "geom" and "mesh" in element.attributes:
-            wanted.add(element.attributes["mesh"])
-        stack.extend(element.children)
+    """The meshes and height fields that are used, as files in memory, and the materials."""
+    wanted = {word: _used(word, [*bodies, *defaults]) for word in ("mesh", "hfield")}
+    solid = _solid(bodies, sections) | _used("mesh", defaults)
     options: dict[str, str] = {}
     for element in sections.get("compiler", []):
         options |= element.attributes
     kept: list[Element] = []
-    for mesh in (mesh for asset in sections.get("asset", []) for mesh in asset.all("mesh")):
-        file = mesh.attributes.get("file", "")
-        name = mesh.attributes.get("name") or Path(file.replace("\\", "/")).stem
-        if name not in wanted:
-            continue
-        copy = _copy(mesh, drop=("file", "material", "content_type"))
+    colors: dict[str, tuple[float, ...]] = {}
+    for asset in (asset for part in sections.get("asset", []) for asset in part):
+        file = asset.attributes.get("file", "").replace("\\", "/")
+        name = asset.attributes.get("name") or Path(file).stem
+        copy = _copy(asset, drop=("file", "material", "content_type", "texture"))
         copy.attributes["name"] = name
-        if file:
-            copy.attributes["file"] = _read_mesh(mesh, name, file, options, roots, safe)
+        if asset.tag == "texture":
+            if "rgb1" in asset.attributes:
+                colors[name] = asset.numbers("rgb1", 3)
+            continue
+        if asset.tag == "material":
+            if asset.attributes.get("texture") in colors:
+                safe.tints[name] = colors[asset.attributes["texture"]]
+        elif name not in wanted.get(asset.tag, ()):
+            continue
+        elif file and asset.tag == "mesh":
+            if options.get("strippath") == "true":
+                file = Path(file).name
+            path = os.path.join(options.get("meshdir") or options.get("assetdir") or "", file)
+            safe.meshes[name] = mesh_of(path, (1.0, 1.0, 1.0), asset.place, roots)
+            if name in solid:
+                copy.attributes["file"] = _read(asset, path, file, roots, safe)
+            else:
+                copy.attributes["vertex"] = TETRAHEDRON
+        elif file:
+            path = os.path.join(options.get("assetdir") or options.get("meshdir") or "", file)
+            try:
+                copy.attributes["file"] = _read(asset, path, file, roots, safe, HEIGHTS)
+            except ModelError as error:
+                notes.leave(asset.place, asset.thing, str(error).partition(";")[0])
+                _without("hfield", name, bodies)
+                continue
         kept.append(copy)
     return [Element("asset", {}, kept[0].file, kept[0].line, kept)] if kept else []
 
 
-def _read_mesh(
-    mesh: Element, title: str, file: str, options: dict[str, str], roots: Roots, safe: SafeText
+def _used(word: str, elements: list[Element]) -> set[str]:
+    """The assets that geoms name."""
+    found: set[str] = set()
+    stack = list(elements)
+    while stack:
+        element = stack.pop()
+        if element.tag == "geom" and word in element.attributes:
+            found.add(element.attributes[word])
+        stack.extend(element.children)
+    return found
+
+
+def _without(word: str, name: str, elements: list[Element]) -> None:
+    """Take away the geoms that name an asset."""
+    stack = list(elements)
+    while stack:
+        element = stack.pop()
+        element.children = [x for x in element.children if x.attributes.get(word) != name]
+        stack.extend(element.children)
+
+
+def _read(
+    asset: Element,
+    path: str,
+    file: str,
+    roots: Roots,
+    safe: SafeText,
+    kinds: frozenset[str] = MESHES,
 ) -> str:
-    file = file.replace("\\", "/")
+    """The name in memory of a file below the roots."""
     suffix = Path(file).suffix.lower()
-    if suffix not in MESHES:
-        raise mesh.error(
-            f"mesh file {file!r} is not read", f"use one of {', '.join(sorted(MESHES))}"
-        )
-    if options.get("strippath") == "true":
-        file = Path(file).name
-    folder = options.get("meshdir") or options.get("assetdir") or ""
-    path = roots.resolve(os.path.join(folder, file), mesh.place)
-    safe.files[title] = path
+    if suffix not in kinds:
+        fact = f"{asset.tag} file {file!r} is not read"
+        raise asset.error(fact, f"use one of {', '.join(sorted(kinds))}")
+    found = roots.resolve(path, asset.place, asset.tag)
     left = MAX_MESHES - sum(map(len, safe.assets.values()))
-    name = f"mesh_{len(safe.assets)}{suffix}"
-    safe.assets[name] = read_bytes(path, "mesh", min(MAX_MESH, left), mesh.place)
+    name = f"{asset.tag}_{len(safe.assets)}{suffix}"
+    safe.assets[name] = read_bytes(found, asset.tag, min(MAX_MESH, left), asset.place)
     return name
 
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mozzi.errors import ModelError, UnphysicalWarning
+from mozzi.errors import UnphysicalWarning
 from mozzi.loaders.build import assemble
-from mozzi.loaders.load import load_geometry, read
+from mozzi.loaders.load import read
 from mozzi.loaders.loops_file import Loops
 from mozzi.loaders.source import Note
-from mozzi.model import Model
+from mozzi.model import Mesh, Model
 
 __all__ = ["Report", "inspect"]
 
@@ -136,19 +136,11 @@ def inspect(
         warnings.simplefilter("ignore", UnphysicalWarning)
         model = assemble(found, base, physical=False)
     notes = found.notes
-    try:
-        shapes = load_geometry(path, roots=roots, xacro=xacro)
-    except ModelError as error:
-        shapes = ()
-        notes.add(found.place, "shapes", f"cannot be read: {error}")
     missing: set[str] = set()
-    for shape in shapes:
-        if shape.mesh is None or shape.mesh.uri in missing:
-            continue
-        try:
-            shape.mesh.path()
-        except ModelError as error:
-            missing.add(shape.mesh.uri)
-            thing, _, fact = str(error).partition(": ")
-            notes.add(shape.mesh.place, thing, fact.partition(";")[0])
+    for shape in found.shapes:
+        mesh = shape.geometry
+        if isinstance(mesh, Mesh) and mesh.fault and mesh.uri not in missing:
+            missing.add(mesh.uri)
+            thing, _, fact = mesh.fault.partition(": ")
+            notes.add(shape.place, thing, fact.partition(";")[0])
     return Report(os.fspath(path), found.format, model, links, joints, tuple(notes.items))

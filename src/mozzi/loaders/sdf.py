@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Sym3, Vec3
 from mozzi.loaders.description import (
     IDENTITY,
@@ -20,14 +21,26 @@ from mozzi.loaders.description import (
     pose_of_quaternion,
     pose_of_rpy,
 )
-from mozzi.loaders.geometry import Mesh, Shape
+from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
 from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.spanning_tree import split
 from mozzi.loaders.xml import Element
 from mozzi.model import Composite, Joint, Prismatic, Revolute, Screw, Spherical, Universal
+from mozzi.model.frames import as_axis, rotation_to
+from mozzi.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Plane,
+    Role,
+    Sphere,
+    as_color,
+)
 
-__all__ = ["read_sdf", "sdf_shapes"]
+__all__ = ["read_sdf"]
 
 MODEL, WORLD = "__model__", "world"
 KINDS = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed")
@@ -35,7 +48,7 @@ UNLIMITED = 1e16  # what SDF writes for no limit
 ZERO = (0.0, 0.0, 0.0)
 
 
-def read_sdf(root: Element, notes: Notes) -> Description:
+def read_sdf(root: Element, notes: Notes, roots: Roots) -> Description:
     """The description in an ``<sdf>`` element."""
     version = _version(root)
     model, gravity = _model(root)
@@ -57,6 +70,7 @@ def read_sdf(root: Element, notes: Notes) -> Description:
         link, T = frames.attached(element.string("name"), element)
         found.frames.append((element.string("name"), link, T))
     _joints(model, frames, version, found)
+    _shapes(model, roots, frames, found)
     if found.world is None:
         found.root_pose = frames.model_pose @ frames.pose(_root(found), model)
     return found
@@ -407,46 +421,68 @@ def _mimic(axis: Element, joint: Element, found: Mimic | None) -> Mimic | None:
 # -- shapes ------------------------------------------------------------------------------------
 
 
-def sdf_shapes(root: Element, roots: Roots) -> list[Shape]:
-    """The visual and collision shapes of all links."""
-    model, _ = _model(root)
-    return [
-        shape
-        for link in model.all("link")
-        for role in ("visual", "collision")
-        for element in link.all(role)
-        if (shape := _shape(element, link.string("name"), role, roots)) is not None
-    ]
+ROLES: tuple[Role, ...] = ("visual", "collision")
 
 
-def _shape(element: Element, link: str, role: str, roots: Roots) -> Shape | None:
+def _shapes(model: Element, roots: Roots, frames: _Frames, found: Description) -> None:
+    """The visual and collision shapes of all links; one that is wrong is left out with a note."""
+    for link in model.all("link"):
+        name = link.string("name")
+        for role in ROLES:
+            for element in link.all(role):
+                try:
+                    shape = _shape(element, name, role, roots, frames)
+                except ModelError as error:
+                    note_fault(found.notes, element.place, f"{role} of link {name!r}", error)
+                    continue
+                if shape is not None:
+                    found.shapes.append(shape)
+
+
+def _shape(
+    element: Element, link: str, role: Role, roots: Roots, frames: _Frames
+) -> ShapeData | None:
     geometry = element.need("geometry")
-    if not geometry.children:
+    if not geometry.children or geometry.children[0].tag == "empty":
         return None
-    shape = geometry.children[0]
-    size: tuple[float, ...] = ()
-    mesh = None
+    material = element.find("material")
+    color = None if material is None else material.find("diffuse") or material.find("ambient")
+    rgba = None
+    if color is not None:
+        rgba = as_color((*color.content(len(color.text.split())), 1.0)[:4], element.thing)
+    pose = element.find("pose")
+    T = _read_pose(pose)
+    base = None if pose is None else pose.attributes.get("relative_to")
+    if base:
+        T = frames.pose(link, element).inverse() @ frames.pose(base, element) @ T
+    made, turned = _geometry(geometry.children[0], roots)
+    name = element.attributes.get("name", "")
+    return ShapeData(link, element.place, made, T @ turned, role, rgba, name)
+
+
+def _geometry(shape: Element, roots: Roots) -> tuple[Geometry, SE3]:
+    """A geometry and the pose of its own frame."""
     match shape.tag:
         case "box":
-            size = shape.need("size").content(3)
+            x, y, z = shape.need("size").content(3)
+            return Box((x, y, z)), IDENTITY
         case "sphere":
-            size = shape.need("radius").content(1)
+            return Sphere(*shape.need("radius").content(1)), IDENTITY
         case "cylinder" | "capsule":
-            size = (*shape.need("radius").content(1), *shape.need("length").content(1))
+            make = Cylinder if shape.tag == "cylinder" else Capsule
+            (radius,), (length,) = (shape.need(word).content(1) for word in ("radius", "length"))
+            return make(radius, length), IDENTITY
         case "ellipsoid":
-            size = shape.need("radii").content(3)
+            x, y, z = shape.need("radii").content(3)
+            return Ellipsoid((x, y, z)), IDENTITY
         case "plane":
-            size = shape.need("size").content(2) if shape.find("size") else (1.0, 1.0)
+            normal = shape.find("normal")
+            axis = (0.0, 0.0, 1.0) if normal is None else as_axis(normal.content(3), shape.thing)
+            return Plane(), SE3(rotation_to(axis), Vec3(*ZERO))
         case "mesh":
             scale = shape.find("scale")
             factors = (1.0, 1.0, 1.0) if scale is None else scale.content(3)
             uri = shape.need("uri")
-            mesh = Mesh(uri.text.strip(), factors, uri.place, roots)
-        case _:
-            return None
-    material = element.find("material")
-    color = None if material is None else material.find("diffuse") or material.find("ambient")
-    rgba = None if color is None else (*color.content(len(color.text.split())), 1.0)[:4]
-    name = element.attributes.get("name", "")
-    pose = _read_pose(element.find("pose"))
-    return Shape(link, role, shape.tag, pose, size, rgba, mesh, name)
+            return mesh_of(uri.text.strip(), factors, uri.place, roots), IDENTITY
+    known = "box, sphere, cylinder, capsule, ellipsoid, plane or mesh"
+    raise shape.error(f"<{shape.tag}> is not read", f"give a {known}")

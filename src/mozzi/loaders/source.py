@@ -63,6 +63,8 @@ class Note:
     place: Place
     thing: str
     fact: str
+    left_out: bool = False
+    """Whether the file says something that the model does not."""
 
     def __str__(self) -> str:
         return f"{self.thing}: {self.fact} ({self.place})"
@@ -76,6 +78,10 @@ class Notes:
 
     def add(self, place: Place, thing: str, fact: str) -> None:
         self.items.append(Note(place, thing, fact))
+
+    def leave(self, place: Place, thing: str, fact: str) -> None:
+        """Something of the file that is not in the model."""
+        self.items.append(Note(place, thing, fact, left_out=True))
 
 
 def read_bytes(

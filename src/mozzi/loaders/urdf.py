@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 
+from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Sym3
 from mozzi.loaders.description import Description, Edge, Link, Mimic, pose_of_rpy
-from mozzi.loaders.geometry import Mesh, Shape
+from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
 from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.xml import Element
 from mozzi.model import Free, Joint, Planar, Prismatic, Revolute
+from mozzi.model.shapes import Box, Capsule, Cylinder, Geometry, Role, Sphere, as_color
 
-__all__ = ["read_urdf", "urdf_shapes"]
+__all__ = ["read_urdf"]
 
 WORLD = "world"
 ZERO = (0.0, 0.0, 0.0)
@@ -40,7 +42,7 @@ JOINT_PARTS = {
 ROBOT_PARTS = {"link", "joint", "material", "transmission", "gazebo", "sensor", "ros2_control"}
 
 
-def read_urdf(root: Element, notes: Notes) -> Description:
+def read_urdf(root: Element, notes: Notes, roots: Roots) -> Description:
     """The description in a ``<robot>`` element."""
     _refuse_xacro(root)
     name = root.attributes.get("name", "")
@@ -59,6 +61,7 @@ def read_urdf(root: Element, notes: Notes) -> Description:
     if not found.links:
         raise root.error("has no links", "give at least one <link>", thing=f"robot {name!r}")
     _world(found)
+    _shapes(root, roots, found)
     return found
 
 
@@ -252,46 +255,62 @@ def _not_negative(element: Element, word: str, joint: Element) -> float:
 # -- shapes ------------------------------------------------------------------------------------
 
 
-def urdf_shapes(root: Element, roots: Roots) -> list[Shape]:
-    """The visual and collision shapes of all links."""
-    materials = {m.attributes.get("name", ""): _color(m) for m in root.all("material")}
-    shapes: list[Shape] = []
+ROLES: tuple[Role, ...] = ("visual", "collision")
+Materials = dict[str, tuple[float, ...] | None]
+
+
+def _shapes(root: Element, roots: Roots, found: Description) -> None:
+    """The visual and collision shapes of all links; one that is wrong is left out with a note."""
+    materials: Materials = {}
+    for material in root.all("material"):
+        try:
+            materials[material.attributes.get("name", "")] = _color(material)
+        except ModelError as error:
+            note_fault(found.notes, material.place, material.thing, error)
     for link in root.all("link"):
         name = link.string("name")
-        for role in ("visual", "collision"):
+        for role in ROLES:
             for element in link.all(role):
-                shapes.append(_shape(element, name, role, materials, roots))
-    return shapes
+                try:
+                    found.shapes.append(_shape(element, name, role, materials, roots))
+                except ModelError as error:
+                    note_fault(found.notes, element.place, f"a {role} of link {name!r}", error)
 
 
 def _color(material: Element) -> tuple[float, ...] | None:
     color = material.find("color")
-    return None if color is None else color.numbers("rgba", 4)
+    return None if color is None else as_color(color.numbers("rgba", 4), material.thing)
 
 
-def _shape(element: Element, link: str, role: str, materials: dict, roots: Roots) -> Shape:
+def _shape(
+    element: Element, link: str, role: Role, materials: Materials, roots: Roots
+) -> ShapeData:
     geometry = element.need("geometry")
     if len(geometry.children) != 1:
         fact = f"has {len(geometry.children)} shapes"
         raise geometry.error(fact, "give one", thing=f"<geometry> of link {link!r}")
-    shape = geometry.children[0]
-    size: tuple[float, ...] = ()
-    mesh = None
-    if shape.tag == "box":
-        size = shape.numbers("size", 3)
-    elif shape.tag == "sphere":
-        size = (shape.number("radius"),)
-    elif shape.tag in ("cylinder", "capsule"):
-        size = (shape.number("radius"), shape.number("length"))
-    elif shape.tag == "mesh":
-        scale = shape.numbers("scale", 3) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
-        mesh = Mesh(shape.string("filename"), scale, shape.place, roots)
-    else:
-        known = "box, cylinder, capsule, sphere or mesh"
-        raise shape.error("is no shape", f"give a {known}", thing=f"<{shape.tag}> of link {link!r}")
     material = element.find("material")
     color = None
     if material is not None:
         color = _color(material) or materials.get(material.attributes.get("name", ""))
     name = element.attributes.get("name", "")
-    return Shape(link, role, shape.tag, _origin(element), size, color, mesh, name)
+    made = _geometry(geometry.children[0], link, roots)
+    return ShapeData(link, element.place, made, _origin(element), role, color, name)
+
+
+def _geometry(shape: Element, link: str, roots: Roots) -> Geometry:
+    match shape.tag:
+        case "box":
+            x, y, z = shape.numbers("size", 3)
+            return Box((x, y, z))
+        case "sphere":
+            return Sphere(shape.number("radius"))
+        case "cylinder":
+            return Cylinder(shape.number("radius"), shape.number("length"))
+        case "capsule":
+            return Capsule(shape.number("radius"), shape.number("length"))
+        case "mesh":
+            scale = shape.numbers("scale", 3) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
+            return mesh_of(shape.string("filename"), scale, shape.place, roots)
+    known = "box, cylinder, capsule, sphere or mesh"
+    raise shape.error("is no shape", f"give a {known}", thing=f"<{shape.tag}> of link {link!r}")

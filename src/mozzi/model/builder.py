@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from mozzi.model.joints.joint import Fixed, Joint
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import GRAVITY, WORLD, Model
 from mozzi.model.physical import unphysical
+from mozzi.model.shapes import Geometry, Role, Shape, as_color, as_geometry, as_role
 
 __all__ = ["Builder"]
 
@@ -49,7 +51,7 @@ def _frame(name: str, parent: str | None, placement: SE3) -> _Part:
 
 @final
 class Builder:
-    """Collects bodies, frames, loops, couplings and springs, and makes a `Model` of them.
+    """Collects bodies, frames, shapes, loops, couplings and springs, and makes a `Model` of them.
 
     A joint is placed in one of three ways; the same mechanism built in any of them is the same
     model. With C(q) the pose of the body in its parent (Müller, Kinematics, 2.2–2.4):
@@ -76,6 +78,7 @@ class Builder:
         self._distances: dict[str, tuple[str | None, str | None, Distance]] = {}
         self._springs: dict[str, tuple[str | None, str | None, Spring]] = {}
         self._couplings: dict[str, Coupling] = {}
+        self._shapes: dict[str, tuple[str | None, Shape]] = {}
         self._base_inertia = Inertia.zero()
 
     @classmethod
@@ -95,6 +98,7 @@ class Builder:
         new._distances = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.distances}
         new._springs = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.springs}
         new._couplings = {x.name: x for x in model.couplings}
+        new._shapes = {x.name: (name(x.body), x) for x in model.shapes}
         new._base_inertia = model.base_inertia
         return new
 
@@ -269,6 +273,37 @@ class Builder:
         self._couplings[name] = Coupling(name, tuple(listed), as_number(offset, f"{what}: offset"))
         return self
 
+    def shape(
+        self,
+        body: str | None,
+        geometry: Geometry,
+        placement: Any = None,
+        name: str | None = None,
+        role: Role = "both",
+        color: Any = None,
+    ) -> Self:
+        """Fix a geometry to a body, a frame or the world (None) at a placement: what one sees
+        (``role="visual"``), what touches (``"collision"``), or both.
+
+        Without a name it is called after its body and its geometry. ``color`` is (r, g, b) or
+        (r, g, b, a), from 0 to 1.
+        """
+        if name is None:
+            stem = f"{body or 'world'}_{type(geometry).__name__.lower()}"
+            numbered = (f"{stem}_{k}" for k in itertools.count(2))
+            name = next(x for x in itertools.chain([stem], numbered) if x not in self._shapes)
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"shape {name!r}: not a name; give a non-empty string")
+        what = f"shape {name!r}"
+        if name in self._shapes:
+            raise ModelError(f"{what}: a shape has this name; give another name")
+        if body is not None and not isinstance(body, str):
+            raise ModelError(f"{what}: body {body!r} is no name; give a name, or None")
+        place = as_pose(placement, f"{what}: placement")
+        made = as_geometry(geometry, what), as_role(role, what), as_color(color, what)
+        self._shapes[name] = (body, Shape(name, WORLD, place, *made))
+        return self
+
     def replace_joint(self, body: str, joint: Joint) -> Self:
         """Give a body another joint, and no limits or other joint data."""
         part = self._parts[body]
@@ -340,15 +375,16 @@ class Builder:
         names = {body.name for body in bodies}
         joints = {body.joint_name: body.joint for body in bodies}
         return Model(
-            self.name,
-            bodies,
-            [(name, *at) for name, at in where.items() if name not in names],
-            [self._closed(x, a, b, where) for a, b, x in self._loops.values()],
-            [self._coupled(x, joints) for x in self._couplings.values()],
-            [self._spanned(x, a, b, where) for a, b, x in self._distances.values()],
-            self.gravity,
-            base,
-            [self._spanned(x, a, b, where) for a, b, x in self._springs.values()],
+            name=self.name,
+            _bodies=tuple(bodies),
+            _frames=tuple((name, *at) for name, at in where.items() if name not in names),
+            loops=tuple(self._closed(x, a, b, where) for a, b, x in self._loops.values()),
+            couplings=tuple(self._coupled(x, joints) for x in self._couplings.values()),
+            distances=tuple(self._spanned(x, a, b, where) for a, b, x in self._distances.values()),
+            gravity=self.gravity,
+            base_inertia=base,
+            springs=tuple(self._spanned(x, a, b, where) for a, b, x in self._springs.values()),
+            shapes=tuple(self._placed(x, body, where) for body, x in self._shapes.values()),
         )
 
     def _is_world(self, name: str | None) -> bool:
@@ -451,6 +487,13 @@ class Builder:
             for T, x in ((T_a, part.point_a), (T_b, part.point_b))
         )
         return replace(part, body_a=i, body_b=j, point_a=p, point_b=r)
+
+    def _placed(
+        self, shape: Shape, body: str | None, where: dict[str, tuple[int, SE3]]
+    ) -> Shape:
+        """A shape on the body that carries it."""
+        i, T = self._at(body, where, f"shape {shape.name!r}")
+        return shape.on(i, shape.placement if T is IDENTITY else as_pose(T @ shape.placement))
 
     def _coupled(self, coupling: Coupling, joints: dict[str, Joint]) -> Coupling:
         what = f"coupling {coupling.name!r}"

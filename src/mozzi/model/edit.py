@@ -42,11 +42,12 @@ def without_body(model: Model, name: str) -> Model:
         return [replace(x, body_a=new[x.body_a], body_b=new[x.body_b]) for x in left]
 
     return model._replace(
-        bodies=bodies,
-        frames=frames,
+        _bodies=bodies,
+        _frames=frames,
         loops=ends(model.loops),
         distances=ends(model.distances),
         springs=ends(model.springs),
+        shapes=[x.on(new[x.body], x.placement) for x in model.shapes if x.body not in gone],
         couplings=[c for c in model.couplings if not joints & set(c.joints)],
     )
 
@@ -56,7 +57,7 @@ def with_inertia(model: Model, body: str | int, inertia: Any) -> Model:
     i = model.index(body)
     bodies = list(model)
     bodies[i] = replace(bodies[i], inertia=as_inertia(inertia, f"body {bodies[i].name!r}: inertia"))
-    return model._replace(bodies=bodies)
+    return model._replace(_bodies=bodies)
 
 
 def with_dynamics(model: Model, joint: str, **data: Any) -> Model:
@@ -69,7 +70,7 @@ def with_dynamics(model: Model, joint: str, **data: Any) -> Model:
         stays["lower"] = stays["upper"] = None  # type: ignore
     dynamics = JointDynamics.of(bodies[i].joint, f"joint {joint!r}", **(stays | data))
     bodies[i] = replace(bodies[i], dynamics=dynamics)
-    return model._replace(bodies=bodies)
+    return model._replace(_bodies=bodies)
 
 
 def lock(model: Model, joints: list[str], q: Any = None) -> Model:

@@ -12,32 +12,27 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from mozzi.errors import ConfigurationError, ModelError
-from mozzi.lie import SE3, Inertia
+from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body
-from mozzi.model.frames import IDENTITY, as_vector, inertia_key, pose_key
-from mozzi.model.loop import Coupling, Distance, Loop, Spring
+from mozzi.model.content import GRAVITY, Content, Frame, key_of
+from mozzi.model.frames import IDENTITY, as_vector
 from mozzi.model.physical import singular_joints
 
 if TYPE_CHECKING:
     from mozzi.model.joints.joint import Joint
+    from mozzi.model.shapes import Geometry, Role, Shape
 
 __all__ = ["GRAVITY", "WORLD", "Frame", "Model"]
 
 WORLD = -1
 """The index of the inertial frame where a body index is expected."""
 
-GRAVITY = (0.0, 0.0, -9.81)
-
-Frame = tuple[str, int, SE3]
-"""A named frame: its name, the index of the body that carries it (−1 is the world), and its pose
-in that body.
-"""
-
 
 @final
-class Model:
-    """A mechanism: bodies in a tree of joints, frames on them, and loops that close the tree.
+class Model(Content):
+    """A mechanism: bodies in a tree of joints, frames and shapes on them, loops that close the
+    tree.
 
     Body 0 is the first moving body, the world is parent −1, and parents come before their
     children. q and v are ordered as the bodies are. Models are immutable and picklable; models
@@ -45,18 +40,9 @@ class Model:
     a loader or `mozzi.model.generate`.
     """
 
-    __slots__ = (
-        "_bodies", "_digest", "_frame_index", "_frames", "_hash", "_index", "_joint_index", "_key",
-        "base_inertia", "bodies", "cache", "couplings", "distances", "frames", "gravity",
-        "joint_names", "loops", "name", "nb", "nq", "nv", "parents",
-        "q_offsets", "q_slices", "springs", "v_offsets", "v_slices",
-    )  # fmt: skip
-
-    name: str
     nb: int
     nq: int
     nv: int
-    gravity: tuple[float, float, float]
     bodies: tuple[str, ...]
     frames: tuple[str, ...]
     joint_names: tuple[str, ...]
@@ -65,64 +51,38 @@ class Model:
     v_offsets: tuple[int, ...]
     q_slices: Mapping[str, slice]
     v_slices: Mapping[str, slice]
-    loops: tuple[Loop, ...]
-    couplings: tuple[Coupling, ...]
-    distances: tuple[Distance, ...]
-    springs: tuple[Spring, ...]
-    base_inertia: Inertia
-    _key: tuple | None
+    _key: tuple[Any, ...] | None
     _digest: str | None
     _hash: int | None
+    _index: dict[str, int]
+    _joint_index: dict[str, int]
+    _frame_index: dict[str, Frame]
     cache: dict[Any, Any]
     """What was derived from the model: views, kernels. Not part of its content."""
 
-    def __init__(
-        self,
-        name: str,
-        bodies: Iterable[Body],
-        frames: Iterable[Frame] = (),
-        loops: Iterable[Loop] = (),
-        couplings: Iterable[Coupling] = (),
-        distances: Iterable[Distance] = (),
-        gravity: Iterable[float] = GRAVITY,
-        base_inertia: Inertia | None = None,
-        springs: Iterable[Spring] = (),
-    ) -> None:
-        """A model of checked parts; people use `Builder`, which checks them.
-
-        ``base_inertia`` is what is fixed to the world. It never moves, and is kept for the record.
-        """
-        parts, extra = tuple(bodies), tuple(frames)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         q_offsets, v_offsets = [0], [0]
-        for body in parts:
+        for body in self._bodies:
             q_offsets.append(q_offsets[-1] + body.joint.nq)
             v_offsets.append(v_offsets[-1] + body.joint.nv)
-        joints = tuple(body.joint_name for body in parts)
-        names = tuple(body.name for body in parts)
+        joints = tuple(body.joint_name for body in self._bodies)
+        names = tuple(body.name for body in self._bodies)
         self._set(
-            name=name,
-            gravity=tuple(gravity),
-            loops=tuple(loops),
-            couplings=tuple(couplings),
-            distances=tuple(distances),
-            springs=tuple(springs),
-            base_inertia=Inertia.zero() if base_inertia is None else base_inertia,
-            nb=len(parts),
+            nb=len(names),
             nq=q_offsets[-1],
             nv=v_offsets[-1],
             bodies=names,
-            frames=names + tuple(frame[0] for frame in extra),
+            frames=names + tuple(frame[0] for frame in self._frames),
             joint_names=joints,
-            parents=tuple(body.parent for body in parts),
+            parents=tuple(body.parent for body in self._bodies),
             q_offsets=tuple(q_offsets),
             v_offsets=tuple(v_offsets),
             q_slices=_slices(joints, q_offsets),
             v_slices=_slices(joints, v_offsets),
-            _bodies=parts,
-            _frames=extra,
             _index={name: i for i, name in enumerate(names)},
             _joint_index={name: i for i, name in enumerate(joints)},
-            _frame_index={frame[0]: frame for frame in extra},
+            _frame_index={frame[0]: frame for frame in self._frames},
             cache={},
             _key=None,
             _digest=None,
@@ -181,6 +141,14 @@ class Model:
         if name == "world":
             return WORLD, IDENTITY
         raise ModelError(f"model {self.name!r} has no frame {name!r}; {_near(self.frames)}")
+
+    def shape(self, name: str) -> Shape:
+        """A shape, by name."""
+        for shape in self.shapes:
+            if shape.name == name:
+                return shape
+        names = tuple(shape.name for shape in self.shapes)
+        raise ModelError(f"model {self.name!r} has no shape {name!r}; {_near(names)}")
 
     def children(self, body: str | int | None = None) -> tuple[int, ...]:
         """The bodies that hang on a body (on the world, for None or −1)."""
@@ -384,6 +352,25 @@ class Model:
         """A copy with one more linear relation between joint coordinates (see `Coupling`)."""
         return edit.builder(self).coupling(name, terms, offset).build(physical=False)
 
+    def with_shape(
+        self,
+        body: str | int | None,
+        geometry: Geometry,
+        placement: Any = None,
+        name: str | None = None,
+        role: Role = "both",
+        color: Any = None,
+    ) -> Model:
+        """A copy with one more shape, fixed to a body, a frame or the world (see `Shape`)."""
+        changed = edit.builder(self)
+        changed.shape(self._name(body), geometry, placement, name, role, color)
+        return changed.build(physical=False)
+
+    def without_shape(self, name: str) -> Model:
+        """A copy without a shape."""
+        self.shape(name)
+        return self._replace(shapes=tuple(x for x in self.shapes if x.name != name))
+
     def with_inertia(self, body: str | int, inertia: Any) -> Model:
         """A copy in which a body has another inertia."""
         return edit.with_inertia(self, body, inertia)
@@ -404,30 +391,16 @@ class Model:
         return edit.lock(self, [joints] if isinstance(joints, str) else list(joints), q)
 
     def _replace(self, **changes: Any) -> Model:
-        state = dict(zip(_FIELDS, self._state(), strict=True))
-        return Model(**(state | changes))
+        return Model(**(self.content() | changes))
 
     # -- identity ------------------------------------------------------------------------------
-
-    def _state(self) -> tuple:
-        closures = self.loops, self.couplings, self.distances
-        head = self.name, self._bodies, self._frames
-        return (*head, *closures, self.gravity, self.base_inertia, self.springs)
 
     @property
     def key(self) -> tuple:
         """The content of the model as a nested tuple of strings and numbers."""
         key = self._key
         if key is None:
-            between = (*self.loops, *self.couplings, *self.distances, *self.springs)
-            key = (
-                self.name,
-                tuple(body.key for body in self._bodies),
-                tuple((name, body, pose_key(T)) for name, body, T in self._frames),
-                tuple(part.key for part in between),
-                self.gravity,
-                inertia_key(self.base_inertia),
-            )
+            key = tuple((word, key_of(part)) for word, part in self.content().items())
             self._set(_key=key)
         return key
 
@@ -436,7 +409,7 @@ class Model:
         """64 hexadecimal digits that depend on the content only: the same in every run."""
         digest = self._digest
         if digest is None:
-            text = repr(("mozzi.Model.1", self.key))
+            text = repr(("mozzi.Model.2", self.key))
             digest = hashlib.sha256(text.encode()).hexdigest()
             self._set(_digest=digest)
         return digest
@@ -454,7 +427,7 @@ class Model:
         return value
 
     def __reduce__(self) -> tuple:
-        return (Model, self._state())
+        return (_restore, (self.content(),))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Model is immutable; make a changed copy with the with_... methods")
@@ -467,13 +440,12 @@ class Model:
         tail = f", loops={loops}" if loops else ""
         tail += f", couplings={len(self.couplings)}" if self.couplings else ""
         tail += f", springs={len(self.springs)}" if self.springs else ""
+        tail += f", shapes={len(self.shapes)}" if self.shapes else ""
         return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
 
 
-_FIELDS = (
-    "name", "bodies", "frames", "loops", "couplings", "distances", "gravity", "base_inertia",
-    "springs",
-)  # fmt: skip
+def _restore(content: dict[str, Any]) -> Model:
+    return Model(**content)
 
 
 def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import colorsys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mozzi.errors import MozziError
+from mozzi.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    HeightField,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+)
+
+if TYPE_CHECKING:
+    from mozzi.model import Model
 
 __all__ = [
     "Part", "box", "capsule", "colour", "cone", "cylinder", "extent", "merged", "onto", "parts_of",
@@ -177,61 +192,65 @@ def skeleton(model: Any, color: Any = None) -> list[Part]:
     return parts
 
 
-def parts_of(model: Any, file: Any) -> list[Part]:
-    """What a model from a file looks like: the visual shapes of its links, the collision shapes
-    of links whose visual ones cannot be read, or a skeleton where there is nothing.
+def parts_of(model: Model) -> list[Part]:
+    """What a model looks like: the visual shapes of its bodies, with the collision shapes of
+    those of which some cannot be read, or a skeleton where there is nothing.
     """
-    from mozzi.loaders import load_geometry
-
-    try:
-        shapes = load_geometry(file)
-    except MozziError:
-        return skeleton(model)
     parts: list[Part] = []
-    for link in dict.fromkeys(shape.link for shape in shapes):
-        for role in ("visual", "collision"):
-            own = [x for x in shapes if x.link == link and x.role == role]
-            made = [_part(model, shape) for shape in own]
-            found = [part for part in made if part is not None]
-            if found:
-                parts += found
-                break
+    for body in dict.fromkeys(shape.body for shape in model.shapes):
+        own = [shape for shape in model.shapes if shape.body == body]
+        made = [_part(shape) for shape in own if shape.visual]
+        if not made or None in made:
+            made += [_part(shape) for shape in own if not shape.visual]
+        parts += [part for part in made if part is not None]
     return parts or skeleton(model)
 
 
-def _part(model: Any, shape: Any) -> Part | None:
+def _part(shape: Shape) -> Part | None:
     """A shape on its body; None where it cannot be read."""
     try:
-        body, placement = model.frame(shape.link)
-        vertices, faces = triangles(shape)
+        vertices, faces = triangles(shape.geometry)
     except (MozziError, ImportError, ValueError, OSError, KeyError):
         return None
-    T = np.array((placement @ shape.pose).matrix(), dtype=float)
+    T = np.array(shape.placement.matrix(), dtype=float)
     r, g, b = shape.color[:3] if shape.color is not None else (0.72, 0.75, 0.8)
     points = vertices @ T[:3, :3].T + T[:3, 3]
-    return Part(body, points, faces, (r, g, b), shape.name or shape.link)
+    return Part(shape.body, points, faces, (r, g, b), shape.name)
 
 
-def triangles(shape: Any) -> Triangles:
-    """The triangles of a shape of a file; meshes need trimesh."""
-    size = shape.size
-    if shape.kind == "box":
-        return box(size)
-    if shape.kind == "sphere":
-        return sphere(size[0])
-    if shape.kind == "ellipsoid":
-        points, faces = sphere(1.0)
-        return points * np.asarray(size), faces
-    if shape.kind in ("cylinder", "capsule"):
-        half = [0.0, 0.0, 0.5 * size[1]]
-        make = cylinder if shape.kind == "cylinder" else capsule
-        return make(np.negative(half), half, size[0])
-    if shape.kind == "plane":
-        return box((size[0] or 10.0, size[1] or 10.0, 1e-4))
-    import trimesh
+def triangles(geometry: Geometry) -> Triangles:
+    """The triangles of a geometry; meshes need trimesh."""
+    match geometry:
+        case Box():
+            return box(geometry.size)
+        case Sphere():
+            return sphere(geometry.radius)
+        case Ellipsoid():
+            points, faces = sphere(1.0)
+            return points * np.asarray(geometry.radii), faces
+        case Cylinder() | Capsule():
+            half = [0.0, 0.0, 0.5 * geometry.length]
+            make = cylinder if isinstance(geometry, Cylinder) else capsule
+            return make(np.negative(half), half, geometry.radius)
+        case Plane():
+            return box((10.0, 10.0, 1e-4))
+        case HeightField():
+            return field(geometry)
+        case Mesh():
+            import trimesh
 
-    mesh: Any = trimesh.load(shape.mesh.path(), force="mesh")
-    return np.asarray(mesh.vertices) * np.asarray(shape.mesh.scale), np.asarray(mesh.faces)
+            mesh: Any = trimesh.load(geometry.file(), force="mesh")
+            return np.asarray(mesh.vertices) * np.asarray(geometry.scale), np.asarray(mesh.faces)
+
+
+def field(ground: HeightField) -> Triangles:
+    """Two triangles for each cell of a height field."""
+    rows, columns = ground.heights.shape
+    x, y = (np.linspace(-0.5, 0.5, n) * e for n, e in zip((columns, rows), ground.extent))
+    points = np.stack([*np.meshgrid(x, y), ground.heights], axis=-1).reshape(-1, 3)
+    k = np.arange(rows * columns).reshape(rows, columns)
+    a, b, c, d = (part.ravel() for part in (k[:-1, :-1], k[:-1, 1:], k[1:, 1:], k[1:, :-1]))
+    return points, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
 def _darker(c: tuple[float, float, float]) -> tuple[float, float, float]:

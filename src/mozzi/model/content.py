@@ -1,0 +1,75 @@
+"""What a model is made of, declared once: how it is made, compared, pickled and copied follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, final
+
+from mozzi.lie import SE3, Inertia
+from mozzi.model.body import Body
+from mozzi.model.frames import inertia_key, pose_key
+from mozzi.model.loop import Coupling, Distance, Loop, Spring
+from mozzi.model.shapes import Shape
+
+__all__ = ["GRAVITY", "Configuration", "Content", "Frame", "key_of"]
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+Frame = tuple[str, int, SE3]
+"""A named frame: its name, the index of the body that carries it (−1 is the world), and its pose
+in that body.
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Configuration:
+    """A named configuration: coordinates of some joints; the others are neutral."""
+
+    name: str
+    joints: tuple[tuple[str, tuple[float, ...]], ...]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The content as a nested tuple of numbers and strings."""
+        return ("Configuration", self.name, self.joints)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Content:
+    """The parts of a model, checked by `Builder`.
+
+    ``base_inertia`` is what is fixed to the world. It never moves, and is kept for the record.
+    """
+
+    name: str
+    _bodies: tuple[Body, ...]
+    _frames: tuple[Frame, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    distances: tuple[Distance, ...] = ()
+    gravity: tuple[float, ...] = GRAVITY
+    base_inertia: Inertia = field(default_factory=Inertia.zero)
+    springs: tuple[Spring, ...] = ()
+    shapes: tuple[Shape, ...] = ()
+    _configurations: tuple[Configuration, ...] = ()
+
+    def __post_init__(self) -> None:
+        for word, part in self.content().items():
+            if isinstance(part, list):
+                object.__setattr__(self, word, tuple(part))
+
+    def content(self) -> dict[str, Any]:
+        """The parts by name."""
+        return {part.name: getattr(self, part.name) for part in fields(Content)}
+
+
+def key_of(part: Any) -> Any:
+    """The content of a part as a nested tuple of strings and numbers."""
+    if isinstance(part, (tuple, list)):
+        return tuple(map(key_of, part))
+    if isinstance(part, SE3):
+        return pose_key(part)
+    if isinstance(part, Inertia):
+        return inertia_key(part)
+    return part.key if hasattr(part, "key") else part
