@@ -159,7 +159,7 @@ class _Joint:
         self.rate = joint.screws_rate(q[i], v[i])
         own = joint.screws_rate(q[i], dq)
         self.more = _given_screws(i, given.dscrew_rates)
-        self.h = self.S @ dq + i.frame.push(given.dh[i])  # (89), (90)
+        self.h = self.S @ dq + i.frame.push(given.dh[i])  # K89, K90
         self.Sv = self.S @ v[i]
         self.drate = _second_change(joint, self.S, own, self.v, self.dv) + self.more
         self.dS = own + _given_screws(i, given.dscrews)

@@ -104,11 +104,11 @@ def _body_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
         s, ds, dds = joint_motion(i.joint, q[i], v[i], a[i], at(j, i))
         carried = T.pull(A[p])
         V[i] = T.pull(V[p]) + s
-        A[i] = carried + V[i].cross(s) + ds  # (6): d(Ad⁻¹X)/dt = Ad⁻¹Ẋ + [Ad⁻¹X, σ]
+        A[i] = carried + V[i].cross(s) + ds  # MD6: d(Ad⁻¹X)/dt = Ad⁻¹Ẋ + [Ad⁻¹X, σ]
         if dds is None:
             out[i] = i.frame.pull(A[i])
             continue
-        B[i] = T.pull(B[p]) + (carried + A[i]).cross(s) + V[i].cross(ds) + dds  # (13)
+        B[i] = T.pull(B[p]) + (carried + A[i]).cross(s) + V[i].cross(ds) + dds  # MD13
         out[i] = i.frame.pull(B[i])
     return out
 
@@ -121,11 +121,11 @@ def _spatial_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
         C[i] = C[p] @ i.pose(q[i])
         s, ds, dds = joint_motion(i.joint, q[i], v[i], a[i], at(j, i), C[i])
         V[i] = V[p] + s
-        rate = V[p].cross(s) + ds  # (16): [V_i, J_i] v = [V_p, J_i] v
-        A[i] = A[p] + rate  # (17)
+        rate = V[p].cross(s) + ds  # MD16: [V_i, J_i] v = [V_p, J_i] v
+        A[i] = A[p] + rate  # MD17
         out[i] = A[i]
         if dds is not None:
-            B[i] = B[p] + A[i].cross(s) + V[i].cross(rate + ds) + dds  # (21)
+            B[i] = B[p] + A[i].cross(s) + V[i].cross(rate + ds) + dds  # MD21
             out[i] = B[i]
     return out
 
@@ -156,7 +156,7 @@ def _mixed_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
 
 
 def _mixed(R: Any, w: Vec3, A: Twist, B: Twist | None) -> Twist:
-    """(Rᵀω̇, r̈), or (Rᵀ(ω̈ − ω × ω̇), r⃛): (33), whose jerk lacks the second term."""
+    """(Rᵀω̇, r̈), or (Rᵀ(ω̈ − ω × ω̇), r⃛): MD33, whose jerk lacks the second term."""
     if B is None:
         return Twist(R.unrotate(A.ang), A.lin)
     return Twist(R.unrotate(B.ang - w.cross(A.ang)), B.lin)
@@ -179,7 +179,7 @@ def _spin(w: Vec3, X: Twist) -> Twist:
 def _displaced(
     d: Vec3, V: Twist, A: Twist, B: Twist | None, u: Twist, du: Twist, ddu: Twist | None
 ) -> tuple[Twist, Twist, Twist | None]:
-    """Hybrid rates at a point d away that moves with u, u̇, ü besides: (42), twice derived."""
+    """Hybrid rates at a point d away that moves with u, u̇, ü besides: MK42, twice derived."""
     w, dw = V.ang, A.ang
     e = w.cross(d) + u.lin  # ḋ
     de = dw.cross(d) + w.cross(e) + du.lin  # d̈

@@ -44,7 +44,7 @@ def _body_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
     T = per_body(model, T=SE3)  # the frame in the frame of each body
     T[model.at(k)] = F
     for i in model.path(k):
-        yield i, T[i].pull(i.joint.screws(q[i]))  # (16)
+        yield i, T[i].pull(i.joint.screws(q[i]))  # MK16
         T[i.parent] = i.pose(q[i]) @ T[i]
 
 
@@ -52,7 +52,7 @@ def _spatial_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
     C = per_body(model, C=SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
-        yield i, C[i].push(i.joint.screws(q[i]))  # (28)
+        yield i, C[i].push(i.joint.screws(q[i]))  # MK28
 
 
 def _hybrid_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
@@ -61,8 +61,8 @@ def _hybrid_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
         C[i] = C[i.parent] @ i.pose(q[i])
     r = C[model.at(k)] @ F.p
     for i in model.toward(k):
-        X = turning(C[i].R).push(i.joint.screws(q[i]))  # (38)
-        yield i, shifting(r - C[i].p).pull(X)  # (40)
+        X = turning(C[i].R).push(i.joint.screws(q[i]))  # MK38
+        yield i, shifting(r - C[i].p).pull(X)  # MK40
 
 
 def _mixed_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
@@ -71,9 +71,9 @@ def _mixed_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
         C[i] = C[i.parent] @ i.pose(q[i])
     D = C[model.at(k)] @ F
     for i in model.toward(k):
-        X = turning(C[i].R).push(i.joint.screws(q[i]))  # (38)
+        X = turning(C[i].R).push(i.joint.screws(q[i]))  # MK38
         J = shifting(D.p - C[i].p).pull(X)
-        yield i, Screws(Twist(D.R.unrotate(c.ang), c.lin) for c in J)  # (50)
+        yield i, Screws(Twist(D.R.unrotate(c.ang), c.lin) for c in J)  # MK50
 
 
 _COLUMNS = {
@@ -97,9 +97,9 @@ def joint_screws(model: Any, q: Any, rep: str = "spatial") -> Any:
         C[i] = C[i.parent] @ i.pose(q[i])
         S = i.joint.screws(q[i])
         if check(rep) == "spatial":
-            X[i] = rows(C[i].push(S))  # (28)
+            X[i] = rows(C[i].push(S))  # MK28
         else:
-            X[i] = rows(from_body(i.frame.pull(S), C[i] @ i.frame, rep))  # (5), (38)
+            X[i] = rows(from_body(i.frame.pull(S), C[i] @ i.frame, rep))  # MK5, MK38
     return X
 
 
@@ -146,7 +146,7 @@ def _body_system(model: Any, q: Any, J: Any) -> None:
         X[i, i] = rows(S)
         J[i, i] = rows(i.frame.pull(S))
         for j in i.parent.path():
-            K = T.pull(columns(X[i.parent, j]))  # (19)
+            K = T.pull(columns(X[i.parent, j]))  # MK19
             X[i, j] = rows(K)
             J[i, j] = rows(i.frame.pull(K))
 
@@ -155,9 +155,9 @@ def _spatial_system(model: Any, q: Any, J: Any) -> None:
     C, X = per_body(model, C=SE3), joint_array(model, 6, "v", letter="X")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
-        X[i] = rows(C[i].push(i.joint.screws(q[i])))  # (28)
+        X[i] = rows(C[i].push(i.joint.screws(q[i])))  # MK28
         for j in i.path():
-            J[i, j] = X[j]  # (29)
+            J[i, j] = X[j]  # MK29
 
 
 def _hybrid_system(model: Any, q: Any, J: Any) -> None:
@@ -165,11 +165,11 @@ def _hybrid_system(model: Any, q: Any, J: Any) -> None:
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
         r[i] = C[i] @ i.frame.p
-        X = turning(C[i].R).push(i.joint.screws(q[i]))  # (38)
+        X = turning(C[i].R).push(i.joint.screws(q[i]))  # MK38
         J[i, i] = rows(shifting(r[i] - C[i].p).pull(X))
         d = shifting(r[i] - r[i.parent])
         for j in i.parent.path():
-            J[i, j] = rows(d.pull(columns(J[i.parent, j])))  # (41)
+            J[i, j] = rows(d.pull(columns(J[i.parent, j])))  # MK41
 
 
 def _mixed_system(model: Any, q: Any, J: Any) -> None:
@@ -184,7 +184,7 @@ def _mixed_system(model: Any, q: Any, J: Any) -> None:
         J[i, i] = rows(Screws(Twist(i.frame.R.unrotate(s.ang), x.lin) for s, x in zip(S, X)))
         d = shifting(r[i] - r[i.parent])
         for j in i.parent.path():
-            X = d.pull(columns(H[i.parent, j]))  # the linear part of (51), in hybrid screws
+            X = d.pull(columns(H[i.parent, j]))  # the linear part of MK51, in hybrid screws
             n, ang = len(X), W[i.parent, j]
             w = [T.unrotate(Vec3(*ang[c::n])) for c in range(n)]  # R_{i,i−1}: the angular part
             H[i, j], W[i, j] = rows(X), tuple(zip(*w))
@@ -205,6 +205,6 @@ def body_jacobians(model: Any, q: Any) -> Any:
 
     In the spatial representation the column of a joint is the same in the Jacobians of all bodies
     behind it (Müller, Kinematics, remark 10): the Jacobian of body i is made of the columns of the
-    joints from the base to i.  O(n).  (3), (28).
+    joints from the base to i.  O(n).  Müller, Kinematics (3), (28).
     """
     return forward_kinematics(model, q), joint_screws(model, q, "spatial")

@@ -33,7 +33,7 @@ def _body_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
     T[model.at(k)], U[model.at(k)] = F, Twist.zero()
     for i in model.path(k):
         J = T[i].pull(i.joint.screws(q[i]))
-        moved = Screws(c.cross(U[i]) for c in J)  # Σ_k [J_j, J_k] v_k: (5)
+        moved = Screws(c.cross(U[i]) for c in J)  # Σ_k [J_j, J_k] v_k: MD5
         dJ[i] = rows(moved + T[i].pull(i.joint.screws_rate(q[i], v[i])))
         U[i.parent] = U[i] + J @ v[i]
         T[i.parent] = i.pose(q[i]) @ T[i]
@@ -45,7 +45,7 @@ def _spatial_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
         C[i] = C[i.parent] @ i.pose(q[i])
         J = C[i].push(i.joint.screws(q[i]))
         V[i] = V[i.parent] + J @ v[i]
-        dJ[i] = rows(V[i].cross(J) + C[i].push(i.joint.screws_rate(q[i], v[i])))  # (16)
+        dJ[i] = rows(V[i].cross(J) + C[i].push(i.joint.screws_rate(q[i], v[i])))  # MD16
 
 
 def _hybrid_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3, mixed: bool = False) -> None:
@@ -60,8 +60,8 @@ def _hybrid_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3, mixed: boo
         J = to.pull(R.push(i.joint.screws(q[i])))
         dS = to.pull(R.push(i.joint.screws_rate(q[i], v[i])))
         U_i, w_i = U[i], w[i]
-        lin = [w_i.cross(c.lin) + c.ang.cross(U_i) + s.lin for c, s in zip(J, dS)]  # (27)
-        if mixed:  # d(RᵀJ)/dt = Rᵀ(J̇ − ω × J): the second term is missing in (33)
+        lin = [w_i.cross(c.lin) + c.ang.cross(U_i) + s.lin for c, s in zip(J, dS)]  # MD27
+        if mixed:  # d(RᵀJ)/dt = Rᵀ(J̇ − ω × J): the second term is missing in MD33
             ang = [D.R.unrotate((w_i - w_f).cross(c.ang) + s.ang) for c, s in zip(J, dS)]
         else:
             ang = [w_i.cross(c.ang) + s.ang for c, s in zip(J, dS)]
@@ -156,7 +156,7 @@ def _order(key: Key, slots: Sequence[int], nearest: bool) -> list[int]:
 
 
 def _body_partial(x: Sequence[Twist], key: Key) -> Twist:
-    """[… [[J_j, J_β1], J_β2] …, J_βν],  j < β1 ≤ β2 ≤ …: (14)."""
+    """[… [[J_j, J_β1], J_β2] …, J_βν],  j < β1 ≤ β2 ≤ …: MD14."""
     slots = range(1, len(x))
     if any(key[s] <= key[0] for s in slots):
         return Twist.zero()
@@ -167,7 +167,7 @@ def _body_partial(x: Sequence[Twist], key: Key) -> Twist:
 
 
 def _spatial_partial(x: Sequence[Twist], key: Key) -> Twist:
-    """[J_βν, [… [J_β1, J_j] …]],  βν ≤ … ≤ β1 ≤ j: (23)."""
+    """[J_βν, [… [J_β1, J_j] …]],  βν ≤ … ≤ β1 ≤ j: MD23."""
     slots = range(1, len(x))
     if any(key[s] > key[0] for s in slots):
         return Twist.zero()
@@ -178,7 +178,7 @@ def _spatial_partial(x: Sequence[Twist], key: Key) -> Twist:
 
 
 def _hybrid_partial(x: Sequence[Twist], key: Key) -> Twist:
-    """Joints behind j move the reference point: (25). Those before turn all of it: ω_k × J_j."""
+    """Joints behind j move the reference point: MD25. Those before turn all of it: ω_k × J_j."""
     later = [s for s in range(1, len(x)) if key[s] > key[0]]
     rest = [s for s in range(1, len(x)) if key[s] <= key[0]]
     total = x[0]

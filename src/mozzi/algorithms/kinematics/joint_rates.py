@@ -154,7 +154,7 @@ def _relative(
         V[i] = i.frame.push(seen)
         X = i.frame.pull(i.joint.screws(q[i]))
         U, D = _spd(X, W, regularization)
-        v[i] = _apply(D, U.T @ i.frame.pull(V[i] - T.pull(V[i.parent])))  # (26)
+        v[i] = _apply(D, U.T @ i.frame.pull(V[i] - T.pull(V[i.parent])))  # MK26
     return v
 
 

@@ -40,7 +40,7 @@ def forward_kinematics(model: Any, q: Any) -> Any:
     """
     C, out = per_body(model, C=SE3), body_array(model, 4, 4, letter="pose")
     for i in model.outward():
-        C[i] = C[i.parent] @ i.pose(q[i])  # (3)
+        C[i] = C[i.parent] @ i.pose(q[i])  # MK3
         out[i] = homogeneous(C[i] @ i.frame)
     return out
 
@@ -59,7 +59,7 @@ def frame_pose(model: Any, q: Any, frame: str) -> SE3:
     C = per_body(model, C=SE3)
     k, F = locate(model, frame)
     for i in model.toward(k):
-        C[i] = C[i.parent] @ i.pose(q[i])  # (3)
+        C[i] = C[i.parent] @ i.pose(q[i])  # MK3
     return C[model.at(k)] @ F
 
 
@@ -70,10 +70,10 @@ FORMS = ("joint", "body", "parent", "spatial")
 def product_of_exponentials(model: Any, q: Any, form: str = "spatial") -> Any:
     """The poses C_i of all bodies, by one of the forms of the product of exponentials.
 
-    "joint": C_i = C_p S_pi D_i(q_i) S_ii⁻¹ (3); "body": C_p B_i exp(X_i q_i) (8); "parent": C_p
-    exp(X̄_i q_i) B_i (8); "spatial": exp(Y_1 q_1) … exp(Y_i q_i) A_i (10). An exponential of a
+    "joint": C_i = C_p S_pi D_i(q_i) S_ii⁻¹, MK3; "body": C_p B_i exp(X_i q_i), MK8; "parent": C_p
+    exp(X̄_i q_i) B_i, MK8; "spatial": exp(Y_1 q_1) … exp(Y_i q_i) A_i, MK10. An exponential of a
     screw that is not in the joint's own frame is that in the joint's frame, D_i, moved there by
-    (76): so the forms hold for joints of any kind.  Müller, Kinematics.
+    MK76: so the forms hold for joints of any kind.  Müller, Kinematics (MK).
     """
     if form not in FORMS:
         raise ValueError(f"no form {form!r}; there are {', '.join(FORMS)}")
@@ -83,18 +83,18 @@ def product_of_exponentials(model: Any, q: Any, form: str = "spatial") -> Any:
     for i in model.outward():
         p, S, D = i.parent, i.frame.inverse(), i.joint.pose(q[i])  # S_ii: joint frame in body i
         S_p = parent_frame(i)  # S_pi: the joint frame in the parent's body frame
-        B = S_p @ S.inverse()  # (4)
+        B = S_p @ S.inverse()  # MK4
         if form == "body":
-            C[i] = C[p] @ B @ (S @ D @ S.inverse())  # (8), first form
+            C[i] = C[p] @ B @ (S @ D @ S.inverse())  # MK8, first form
             out[i] = homogeneous(C[i])
         elif form == "parent":
-            C[i] = C[p] @ (S_p @ D @ S_p.inverse()) @ B  # (8), second form
+            C[i] = C[p] @ (S_p @ D @ S_p.inverse()) @ B  # MK8, second form
             out[i] = homogeneous(C[i])
         else:
-            A[i] = A[p] @ B  # (11)
-            Y = A[i] @ S  # the joint frame at q = 0, in the inertial frame: Y_i = Ad_Y Z_i (12)
+            A[i] = A[p] @ B  # MK11
+            Y = A[i] @ S  # the joint frame at q = 0, in the inertial frame: Y_i = Ad_Y Z_i, MK12
             C[i] = C[p] @ (Y @ D @ Y.inverse())
-            out[i] = homogeneous(C[i] @ A[i])  # (10)
+            out[i] = homogeneous(C[i] @ A[i])  # MK10
     return out
 
 
@@ -118,7 +118,7 @@ def twists(model: Any, q: Any, v: Any, rep: str = "body") -> Any:
 def _body_twists(model: Any, q: Any, v: Any) -> Any:
     V, out = per_body(model, V=Twist), body_array(model, 6, letter="V")
     for i in model.outward():
-        V[i] = i.pose(q[i]).pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]  # (14)
+        V[i] = i.pose(q[i]).pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]  # MK14
         out[i] = i.frame.pull(V[i])
     return out
 
@@ -127,7 +127,7 @@ def _spatial_twists(model: Any, q: Any, v: Any) -> Any:
     (C, V), out = per_body(model, C=SE3, V=Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
-        V[i] = V[i.parent] + C[i].push(i.joint.screws(q[i]) @ v[i])  # (30)
+        V[i] = V[i.parent] + C[i].push(i.joint.screws(q[i]) @ v[i])  # MK30
         out[i] = V[i]
     return out
 
@@ -137,8 +137,8 @@ def _hybrid_twists(model: Any, q: Any, v: Any) -> Any:
     for i in model.outward():
         p = i.parent
         R[i], d = step(i, R[p], q[i])
-        X = turning(R[i]).push(i.joint.screws(q[i]) @ v[i])  # (38)
-        V[i] = shifting(d).pull(V[p]) + X  # (42)
+        X = turning(R[i]).push(i.joint.screws(q[i]) @ v[i])  # MK38
+        V[i] = shifting(d).pull(V[p]) + X  # MK42
         out[i] = shifting(R[i].rotate(i.frame.p)).pull(V[i])
     return out
 
@@ -149,8 +149,8 @@ def _mixed_twists(model: Any, q: Any, v: Any) -> Any:
         p, T, X = i.parent, i.pose(q[i]), i.joint.screws(q[i]) @ v[i]
         R[i] = turn(i, R[p], q[i])
         w = T.unrotate(V[p].ang)
-        r = R[p].rotate(V[p].ang.cross(T.p))  # ω_p × (r_i − r_p): R_p where (52) prints R_i
-        V[i] = Twist(w + X.ang, V[p].lin + r + R[i].rotate(X.lin))  # (52)
+        r = R[p].rotate(V[p].ang.cross(T.p))  # ω_p × (r_i − r_p): R_p where MK52 prints R_i
+        V[i] = Twist(w + X.ang, V[p].lin + r + R[i].rotate(X.lin))  # MK52
         S, w = i.frame, V[i].ang
         out[i] = Twist(S.R.unrotate(w), V[i].lin + R[i].rotate(w.cross(S.p)))
     return out

@@ -37,7 +37,7 @@ def _poses(model: Any, q: Any) -> tuple[Any, Any]:
 def _to_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: str) -> Any:
     """What is given at body i in a representation, or at the reference, as spatial."""
     if rep == "reference":
-        return C.push(A.pull(x))  # Y_i = Ad_{A_i} X_i: (12), (28)
+        return C.push(A.pull(x))  # Y_i = Ad_{A_i} X_i: MK12, MK28
     return convert(x, C @ i.frame, rep, "spatial")
 
 
@@ -239,9 +239,9 @@ def system_jacobian_factors(
 
     X holds the joints' screws in the representation `screws` (by default that of the twists), or
     at the reference configuration ("reference": Y_i). So rep="spatial" with screws "body",
-    "hybrid" and "reference" are the three forms of Müller, Kinematics (32); rep="mixed" with
-    screws "hybrid" is (53); the default is (23), (43). `A.inverse()` is (25), (34), (45); `.D` is
-    (22), (45).
+    "hybrid" and "reference" are the three forms of Müller, Kinematics (MK), 32; rep="mixed" with
+    screws "hybrid" is MK53; the default is MK23, MK43. `A.inverse()` is MK25, MK34, MK45; `.D` is
+    MK22, MK45.
     """
     check(rep)
     screws = check(rep) if screws is None else screws

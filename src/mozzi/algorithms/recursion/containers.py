@@ -131,7 +131,7 @@ def _equation(frame: Any) -> str:
     key = (frame.f_code, frame.f_lineno)
     if key not in _NUMBERS:
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-        number = re.search(r"#.*?(\([\d.]+[a-z]?\))", line)
+        number = re.search(r"#.*?(\b(?:K|MD|MK|P|R)\d+[a-z]?\b|\([\d.]+[a-z]?\))", line)
         _NUMBERS[key] = f" {number[1]}" if number else ""
     name, number = frame.f_code.co_name.strip("_"), _NUMBERS[key]
     while frame is not None and frame.f_code not in ALGORITHMS:  # passes and parts of an algorithm

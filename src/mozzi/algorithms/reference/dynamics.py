@@ -89,7 +89,7 @@ class ClosedForm:
 
     @cached_property
     def A(self) -> np.ndarray:
-        """Ad of the relative poses C_ij, of each body i and the bodies j it hangs on.  (112)"""
+        """Ad of the relative poses C_ij, of each body i and the bodies j it hangs on.  MK24"""
         n = self.model.nb
         A = np.zeros((6 * n, 6 * n))
         for i in range(n):
@@ -102,7 +102,7 @@ class ClosedForm:
 
     @cached_property
     def J(self) -> np.ndarray:
-        """The system Jacobian A X: V = J v.  (112)"""
+        """The system Jacobian A X: V = J v.  MD112"""
         return self.A @ self.X
 
     @cached_property
@@ -112,25 +112,25 @@ class ClosedForm:
 
     @cached_property
     def a(self) -> np.ndarray:
-        """diag(ad of the joint twists ⁱXᵢ vᵢ).  (9)"""
+        """diag(ad of the joint twists ⁱXᵢ vᵢ).  MD9"""
         twists = self.X @ self.v
         return diag(ad(twists[6 * i : 6 * i + 6]) for i in range(self.model.nb))
 
     @cached_property
     def b(self) -> np.ndarray:
-        """diag(ad of the body twists).  (82)"""
+        """diag(ad of the body twists).  MD82"""
         return diag(ad(self.V[6 * i : 6 * i + 6]) for i in range(self.model.nb))
 
     @cached_property
     def dJ(self) -> np.ndarray:
-        """J̇ = −A a J, and A (a X + Ẋ) for joints of several degrees of freedom.  (10)"""
+        """J̇ = −A a J, and A (a X + Ẋ) for joints of several degrees of freedom.  MD10"""
         return self.A @ (-self.a @ self.J + self.a @ self.X + self.dX)
 
     # -- dynamics --
 
     @cached_property
     def MM(self) -> np.ndarray:
-        """𝓜: the inertias of the bodies.  (81)"""
+        """𝓜: the inertias of the bodies.  MD81"""
         return diag(body.inertia.matrix() for body in self.model)
 
     @cached_property
@@ -140,22 +140,22 @@ class ClosedForm:
 
     @cached_property
     def M(self) -> np.ndarray:
-        """Jᵀ 𝓜 J.  (81)"""
+        """Jᵀ 𝓜 J.  MD81"""
         return self.J.T @ self.MM @ self.J + self.armature
 
     @cached_property
     def dM(self) -> np.ndarray:
-        """J̇ᵀ 𝓜 J + Jᵀ 𝓜 J̇.  Ploen (28)"""
+        """J̇ᵀ 𝓜 J + Jᵀ 𝓜 J̇.  P28"""
         half = self.J.T @ self.MM @ self.dJ
         return half + half.T
 
     @cached_property
     def C_lagrange(self) -> np.ndarray:
-        """−Jᵀ (𝓜 A a + bᵀ 𝓜) J: gives C v, but Ṁ − 2C is not skew.  (84)"""
+        """−Jᵀ (𝓜 A a + bᵀ 𝓜) J: gives C v, but Ṁ − 2C is not skew.  MD84"""
         return self.J.T @ (self.MM @ self.dJ - self.b.T @ self.MM @ self.J)
 
     def C_skew(self, christoffel: bool = True) -> np.ndarray:
-        """Jᵀ (𝓜 J̇ + C̄ J) with skew C̄ᵢ: Ploen's (37), or the one that is Christoffel's."""
+        """Jᵀ (𝓜 J̇ + C̄ J) with skew C̄ᵢ: Ploen's P37, or the one that is Christoffel's."""
         bars = []
         for i, body in enumerate(self.model):
             w, I = self.V[6 * i : 6 * i + 3], body.inertia.matrix()
@@ -181,29 +181,29 @@ class ClosedForm:
         return self.J @ a + self.dJ @ self.v
 
     def euler_jourdain(self, a: np.ndarray, wrenches: Any = None) -> np.ndarray:
-        """Joint forces by projection (Jourdain, Kane): Jᵀ (𝓜 V̇ − bᵀ 𝓜 V − W).  (78)"""
+        """Joint forces by projection (Jourdain, Kane): Jᵀ (𝓜 V̇ − bᵀ 𝓜 V − W).  MD78"""
         W = np.zeros(6 * self.model.nb) if wrenches is None else np.ravel(wrenches)
         inertial = self.MM @ (self.twist_rates(a) + self.up) - self.b.T @ self.MM @ self.V
         return self.J.T @ (inertial - W) + self.armature @ a
 
     def lagrange(self, a: np.ndarray) -> np.ndarray:
-        """Joint forces M a + C v + g.  (80)"""
+        """Joint forces M a + C v + g.  MD80"""
         return self.M @ a + self.C_lagrange @ self.v + self.g
 
     def accelerations(self, tau: np.ndarray) -> np.ndarray:
-        """M⁻¹ (τ − C v − g).  (80)"""
+        """M⁻¹ (τ − C v − g).  MD80"""
         return np.linalg.solve(self.M, tau - self.C_lagrange @ self.v - self.g)
 
     def first_order(self, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(v, V̇) of the state (q, V): first-order equations on V × se(3)ⁿ.
 
-        v = X⁺ A⁻¹ V (111), and (78) with V̇ = J a + J̇ v.
+        v = X⁺ A⁻¹ V, MD111, and MD78 with V̇ = J a + J̇ v.
         """
-        v = np.linalg.pinv(self.X) @ np.linalg.solve(self.A, self.V)  # (111)
+        v = np.linalg.pinv(self.X) @ np.linalg.solve(self.A, self.V)  # MD111
         return v, self.twist_rates(self.accelerations(tau))
 
     def momentum_form(self, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(Πˢ, v, Π̇ˢ) of the state (q, Πˢ): Jˢᵀ (Π̇ˢ − Wˢ) = τ, 𝓜ˢ Jˢ v = Πˢ.  (79)"""
+        """(Πˢ, v, Π̇ˢ) of the state (q, Πˢ): Jˢᵀ (Π̇ˢ − Wˢ) = τ, 𝓜ˢ Jˢ v = Πˢ.  MD79"""
         X = diag(Ad(C) for C in self.C)
         Xt = np.linalg.inv(X).T  # wrenches and momenta, body-fixed to spatial
         Js, Ms = X @ self.J, Xt @ self.MM @ np.linalg.inv(X)
@@ -213,7 +213,7 @@ class ClosedForm:
         return Pi, v, Xt @ rate
 
     def christoffel(self) -> np.ndarray:
-        """Γ_ijk = ½ Σ_l (J_kᵀ M ad_{J_i} J_j + J_jᵀ M ad_{J_i} J_k + J_iᵀ M ad_{J_s} J_r).  (86)
+        """Γ_ijk = ½ Σ_l (J_kᵀ M ad_{J_i} J_j + J_jᵀ M ad_{J_i} J_k + J_iᵀ M ad_{J_s} J_r).  MD86
 
         For joints of one degree of freedom; r = max(j, k) and s = min(j, k).
         """
@@ -228,7 +228,7 @@ class ClosedForm:
         return G
 
     def christoffel_binet(self) -> np.ndarray:
-        """Γ_ijk = Σ_l (ω_jᵀ ϑ (ω_k × ω_i) + m v_iᵀ (ω_j × v_k)), j inside or at k.  (87)
+        """Γ_ijk = Σ_l (ω_jᵀ ϑ (ω_k × ω_i) + m v_iᵀ (ω_j × v_k)), j inside or at k.  MD87
 
         For joints of one degree of freedom, at the centres of mass, with Binet's tensor ϑ there.
         """

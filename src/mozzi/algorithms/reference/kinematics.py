@@ -1,13 +1,13 @@
 """Accelerations and jerks of a frame as explicit sums over its joints: slow and obvious.
 
-The recursions of `higher_order` are tested against these, and these hold for any joint: with the
-derivatives ∂ taken along the group,
+The recursions of `kinematics.accelerations` are tested against these, and these hold for any
+joint: with the derivatives ∂ taken along the group,
 
     V̇ = Σ_j J_j a_j + Σ_jk ∂_k J_j v_j v_k
     V̈ = Σ_j J_j j_j + Σ_jk ∂_k J_j (2 a_j v_k + v_j a_k) + Σ_jkl ∂_l ∂_k J_j v_j v_k v_l .
 
-For one-dof joints the terms with k = l appear once and those with k ≠ l twice, where (13) of
-Müller, Dynamics, prints the factor 2 for all.
+For one-dof joints the terms with k = l appear once and those with k ≠ l twice, where MD13 prints
+the factor 2 for all.
 """
 
 from __future__ import annotations
