@@ -30,7 +30,7 @@ from mozzi.program.differentiate import (
 )
 from mozzi.program.digest import digest
 from mozzi.program.meaning import interpret
-from mozzi.program.node import OPERATIONS, Scalar
+from mozzi.program.node import OPERATIONS, Node
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Input, Program, load, loop, store, trace
 from mozzi.program.scalar import atan2, cos, divide, maximum, minimum, select, sin, sqrt
@@ -177,7 +177,7 @@ def test_zeros_of_structure_are_floats():
 
     def function(x):
         J = jacobian([x[0] * 3.0, x[1] + 2.0, 5.0, select(x[0] < x[1], 1.0, 2.0)], x)
-        assert not any(isinstance(value, Scalar) and value.op != "const" for value in J.ravel())
+        assert not any(isinstance(value, Node) and value.op != "const" for value in J.ravel())
         return J
 
     expected = [[3.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from program.recipes import Recipe, Unclear, points, recipes, skipping, with_bounds
 
 from mozzi.program.meaning import interpret
-from mozzi.program.node import OPERATIONS, Scalar, constant
+from mozzi.program.node import OPERATIONS, Node, constant
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import atan2, cos, divide, maximum, minimum, select, sin, sqrt
 
@@ -19,7 +19,7 @@ def traced(function, size: int = 3) -> Program:
     return trace(lambda x: np.array(function(*x), object), [Input("x", (size,))], "f")
 
 
-def result(function) -> Scalar:
+def result(function) -> Node:
     return traced(function).outputs[0].values[0]
 
 

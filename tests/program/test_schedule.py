@@ -4,7 +4,7 @@ import numpy as np
 from program.rolled import ROLLED, arguments
 
 from mozzi.program.meaning import interpret
-from mozzi.program.node import Scalar
+from mozzi.program.node import Node
 from mozzi.program.program import Input, trace
 from mozzi.program.scalar import atan2, cos, sin
 from mozzi.program.schedule import CALLS, live_values, schedule
@@ -51,7 +51,7 @@ def test_fewer_values_are_live():
 
 
 def test_calls_come_first_in_phases():
-    ops = [s.op for s in schedule(program()).region.statements if isinstance(s, Scalar)]
+    ops = [s.op for s in schedule(program()).region.statements if isinstance(s, Node)]
     calls = [k for k, op in enumerate(ops) if op in CALLS]
     assert ops[calls[0]] in ("sin", "cos") and ops[calls[-1]] == "atan2"
     between = ops[calls[0] : calls[-1]]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from mozzi.program.scalar import Scalar
+from mozzi.program.scalar import Node
 
 __all__ = ["Mat3", "Spatial", "Sym3", "Vec3", "number", "stack", "unstack"]
 
@@ -16,7 +16,7 @@ def number(x: Any) -> float | None:
     """The number that a scalar is known to be while tracing, else None."""
     if isinstance(x, (float, int)):
         return x
-    return x.value if type(x) is Scalar and x.op == "const" else None
+    return x.value if type(x) is Node and x.op == "const" else None
 
 
 def stack(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar, constant, operation, trace_into
+from mozzi.program.node import Node, Region, constant, operation, trace_into
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Output, Program
 from mozzi.program.scalar import cos, divide, select, sin
@@ -35,7 +35,7 @@ class DifferentiationError(TypeError):
     """Something that has no derivative here; the message says what to do instead."""
 
 
-def _reciprocal(y: Scalar, b: Scalar) -> Any:
+def _reciprocal(y: Node, b: Node) -> Any:
     return divide(1.0, b, nonzero=y.finite)  # y = a / b is finite where b was declared non-zero
 
 
@@ -56,7 +56,7 @@ PARTIAL: dict[str, tuple[Callable[..., Any], ...]] = {
 
 # Operations that choose: (condition, operand where it holds, operand elsewhere).  Derivatives are
 # chosen alike, not multiplied by 1 and 0: what is infinite on the other side does not leak.
-CHOICE: dict[str, Callable[..., tuple[Any, Scalar, Scalar]]] = {
+CHOICE: dict[str, Callable[..., tuple[Any, Node, Node]]] = {
     "select": lambda c, a, b: (c, a, b),
     "min": lambda a, b: (operation("le", a, b), a, b),
     "max": lambda a, b: (operation("le", b, a), a, b),
@@ -100,7 +100,7 @@ def reverse(outputs: Any, inputs: Any, weights: Any) -> Any:
     seeds = seeds.reshape(math.prod(many), y.size)
     active = _active(y, x)
     stops = set(x.ravel())
-    adjoints: dict[Scalar, Derivatives] = {node: {} for node in active}
+    adjoints: dict[Node, Derivatives] = {node: {} for node in active}
     for node, column in zip(y.ravel(), seeds.T, strict=True):
         if node in adjoints:
             _accumulate(adjoints[node], _nonzero(enumerate(column)))
@@ -195,7 +195,7 @@ def _variables(inputs: Any) -> np.ndarray:
     """The inputs, each a scalar that simplification does not look through."""
     x = _array(inputs)
     for node in x.ravel():
-        if not isinstance(node, Scalar) or node.op == "const":
+        if not isinstance(node, Node) or node.op == "const":
             raise DifferentiationError(
                 f"{node!r} is a constant; differentiate with respect to a traced scalar"
             )
@@ -209,10 +209,10 @@ def _variables(inputs: Any) -> np.ndarray:
     return x
 
 
-def _active(y: np.ndarray, x: np.ndarray) -> list[Scalar]:
+def _active(y: np.ndarray, x: np.ndarray) -> list[Node]:
     """What lies between inputs and outputs, those included, operands first."""
     stops = set(x.ravel())
-    stack = [node for node in y.ravel() if isinstance(node, Scalar)]
+    stack = [node for node in y.ravel() if isinstance(node, Node)]
     seen = set(stack)
     while stack:
         node = stack.pop()
@@ -226,14 +226,14 @@ def _active(y: np.ndarray, x: np.ndarray) -> list[Scalar]:
         new = set(node.args) - seen
         seen |= new
         stack.extend(new)
-    active: dict[Scalar, None] = {}
+    active: dict[Node, None] = {}
     for node in sorted(seen, key=lambda node: node.order):
         if node in stops or any(a in active for a in node.args):
             active[node] = None
     return list(active)
 
 
-def _tangents(node: Scalar, tangents: Mapping[Scalar, Derivatives]) -> Derivatives:
+def _tangents(node: Node, tangents: Mapping[Node, Derivatives]) -> Derivatives:
     """The tangents of a node from those of its operands."""
     if node.op in CHOICE:
         condition, a, b = CHOICE[node.op](*node.args)
@@ -249,8 +249,8 @@ def _tangents(node: Scalar, tangents: Mapping[Scalar, Derivatives]) -> Derivativ
 
 
 def _shares(
-    node: Scalar, adjoint: Derivatives, wanted: Mapping[Scalar, Any]
-) -> Iterable[tuple[Scalar, Derivatives]]:
+    node: Node, adjoint: Derivatives, wanted: Mapping[Node, Any]
+) -> Iterable[tuple[Node, Derivatives]]:
     """What the adjoint of a node gives to those of its operands."""
     if not adjoint:
         return
@@ -297,12 +297,12 @@ def _cheaper(y: np.ndarray, x: np.ndarray) -> Mode:
     return "forward" if forwards <= backwards else "reverse"
 
 
-def _products(node: Scalar) -> int:
+def _products(node: Node) -> int:
     return 0 if node.op in ("add", "sub", "neg") else 1
 
 
 def _is_zero(x: Any) -> bool:
-    return x.op == "const" and x.value == 0.0 if isinstance(x, Scalar) else x == 0.0
+    return x.op == "const" and x.value == 0.0 if isinstance(x, Node) else x == 0.0
 
 
 def _nonzero(pairs: Iterable[tuple[int, Any]]) -> Derivatives:
@@ -328,9 +328,9 @@ def _dense(rows: list[Derivatives], width: int) -> np.ndarray:
     return dense
 
 
-def _name(prefix: str, node: Scalar, derivatives: Derivatives) -> None:
+def _name(prefix: str, node: Node, derivatives: Derivatives) -> None:
     """Name the derivatives of a named value after it."""
     if node.name:
         for k, x in derivatives.items():
-            if isinstance(x, Scalar) and not x.name:
+            if isinstance(x, Node) and not x.name:
                 x.name = f"{prefix}_{node.name}" + (f"_{k}" if len(derivatives) > 1 else "")

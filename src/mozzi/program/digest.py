@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 
 __all__ = ["digest"]
@@ -43,14 +43,14 @@ class _Walk:
 
     def __init__(self, digits: int):
         self.digits = digits
-        self.known: dict[int, str] = {}  # by id of a Scalar, Index or array
+        self.known: dict[int, str] = {}  # by id of a Node, Index or array
         self.memory: dict[int, str] = {}  # by id of a Buffer: its version
         self.kept: list[object] = []  # what ids refer to stays alive
         self.variables = 0
 
     def region(self, region: Region) -> None:
         for statement in region.statements:
-            if isinstance(statement, Scalar):
+            if isinstance(statement, Node):
                 self.value(statement)
             elif isinstance(statement, Store):
                 at = (self.index(statement.index), statement.stride, statement.offset)
@@ -63,7 +63,7 @@ class _Walk:
         """What a loop leaves in memory: of what it found there, and of its branches."""
         head = (
             self.index(loop.start),
-            self.value(loop.stop) if isinstance(loop.stop, Scalar) else loop.stop,
+            self.value(loop.stop) if isinstance(loop.stop, Node) else loop.stop,
             loop.step,
             self.array(loop.follow),
             self.array(loop.which),
@@ -83,7 +83,7 @@ class _Walk:
             own = [self.memory[key]] if len(loop.branches) == 1 else []
             self.memory[key] = _hash("loop", head, branches, version, own)
 
-    def value(self, value: Scalar) -> str:
+    def value(self, value: Node) -> str:
         found = self.known.get(id(value))
         if found is None:
             operands = [self.value(x) for x in value.args]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.program import scalar
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 
 __all__ = ["MEANING", "Run", "interpret"]
@@ -99,7 +99,7 @@ class Run:
 
     def region(self, region: Region) -> None:
         for s in region.statements:
-            if isinstance(s, Scalar):
+            if isinstance(s, Node):
                 self.values[id(s)] = self.value(s)
             elif isinstance(s, Store):
                 where = self.index(s.index) * s.stride + s.offset
@@ -107,7 +107,7 @@ class Run:
             else:
                 self.loop(s)
 
-    def value(self, s: Scalar) -> Any:
+    def value(self, s: Node) -> Any:
         if s.op == "const":
             return self.meaning["const"](s.value)
         if s.op == "input":

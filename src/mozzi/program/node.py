@@ -12,22 +12,23 @@ import math
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from mozzi.program.scalar import Condition, Real
+
 __all__ = [
     "OPERATIONS",
+    "Node",
     "Region",
-    "Scalar",
     "active",
     "constant",
     "intern",
     "operation",
     "trace_into",
 ]
-
-Node = Any  # the operands below are Scalars or numbers
 
 
 class Region:
@@ -40,9 +41,9 @@ class Region:
     def __init__(self, outer: Region | None = None):
         self.outer = outer
         self.statements: list[Any] = []
-        self.table: dict[Any, Scalar] = {}
+        self.table: dict[Any, Node] = {}
 
-    def find(self, key: Any) -> Scalar | None:
+    def find(self, key: Any) -> Node | None:
         region: Region | None = self
         while region is not None:
             node = region.table.get(key)
@@ -91,12 +92,12 @@ class trace_into:
         _now.region = self.outer
 
 
-class Scalar:
+class Node:
     """One value of a program.  Arithmetic on it records operations; it has no truth value."""
 
     __slots__ = ("args", "finite", "name", "op", "order", "origin", "region", "value")
 
-    def __init__(self, op: str, args: tuple[Scalar, ...], value: Any, finite: bool, region: Region):
+    def __init__(self, op: str, args: tuple[Node, ...], value: Any, finite: bool, region: Region):
         self.op = op
         self.args = args
         self.value = value
@@ -106,59 +107,59 @@ class Scalar:
         self.name = ""
         self.origin = _now.origin
 
-    def __add__(self, other: Node) -> Scalar:
+    def __add__(self, other: Real) -> Real:
         return _add(self, other)
 
-    def __radd__(self, other: Node) -> Scalar:
+    def __radd__(self, other: Real) -> Real:
         return _add(self, other)
 
-    def __sub__(self, other: Node) -> Scalar:
+    def __sub__(self, other: Real) -> Real:
         return _sub(self, other)
 
-    def __rsub__(self, other: Node) -> Scalar:
+    def __rsub__(self, other: Real) -> Real:
         return _sub(other, self)
 
-    def __mul__(self, other: Node) -> Scalar:
+    def __mul__(self, other: Real) -> Real:
         return _mul(self, other)
 
-    def __rmul__(self, other: Node) -> Scalar:
+    def __rmul__(self, other: Real) -> Real:
         return _mul(self, other)
 
-    def __truediv__(self, other: Node) -> Scalar:
+    def __truediv__(self, other: Real) -> Real:
         return _div(self, other)
 
-    def __rtruediv__(self, other: Node) -> Scalar:
+    def __rtruediv__(self, other: Real) -> Real:
         return _div(other, self)
 
-    def __neg__(self) -> Scalar:
+    def __neg__(self) -> Real:
         return _neg(self)
 
-    def __pos__(self) -> Scalar:
+    def __pos__(self) -> Real:
         return self
 
-    def __pow__(self, exponent: int) -> Scalar:
+    def __pow__(self, exponent: int) -> Real:
         if not isinstance(exponent, int) or exponent < 0:
             raise TypeError(
                 f"a traced scalar to the power {exponent!r}: only 0, 1, 2, … are traced"
             )
-        result: Any = 1.0
+        result: Real = 1.0
         for _ in range(exponent):
             result = result * self
         return result
 
-    def __abs__(self) -> Scalar:
+    def __abs__(self) -> Real:
         return operation("max", self, -self)
 
-    def __lt__(self, other: Node) -> Scalar:
+    def __lt__(self, other: Real) -> Condition:
         return operation("lt", self, other)
 
-    def __le__(self, other: Node) -> Scalar:
+    def __le__(self, other: Real) -> Condition:
         return operation("le", self, other)
 
-    def __gt__(self, other: Node) -> Scalar:
+    def __gt__(self, other: Real) -> Condition:
         return operation("lt", other, self)
 
-    def __ge__(self, other: Node) -> Scalar:
+    def __ge__(self, other: Real) -> Condition:
         return operation("le", other, self)
 
     def __bool__(self) -> bool:
@@ -172,19 +173,19 @@ class Scalar:
         raise TypeError("a traced scalar has no value yet; it gets one when the program runs")
 
     # NumPy calls these for arrays of traced scalars: np.sin(q), np.sqrt(q) and so on.
-    def sin(self) -> Scalar:
+    def sin(self) -> Real:
         return operation("sin", self)
 
-    def cos(self) -> Scalar:
+    def cos(self) -> Real:
         return operation("cos", self)
 
-    def sqrt(self) -> Scalar:
+    def sqrt(self) -> Real:
         return operation("sqrt", self)
 
-    def arctan2(self, other: Node) -> Scalar:
+    def arctan2(self, other: Real) -> Real:
         return operation("atan2", self, other)
 
-    def conjugate(self) -> Scalar:
+    def conjugate(self) -> Node:
         return self
 
     def __repr__(self) -> str:
@@ -193,37 +194,38 @@ class Scalar:
         return self.name or f"<{self.op}>"
 
 
-def _find(key: Any) -> Scalar | None:
+def _find(key: Any) -> Node | None:
     region = _now.region
     if region is None:
         raise RuntimeError("a traced scalar was used after its trace ended")
     return region.find(key)
 
 
-def intern(op: str, args: tuple[Scalar, ...], finite: bool, key: Any, value: Any = None) -> Scalar:
+def intern(op: str, args: tuple[Node, ...], finite: bool, key: Any, value: Any = None) -> Node:
     """The node with this key, made where it does not exist yet."""
     node = _find(key)
     if node is None:
         region = _now.region
         assert region is not None
-        node = region.table[key] = Scalar(op, args, value, finite, region)
+        node = region.table[key] = Node(op, args, value, finite, region)
         region.statements.append(node)
     return node
 
 
-def _binary(op: str, a: Scalar, b: Scalar, finite: bool) -> Scalar:
+def _binary(op: str, a: Node, b: Node, finite: bool) -> Node:
     return intern(op, (a, b), finite, (op, a, b))
 
 
-def _unary(op: str, a: Scalar) -> Scalar:
+def _unary(op: str, a: Node) -> Node:
     return intern(op, (a,), a.finite, (op, a))
 
 
-NUMBERS = (Scalar, float, int, np.floating, np.integer)
+NUMBERS = (Node, float, int, np.floating, np.integer)
 
-def constant(value: Any) -> Scalar:
+
+def constant(value: Any) -> Node:
     """The node of a number; a node stays itself."""
-    if type(value) is Scalar:
+    if type(value) is Node:
         return value
     number = float(value)
     if number != number:
@@ -232,8 +234,8 @@ def constant(value: Any) -> Scalar:
     return intern("const", (), math.isfinite(number), number, number)
 
 
-def _add(a: Node, b: Node) -> Any:
-    if type(b) is not Scalar:
+def _add(a: Any, b: Any) -> Any:
+    if type(b) is not Node:
         if not isinstance(b, NUMBERS):
             return NotImplemented
         if b == 0.0:
@@ -255,14 +257,14 @@ def _add(a: Node, b: Node) -> Any:
     return _binary("add", a, b, a.finite and b.finite)
 
 
-def _sub(a: Node, b: Node) -> Any:
-    if type(b) is not Scalar:
+def _sub(a: Any, b: Any) -> Any:
+    if type(b) is not Node:
         if not isinstance(b, NUMBERS):
             return NotImplemented
         if b == 0.0:
             return a
         b = constant(b)
-    if type(a) is not Scalar:
+    if type(a) is not Node:
         a = constant(a)
     if a.op == "const":
         if a.value == 0.0:
@@ -284,7 +286,7 @@ def _sub(a: Node, b: Node) -> Any:
 
 
 def _neg(a: Any) -> Any:
-    if type(a) is not Scalar:
+    if type(a) is not Node:
         return -a
     if a.op == "const":
         return -a.value
@@ -293,8 +295,8 @@ def _neg(a: Any) -> Any:
     return _unary("neg", a)
 
 
-def _mul(a: Node, b: Node) -> Any:
-    if type(b) is not Scalar:
+def _mul(a: Any, b: Any) -> Any:
+    if type(b) is not Node:
         if not isinstance(b, NUMBERS):
             return NotImplemented
         if b == 1.0:
@@ -332,7 +334,7 @@ def _mul(a: Node, b: Node) -> Any:
     return _binary("mul", a, b, a.finite and b.finite)
 
 
-def _div(a: Node, b: Node, nonzero: bool = False) -> Any:
+def _div(a: Any, b: Any, nonzero: bool = False) -> Any:
     if not (isinstance(a, NUMBERS) and isinstance(b, NUMBERS)):
         return NotImplemented
     a, b = constant(a), constant(b)
@@ -352,11 +354,11 @@ def _div(a: Node, b: Node, nonzero: bool = False) -> Any:
     return node
 
 
-def _sqrt(a: Scalar) -> Any:
+def _sqrt(a: Node) -> Any:
     return math.sqrt(a.value) if a.op == "const" else _unary("sqrt", a)
 
 
-def _sin(a: Scalar) -> Any:
+def _sin(a: Node) -> Any:
     if a.op == "const":
         return math.sin(a.value)
     if a.op == "neg":
@@ -364,7 +366,7 @@ def _sin(a: Scalar) -> Any:
     return _unary("sin", a)
 
 
-def _cos(a: Scalar) -> Any:
+def _cos(a: Node) -> Any:
     if a.op == "const":
         return math.cos(a.value)
     if a.op == "neg":
@@ -372,26 +374,26 @@ def _cos(a: Scalar) -> Any:
     return _unary("cos", a)
 
 
-def _atan2(a: Scalar, b: Scalar) -> Any:
+def _atan2(a: Node, b: Node) -> Any:
     if a.op == "const" and b.op == "const":
         return math.atan2(a.value, b.value)
     return _binary("atan2", a, b, a.finite and b.finite)
 
 
-def _lt(a: Scalar, b: Scalar) -> Any:
+def _lt(a: Node, b: Node) -> Any:
     if a.op == "const" and b.op == "const":
         return a.value < b.value
     return _binary("lt", a, b, True)
 
 
-def _le(a: Scalar, b: Scalar) -> Any:
+def _le(a: Node, b: Node) -> Any:
     if a.op == "const" and b.op == "const":
         return a.value <= b.value
     return _binary("le", a, b, True)
 
 
-def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Scalar, Scalar], Any]:
-    def function(a: Scalar, b: Scalar) -> Any:
+def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Node, Node], Any]:
+    def function(a: Node, b: Node) -> Any:
         if a is b:
             return a
         if a.op == "const" and b.op == "const":
@@ -401,8 +403,8 @@ def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Scalar, Scalar
     return function
 
 
-def _select(condition: Node, a: Scalar, b: Scalar) -> Scalar:
-    if type(condition) is not Scalar:
+def _select(condition: Condition, a: Node, b: Node) -> Node:
+    if type(condition) is not Node:
         return a if condition else b
     if a is b:
         return a
@@ -417,7 +419,7 @@ _MAKE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def operation(name: str, *args: Node, nonzero: bool = False) -> Any:
+def operation(name: str, *args: Any, nonzero: bool = False) -> Any:
     """The node of an operation; arrays are taken element by element."""
     if name == "div":
         return _div(*args, nonzero=nonzero)

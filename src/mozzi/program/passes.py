@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Loop, Program, Store
 
 __all__ = ["prune"]
@@ -30,7 +30,7 @@ def prune(program: Program) -> Program:
 
 def _mark(region: Region, live: set[int], read: set[int]) -> None:
     for s in reversed(region.statements):
-        if isinstance(s, Scalar):
+        if isinstance(s, Node):
             if id(s) in live:
                 live.update(map(id, s.args))
                 if s.op == "load":
@@ -39,7 +39,7 @@ def _mark(region: Region, live: set[int], read: set[int]) -> None:
             if id(s.buffer) in read:
                 live.add(id(s.value))
         else:
-            if isinstance(s.stop, Scalar):
+            if isinstance(s.stop, Node):
                 live.add(id(s.stop))
             for branch in reversed(s.branches):
                 _mark(branch, live, read)
@@ -49,7 +49,7 @@ def _keep(region: Region, outer: Region | None, live: set[int], read: set[int]) 
     kept = Region(outer)
     kept.table = region.table
     for s in region.statements:
-        if isinstance(s, Scalar):
+        if isinstance(s, Node):
             if id(s) in live:
                 kept.statements.append(s)
         elif isinstance(s, Store):

@@ -13,7 +13,7 @@ import numpy as np
 
 from mozzi.program.differentiate import DifferentiationError, continued, forward, reverse
 from mozzi.program.meaning import MEANING, Run
-from mozzi.program.node import Scalar, constant, trace_into
+from mozzi.program.node import Node, constant, trace_into
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Input, Loop, Output, Program, read, trace
 from mozzi.program.scalar import divide
@@ -64,7 +64,7 @@ def _product(program: Program, wrt: Sequence[int], forwards: bool) -> Program:
     return prune(Program(name, inputs, outputs, region, False, program.notes))
 
 
-def _values(output: Output) -> tuple[Scalar, ...]:
+def _values(output: Output) -> tuple[Node, ...]:
     assert not isinstance(output.values, Buffer)
     return output.values
 
@@ -74,7 +74,7 @@ def unrolled(program: Program) -> Program:
     if not program.rolled:
         return program
     for s, _ in program.walk():
-        if isinstance(s, Loop) and isinstance(s.stop, Scalar):
+        if isinstance(s, Loop) and isinstance(s.stop, Node):
             raise DifferentiationError(
                 f"program {program.name!r} takes as many steps as its argument says; "
                 "differentiate one step of it"
@@ -105,7 +105,7 @@ def unrolled(program: Program) -> Program:
 class _Inlined(Run):
     """A run on traced scalars, which keeps what is known of divisors."""
 
-    def value(self, s: Scalar) -> Any:
+    def value(self, s: Node) -> Any:
         if s.op == "div":
             a, b = (self.values[id(x)] for x in s.args)
             return divide(a, b, nonzero=s.finite)

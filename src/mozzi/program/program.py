@@ -1,6 +1,6 @@
 """Programs: statements in order over scalar values, with loops over bodies where they are rolled.
 
-A straight-line program has only values (`Scalar`). A rolled one also has loads, stores and loops:
+A straight-line program has only values (`Node`). A rolled one also has loads, stores and loops:
 what crosses an iteration lives in buffers, what a body looks like in tables, and an index is a
 loop's variable or a table entry at an index.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar, active, constant, intern, trace_into
+from mozzi.program.node import Node, Region, active, constant, intern, trace_into
 
 __all__ = [
     "Buffer", "Index", "Input", "Loop", "Output", "Program", "Store", "load", "loop", "store",
@@ -71,7 +71,7 @@ class Store:
     index: Index | None
     stride: int
     offset: int
-    value: Scalar
+    value: Node
 
 
 @dataclass(eq=False)
@@ -86,7 +86,7 @@ class Loop:
 
     variable: Index
     start: int | Index
-    stop: int | Scalar
+    stop: int | Node
     step: int
     follow: np.ndarray | None
     which: np.ndarray | None
@@ -99,7 +99,7 @@ class Output:
 
     name: str
     shape: tuple[int, ...]
-    values: tuple[Scalar, ...] | Buffer
+    values: tuple[Node, ...] | Buffer
 
     @property
     def size(self) -> int:
@@ -126,13 +126,13 @@ class Program:
 
     @property
     def rolled(self) -> bool:
-        return any(not isinstance(s, Scalar) for s in self.region.statements)
+        return any(not isinstance(s, Node) for s in self.region.statements)
 
     def buffers(self) -> list[Buffer]:
         """All buffers that statements touch, in order of appearance."""
         seen: dict[int, Buffer] = {}
         for statement, _ in self.walk():
-            if isinstance(statement, Scalar) and statement.op == "load":
+            if isinstance(statement, Node) and statement.op == "load":
                 buffer = statement.value[0]
             elif isinstance(statement, Store):
                 buffer = statement.buffer
@@ -161,7 +161,7 @@ class Program:
         """How many operations of each kind the program has; a loop's body counts once."""
         count: Counter[str] = Counter()
         for statement, _ in self.walk():
-            if isinstance(statement, Scalar) and statement.op not in ("const", "input", "load"):
+            if isinstance(statement, Node) and statement.op not in ("const", "input", "load"):
                 count[KINDS.get(statement.op, statement.op)] += 1
         return dict(sorted(count.items()))
 
@@ -173,18 +173,18 @@ class Program:
         return sum(count.get(kind, 0) for kind in kinds)
 
 
-def read(position: int, offset: int) -> Scalar:
+def read(position: int, offset: int) -> Node:
     """Element `offset` of input number `position`."""
     return intern("input", (), True, ("input", position, offset), (position, offset))
 
 
-def load(buffer: Buffer, index: Index | None, stride: int, offset: int) -> Scalar:
+def load(buffer: Buffer, index: Index | None, stride: int, offset: int) -> Node:
     """buffer[index · stride + offset] at this point of the program (never hash-consed: memory
     changes).
     """
     region = active()
     assert region is not None
-    node = Scalar("load", (), (buffer, index, stride, offset), True, region)
+    node = Node("load", (), (buffer, index, stride, offset), True, region)
     region.statements.append(node)
     return node
 
@@ -198,7 +198,7 @@ def store(buffer: Buffer, index: Index | None, stride: int, offset: int, value: 
 
 def loop(
     start: int | Index,
-    stop: int | Scalar,
+    stop: int | Node,
     step: int = 1,
     *,
     follow: np.ndarray | None = None,
@@ -254,7 +254,7 @@ def _output(name: str, value: Any) -> Output:
     return Output(name, array.shape, _whole(values) or values)
 
 
-def _whole(values: tuple[Scalar, ...]) -> Buffer | None:
+def _whole(values: tuple[Node, ...]) -> Buffer | None:
     """The scratch buffer that these scalars are, element by element, if they are."""
     if not values or values[0].op != "load" or values[0].value[0].kind != "scratch":
         return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Loop, Program
 
 __all__ = ["live_values", "schedule"]
@@ -37,9 +37,9 @@ def schedule(program: Program) -> Program:
 def _region(region: Region, outer: Region | None, kept: set[int]) -> Region:
     ordered = Region(outer)
     ordered.table = region.table
-    run: list[Scalar] = []
+    run: list[Node] = []
     for s in region.statements:
-        if isinstance(s, Scalar):
+        if isinstance(s, Node):
             run.append(s)
             continue
         ordered.statements += _order(run, kept)
@@ -52,7 +52,7 @@ def _region(region: Region, outer: Region | None, kept: set[int]) -> Region:
     return ordered
 
 
-def _order(run: list[Scalar], kept: set[int]) -> list[Scalar]:
+def _order(run: list[Node], kept: set[int]) -> list[Node]:
     """The traced order or the depth-first one, whichever carries less between blocks."""
     if len(run) <= 2:
         return run
@@ -64,9 +64,9 @@ def _order(run: list[Scalar], kept: set[int]) -> list[Scalar]:
     return _early_ends(*chosen, kept)
 
 
-def _blocks(parts: Sequence[list[Scalar]]) -> tuple[list[Scalar], list[int]]:
+def _blocks(parts: Sequence[list[Node]]) -> tuple[list[Node], list[int]]:
     """In every part the phases of calls, then the rest; in blocks that nothing runs ahead of."""
-    order: list[Scalar] = []
+    order: list[Node] = []
     blocks: list[int] = []
     block, size = -1, 0
     for part in parts:
@@ -81,16 +81,16 @@ def _blocks(parts: Sequence[list[Scalar]]) -> tuple[list[Scalar], list[int]]:
     return order, blocks
 
 
-def _depth_first(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
+def _depth_first(run: Sequence[Node], kept: set[int]) -> list[Node]:
     """Every result with what it needs before it, as far as that is not there yet; of two operands
     the one that was traced later first, so that what a sweep passes by is made when it passes.
     """
     place = {id(s): n for n, s in enumerate(run)}
     used = {id(x) for s in run for x in s.args}
     waiting = set(place)
-    order: list[Scalar] = []
+    order: list[Node] = []
 
-    def operands(s: Scalar) -> list[Scalar]:
+    def operands(s: Node) -> list[Node]:
         return sorted((x for x in s.args if id(x) in waiting), key=lambda x: place[id(x)])
 
     for root in run:
@@ -111,7 +111,7 @@ def _depth_first(run: Sequence[Scalar], kept: set[int]) -> list[Scalar]:
     return order
 
 
-def _carried(order: Sequence[Scalar]) -> int:
+def _carried(order: Sequence[Node]) -> int:
     """How often a block of statements uses a value of an earlier block."""
     block = {id(s): n // BLOCK for n, s in enumerate(order) if s.op not in ("const", "input")}
     return len(
@@ -124,7 +124,7 @@ def _carried(order: Sequence[Scalar]) -> int:
     )
 
 
-def _phases(run: Sequence[Scalar]) -> dict[int, int]:
+def _phases(run: Sequence[Node]) -> dict[int, int]:
     """For calls and what they need: how many calls come before them on the longest path."""
     depth: dict[int, int] = {}
     for s in run:
@@ -139,7 +139,7 @@ def _phases(run: Sequence[Scalar]) -> dict[int, int]:
     return phase
 
 
-def _early_ends(run: Sequence[Scalar], blocks: Sequence[int], kept: set[int]) -> list[Scalar]:
+def _early_ends(run: Sequence[Node], blocks: Sequence[int], kept: set[int]) -> list[Node]:
     """The order in which statements that end lives come as soon as they can in their block."""
     place = {id(s): n for n, s in enumerate(run)}
     users: list[list[int]] = [[] for _ in run]
@@ -187,7 +187,7 @@ def _early_ends(run: Sequence[Scalar], blocks: Sequence[int], kept: set[int]) ->
 def live_values(program: Program) -> int:
     """The most values live at once in the outermost region, constants and inputs aside."""
     last: dict[int, int] = {}
-    statements = [s for s in program.region.statements if isinstance(s, Scalar)]
+    statements = [s for s in program.region.statements if isinstance(s, Node)]
     for n, s in enumerate(statements):
         for x in s.args:
             last[id(x)] = n

@@ -10,7 +10,7 @@ import numpy as np
 
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.algorithms.dynamics.springs import spring_wrenches
-from mozzi.program.scalar import maximum, minimum, sqrt
+from mozzi.program.scalar import Real, maximum, minimum, sqrt
 
 __all__ = ["Resistance", "Stops"]
 
@@ -38,7 +38,8 @@ class Resistance:
             if self.springs and any(own.stiffness):
                 stretch = joint.difference(own.rest, q[i : i + joint.nq])
             for n in range(joint.nv):
-                x, force = v[k + n], 0.0
+                x: Real = v[k + n]
+                force: Real = 0.0
                 if self.damping:
                     force = force - own.damping[n] * x
                 if self.friction and own.friction[n]:

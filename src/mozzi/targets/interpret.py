@@ -14,7 +14,7 @@ import numpy as np
 
 from mozzi.errors import ConfigurationError
 from mozzi.program.meaning import interpret
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Index, Input, Loop, Program, Store
 
 __all__ = ["SPELL", "InterpretedKernel", "Names", "build", "integer", "listing"]
@@ -83,7 +83,7 @@ def build(
 
 def _counts(statement: Any) -> bool:
     """Whether this is a loop whose number of steps is a value of the program."""
-    return isinstance(statement, Loop) and isinstance(statement.stop, Scalar)
+    return isinstance(statement, Loop) and isinstance(statement.stop, Node)
 
 
 def _arrays(inputs: Sequence[Input], args: Sequence[Any]) -> list[np.ndarray]:
@@ -174,7 +174,7 @@ class _Listing:
             else:
                 yield f"{margin}{self.value(s)}" + (f"  # {s.origin}" if s.origin else "")
 
-    def value(self, s: Scalar) -> str:
+    def value(self, s: Node) -> str:
         if s.op == "load":
             buffer, index, stride, offset = s.value
             text = _place(buffer.name, index, stride, offset)
@@ -190,7 +190,7 @@ class _Listing:
             follow = f"{_array(s.follow)}[{k}]"
             yield f"{margin}for {k} from {start}, then {follow} while {k} >= {s.stop}:"
         else:
-            stop = self.called[id(s.stop)] if isinstance(s.stop, Scalar) else s.stop
+            stop = self.called[id(s.stop)] if isinstance(s.stop, Node) else s.stop
             yield f"{margin}for {k} in range({start}, {stop}, {s.step}):"
         for number, branch in enumerate(s.branches):
             inner = margin + "    "

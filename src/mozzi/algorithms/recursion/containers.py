@@ -21,7 +21,7 @@ from mozzi.algorithms.recursion.bodies import WORLD
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.lie import Screws
 from mozzi.lie.vec import Spatial
-from mozzi.program.node import Scalar, active
+from mozzi.program.node import Node, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 
 __all__ = [
@@ -72,7 +72,7 @@ def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
         for name in names:
             setattr(new, name, rebuild(getattr(value, name), scalars, body))
         return new
-    return next(scalars) if isinstance(value, Scalar) else value
+    return next(scalars) if isinstance(value, Node) else value
 
 
 class _Unrolled:
@@ -116,7 +116,7 @@ def _name(value: Any, prefix: str, body: str) -> None:
     parts = _PARTS.get(type(value).__name__) or [str(n) for n in range(len(scalars))]
     origin = f"{_equation(sys._getframe(2))} {body}"
     for x, part in zip(scalars, parts, strict=False):
-        if isinstance(x, Scalar) and not x.name:
+        if isinstance(x, Node) and not x.name:
             x.name = f"{prefix}_{body}_{part}" if len(scalars) > 1 else f"{prefix}_{body}"
             x.origin = origin
 
@@ -196,7 +196,7 @@ class _Local:
         return value
 
     def __setitem__(self, body: Any, value: Any) -> None:
-        scalars = [x for x in leaves(value) if isinstance(x, Scalar)]
+        scalars = [x for x in leaves(value) if isinstance(x, Node)]
         if body.kind not in self.records:
             ranks, count = np.zeros(self.mechanism.nb + 1, dtype=int), 0
             for k, b in enumerate(self.mechanism.bodies, 1):
@@ -206,8 +206,8 @@ class _Local:
             buffer = Buffer(self.letter, max(1, count * size), "scratch")
             self.records[body.kind] = (value, buffer, size, ranks)
         example, buffer, size, rank = self.records[body.kind]
-        if [type(x) is Scalar or x for x in leaves(value)] != [
-            type(x) is Scalar or x for x in leaves(example)
+        if [type(x) is Node or x for x in leaves(value)] != [
+            type(x) is Node or x for x in leaves(example)
         ]:
             raise TypeError(f"{self.letter} is set twice with different structure while rolled")
         index = Index(rank, body.index, name="rank")
@@ -266,10 +266,10 @@ class BlockArray:
             return buffer
         flat = list(np.ravel(data))
         first = flat[0] if flat else None
-        if isinstance(first, Scalar) and first.op == "input" and first.value[1] == 0:
+        if isinstance(first, Node) and first.op == "input" and first.value[1] == 0:
             position = first.value[0]
             if all(
-                isinstance(x, Scalar) and x.op == "input" and x.value == (position, n)
+                isinstance(x, Node) and x.op == "input" and x.value == (position, n)
                 for n, x in enumerate(flat)
             ):
                 return Buffer(self.letter, size, "input", position=position)
@@ -327,7 +327,7 @@ class BlockArray:
             flat = self.values.reshape(-1)
             for n, x in zip(offsets, scalars, strict=True):
                 flat[n] = x
-                if isinstance(x, Scalar) and not x.name:
+                if isinstance(x, Node) and not x.name:
                     x.name = f"{self.letter}_{n}"
             return
         for n, x in zip(offsets, scalars, strict=True):

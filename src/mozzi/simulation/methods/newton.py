@@ -11,7 +11,7 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.algorithm import rolls
 from mozzi.program.differentiate import forward
 from mozzi.program.program import loop
-from mozzi.program.scalar import Scalar, divide, maximum
+from mozzi.program.scalar import Node, divide, maximum
 from mozzi.simulation.loop_state import Memory
 
 __all__ = ["newton", "solve"]
@@ -55,7 +55,7 @@ def newton(
 def _tangent(r: np.ndarray, x: np.ndarray, known: Sequence[Any]) -> np.ndarray:
     """∂r/∂x, everything that is known held."""
     held = [e for part in known for e in np.ravel(np.asarray(part, dtype=object))]
-    held = [e for e in dict.fromkeys(held) if isinstance(e, Scalar) and e.op == "load"]
+    held = [e for e in dict.fromkeys(held) if isinstance(e, Node) and e.op == "load"]
     directions = np.zeros((len(x) + len(held), len(x)))
     directions[: len(x)] = np.eye(len(x))
     return forward(r, [*x, *held], directions)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.c.check import main_program
@@ -262,7 +262,7 @@ class _Function:
             else:
                 yield from self._value(s, margin)
 
-    def _value(self, s: Scalar, margin: str) -> Iterator[str]:
+    def _value(self, s: Node, margin: str) -> Iterator[str]:
         text, _ = self.spelled[id(s)] = self._spell(s)
         pure = s.op != "load" or s.value[0].kind != "scratch"
         if s.op in ("const", "input") or (
@@ -282,7 +282,7 @@ class _Function:
                 yield margin + comment
         yield line
 
-    def _wish(self, s: Scalar) -> str:
+    def _wish(self, s: Node) -> str:
         if s.op == "load":
             return f"{s.value[0].name}_{s.value[3]}"
         self.temporaries += 1
@@ -295,7 +295,7 @@ class _Function:
             follow = self._table(s.follow)
             yield f"{margin}for (int {k} = {start}; {k} >= {s.stop}; {k} = {follow}[{k}]) {{"
         else:
-            stop = f"(int){self._operand(s.stop, 9)}" if isinstance(s.stop, Scalar) else s.stop
+            stop = f"(int){self._operand(s.stop, 9)}" if isinstance(s.stop, Node) else s.stop
             compare, step = ("<", f"{k} += {s.step}") if s.step > 0 else (">", f"{k} -= {-s.step}")
             step = {1: f"++{k}", -1: f"--{k}"}.get(s.step, step)
             yield f"{margin}for (int {k} = {start}; {k} {compare} {stop}; {step}) {{"
@@ -321,7 +321,7 @@ class _Function:
 
     # Expressions
 
-    def _spell(self, s: Scalar) -> tuple[str, int]:
+    def _spell(self, s: Node) -> tuple[str, int]:
         if s.op == "const":
             text = self._number(s.value)
             return text, BINDS["neg"][0] if text.startswith("-") else ATOM
@@ -348,7 +348,7 @@ class _Function:
             return f"({self._condition(x, 5)} ? {self._number(1.0)} : {self._number(0.0)})"
         return text if binds >= level else f"({text})"
 
-    def _condition(self, x: Scalar, level: int) -> str:
+    def _condition(self, x: Node, level: int) -> str:
         if not _is_condition(x):
             return f"{self._operand(x, 6)} != {self._number(0.0)}"
         text, binds = self.spelled[id(x)]
@@ -358,11 +358,11 @@ class _Function:
         return number(x, self.type)
 
 
-def _is_condition(s: Scalar) -> bool:
+def _is_condition(s: Node) -> bool:
     return s.op in ("lt", "le")
 
 
-def _positive(op: str, args: tuple[Scalar, ...]) -> tuple[str, tuple[Any, ...]]:
+def _positive(op: str, args: tuple[Node, ...]) -> tuple[str, tuple[Any, ...]]:
     """x + (-3) as x - 3, and x - (-3) as x + 3."""
     if op not in ("add", "sub"):
         return op, args
@@ -379,14 +379,14 @@ def _used_once_beside(program: Program) -> set[int]:
     home: dict[int, Region] = {}
     uses: dict[int, list[Region]] = {}
     for s, region in program.walk():
-        if isinstance(s, Scalar):
+        if isinstance(s, Node):
             home[id(s)] = region
             twice = 2 if s.op in ("min", "max") else 1
             for a in s.args:
                 uses.setdefault(id(a), []).extend([region] * twice)
         elif isinstance(s, Store):
             uses.setdefault(id(s.value), []).append(region)
-        elif isinstance(s.stop, Scalar):
+        elif isinstance(s.stop, Node):
             uses.setdefault(id(s.stop), []).append(region)
     for x in program.outputs:
         if not isinstance(x.values, Buffer):

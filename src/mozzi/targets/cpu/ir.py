@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Scalar
+from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.math import splat
@@ -159,7 +159,7 @@ class Body:
         """
         self.code.append(f"  store {kind}{self.V} {value}, ptr {at}, align {self.align}")
 
-    def _name(self, x: Scalar) -> str:
+    def _name(self, x: Node) -> str:
         name = self.names.get(id(x))
         if name is None:
             if x.op == "input":
@@ -170,7 +170,7 @@ class Body:
             self.names[id(x)] = name
         return name
 
-    def number(self, x: Scalar) -> str:
+    def number(self, x: Node) -> str:
         """The value as a vector of numbers; a condition is 1 or 0."""
         if x.op == "const":
             return splat(self.T, x.value)
@@ -179,7 +179,7 @@ class Body:
             return self._select(name, self.V, splat(self.T, 1.0), splat(self.T, 0.0))
         return name
 
-    def condition(self, x: Scalar) -> str:
+    def condition(self, x: Node) -> str:
         """The value as a vector of bits; a number is true where it is not zero."""
         if x.op == "const":
             return f"splat (i1 {'true' if x.value else 'false'})"
@@ -216,7 +216,7 @@ class Body:
             for slot in self.results.pop(id(s), ()):
                 self._put("%out", slot, self.number(s))
 
-    def value(self, s: Scalar) -> str:
+    def value(self, s: Node) -> str:
         op, V = s.op, self.V
         if op in BINARY:
             return self.new(f"{BINARY[op]} {V} {self.number(s.args[0])}, {self.number(s.args[1])}")
@@ -252,7 +252,7 @@ class Body:
         at = self.new(f"getelementptr ptr, ptr %table, i64 {TABLE.index(name)}")
         return self.new(f"load ptr, ptr {at}")
 
-    def _sincos(self, x: Scalar) -> tuple[str, str]:
+    def _sincos(self, x: Node) -> tuple[str, str]:
         """Both of an angle: the range reduction is shared."""
         pair = self.pairs.get(id(x))
         if pair is None:
@@ -333,7 +333,7 @@ class Body:
         k = f"%{tag}.k"
         first = str(loop.start) if isinstance(loop.start, int) else self.index(loop.start)
         stop = str(loop.stop)
-        if isinstance(loop.stop, Scalar):  # the same for all samples
+        if isinstance(loop.stop, Node):  # the same for all samples
             lane = self.new(f"extractelement {self.V} {self.number(loop.stop)}, i32 0")
             stop = self.new(f"fptosi {self.T} {lane} to i64")
         outside = self.label

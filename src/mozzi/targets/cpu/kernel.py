@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Input, Loop, Output, Program
 from mozzi.program.schedule import schedule
 from mozzi.targets import disk_cache as cache
@@ -235,7 +235,7 @@ def _work(region: Region) -> float:
     """Operations of one evaluation; a walk to the base is taken to pass a quarter of the bodies."""
     total = 0.0
     for s in region.statements:
-        if isinstance(s, Scalar):
+        if isinstance(s, Node):
             total += 20.0 if s.op in ("sin", "cos", "atan2") else 1.0
         elif isinstance(s, Loop):
             if isinstance(s.start, int) and isinstance(s.stop, int) and s.follow is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mozzi.program.node import Scalar
+from mozzi.program.node import Node
 from mozzi.program.program import Loop, Program, Store
 
 __all__ = ["Piece", "Pieces"]
@@ -85,7 +85,7 @@ class Pieces:
     ) -> Iterator[tuple[int, set[str]]]:
         """Values with the functions that use them in this part; notes where its own are made."""
         if isinstance(part, Loop):
-            if isinstance(part.stop, Scalar):
+            if isinstance(part.stop, Node):
                 yield id(part.stop), {own}
             for branch in part.branches:
                 yield from self._region(branch.statements, own).items()

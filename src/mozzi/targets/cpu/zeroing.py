@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 
 __all__ = ["unwritten"]
@@ -113,7 +113,7 @@ class _Run:
         self, loop: Loop, values: dict[int, np.ndarray], n: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All steps of a loop that n iterations around it run: whose, the variable, which step."""
-        if isinstance(loop.stop, Scalar):
+        if isinstance(loop.stop, Node):
             raise _TooMuch
         who = np.arange(n)
         if loop.follow is None and isinstance(loop.start, int):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.program.node import Region, Scalar
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
 from mozzi.targets.c.words import SPELL_C, TYPES, number
 from mozzi.targets.cuda.launch import USUAL
@@ -79,7 +79,7 @@ class CudaSource:
         text = number(x, self.T)
         return f"({text})" if text[0] == "-" else text
 
-    def ref(self, x: Scalar) -> str:
+    def ref(self, x: Node) -> str:
         return self.number(x.value) if x.op == "const" else self.names[id(x)]
 
     def say(self, text: str) -> None:
@@ -92,7 +92,7 @@ class CudaSource:
         """
         program = self.program
         loaded = {
-            id(s.value[0]) for s, _ in program.walk() if isinstance(s, Scalar) and s.op == "load"
+            id(s.value[0]) for s, _ in program.walk() if isinstance(s, Node) and s.op == "load"
         }
         for k, output in enumerate(program.outputs):
             buffer = output.values
@@ -197,7 +197,7 @@ class CudaSource:
 
     def region(self, region: Region) -> None:
         for s in region.statements:
-            if isinstance(s, Scalar):
+            if isinstance(s, Node):
                 self.value(s)
             elif isinstance(s, Store):
                 if id(s.buffer) in self.written:
@@ -209,7 +209,7 @@ class CudaSource:
             else:
                 self.loop(s)
 
-    def value(self, s: Scalar) -> None:
+    def value(self, s: Node) -> None:
         if s.op == "const" or id(s) in self.names:
             return
         self.count += 1
@@ -297,17 +297,17 @@ def _indexed(program: Program) -> set[int]:
     for s, _ in program.walk():
         if isinstance(s, Store) and s.index is not None:
             found.add(id(s.buffer))
-        elif isinstance(s, Scalar) and s.op == "load" and s.value[1] is not None:
+        elif isinstance(s, Node) and s.op == "load" and s.value[1] is not None:
             found.add(id(s.value[0]))
     return found
 
 
-def _pairs(program: Program) -> dict[int, tuple[Scalar, Scalar]]:
+def _pairs(program: Program) -> dict[int, tuple[Node, Node]]:
     """Sine and cosine of one argument, in one region: computed together."""
-    sines: dict[Any, Scalar] = {}
-    cosines: dict[Any, Scalar] = {}
+    sines: dict[Any, Node] = {}
+    cosines: dict[Any, Node] = {}
     for s, region in program.walk():
-        if isinstance(s, Scalar) and s.op in ("sin", "cos"):
+        if isinstance(s, Node) and s.op in ("sin", "cos"):
             (sines if s.op == "sin" else cosines)[id(region), id(s.args[0])] = s
     both = {key: (sines[key], cosines[key]) for key in sines.keys() & cosines.keys()}
     return {id(x): pair for pair in both.values() for x in pair}

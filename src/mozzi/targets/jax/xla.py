@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.program.meaning import MEANING, Run
-from mozzi.program.node import Scalar
+from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Loop, Program, Store
 
 __all__ = ["operations"]
@@ -122,7 +122,7 @@ class _XlaRun(Run):
             memory = lax.fori_loop(0, count, lambda n, m: step(start + n * loop.step, m), memory)
         self.memory.update(zip(keys, memory, strict=True))
 
-    def _count(self, stop: Scalar) -> Any:
+    def _count(self, stop: Node) -> Any:
         """A number of steps: the same for all samples, so the first one's."""
         import jax.numpy as jnp
 
