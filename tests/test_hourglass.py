@@ -15,6 +15,7 @@ MODULE = re.compile(r"mozzi(\.[a-z_]+)+(:\w+)?")  # a string that names a module
 # What each part may import of mozzi, besides itself.  A part is a folder or a file of the package.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # the leaves that all may import
+    "types": set(),
     "program": set(),
     "lie": {"errors", "program.scalar"},
     "model": {"errors", "lie", "program.scalar"},
@@ -86,7 +87,7 @@ def trespasses(source: str, module: str, *, is_package: bool = False) -> list[st
     own = part_of(module)
     if own in OUTSIDE:
         return []
-    allowed = {own, *MAY_IMPORT[own]}
+    allowed = {own, *MAY_IMPORT[own], "types"}
     return [
         f"{module} line {line} imports {name}"
         for line, name in imports(source, module, is_package=is_package)

@@ -15,6 +15,7 @@ from mozzi.loaders.source import Notes, Place, Roots, read_bytes, roots_of
 from mozzi.loaders.urdf import read_urdf
 from mozzi.loaders.xml import MAX_DEPTH, Element, parse_xml
 from mozzi.model import Model
+from mozzi.types import Base, Physical
 
 __all__ = ["load", "read"]
 
@@ -23,10 +24,10 @@ StrPath = str | os.PathLike[str]
 
 def load(
     path: StrPath,
-    base: str = "fixed",
+    base: Base = "fixed",
     *,
     roots: StrPath | Sequence[StrPath] = (),
-    physical: bool | str = True,
+    physical: Physical = True,
     loops: Loops | None = None,
     xacro: bool = False,
 ) -> Model:

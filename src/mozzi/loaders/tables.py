@@ -20,6 +20,7 @@ from mozzi.model.builder import Builder
 from mozzi.model.frames import IDENTITY, as_number
 from mozzi.model.joints.joint import Joint, Prismatic, Revolute
 from mozzi.model.model import GRAVITY, Model
+from mozzi.types import Placing, words
 
 __all__ = [
     "from_dh",
@@ -29,14 +30,14 @@ __all__ = [
     "reference_poses",
 ]
 
-REPS = ("body", "parent", "spatial")
+REPS = words(Placing)
 
 
 def from_screws(
     screws: Sequence[Any],
     references: Sequence[Any] | None = None,
     *,
-    rep: str = "spatial",
+    rep: Placing = "spatial",
     parents: Sequence[int] | None = None,
     inertias: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
@@ -153,7 +154,7 @@ def _references(model: Model) -> tuple[list[SE3], list[SE3]]:
     return B, A
 
 
-def reference_poses(model: Model, rep: str = "spatial") -> np.ndarray:
+def reference_poses(model: Model, rep: Placing = "spatial") -> np.ndarray:
     """The poses (nb, 4, 4) of the bodies at q = 0: Aᵢ in the inertial frame (11), or Bᵢ in the
     parent ("body")."""
     _check(rep)
@@ -162,7 +163,7 @@ def reference_poses(model: Model, rep: str = "spatial") -> np.ndarray:
     return np.array([T.matrix() for T in poses]).reshape(-1, 4, 4)
 
 
-def joint_screws(model: Model, rep: str = "spatial") -> np.ndarray:
+def joint_screws(model: Model, rep: Placing = "spatial") -> np.ndarray:
     """The screws (nv, 6) of the joints at q = 0, one row for every degree of freedom.
 
     "spatial": Yⱼ in the inertial frame (12); "body": ʲXⱼ in the frame of the body (5); "parent":

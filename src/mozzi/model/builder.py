@@ -19,10 +19,11 @@ from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import GRAVITY, WORLD, Model
 from mozzi.model.physical import unphysical
 from mozzi.model.shapes import Geometry, Role, Shape, as_color, as_geometry, as_role
+from mozzi.types import Physical, Placing, words
 
 __all__ = ["Builder"]
 
-REPS = ("body", "parent", "spatial")
+REPS = words(Placing)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Builder:
         placement: Any = None,
         reference: Any = None,
         screw: Any = None,
-        rep: str = "body",
+        rep: Placing = "body",
         dynamics: JointDynamics | None = None,
         **data: Any,
     ) -> Self:
@@ -335,7 +336,7 @@ class Builder:
 
     # -- what is built -------------------------------------------------------------------------
 
-    def build(self, physical: bool | str = True) -> Model:
+    def build(self, physical: Physical = True) -> Model:
         """The model.
 
         An inertia that no rigid body has (negative mass, principal moments that violate the
@@ -438,7 +439,7 @@ class Builder:
             A[part.name] = A_i
         return joints
 
-    def _check_physical(self, order: list[_Part], physical: bool | str) -> None:
+    def _check_physical(self, order: list[_Part], physical: Physical) -> None:
         if physical not in (True, False, "warn"):
             raise ModelError(f"physical={physical!r}; choose True, False or 'warn'")
         if physical is False:

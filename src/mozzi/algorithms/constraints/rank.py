@@ -18,7 +18,7 @@ __all__ = ["loop_rank", "scalar"]
 
 
 @algorithm(regroup="moments", loops="honour")
-def loop_rank(model: Any, q: Any) -> Any:
+def loop_rank(model: Any, q: Any) -> tuple[Any, Any]:
     """(rank, margin): the rows of `loop_jacobian` that forward dynamics keeps, and how safely.
 
     Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only

@@ -21,6 +21,7 @@ from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm, closed, where_closed
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
+from mozzi.types import JointChoice
 
 __all__ = [
     "directional", "forward_dynamics_directional", "hybrid_dynamics_directional",
@@ -116,10 +117,10 @@ def forward_dynamics_directional(
     outside=where_closed("mozzi.algorithms.derivatives.loops.along:hybrid_directional"),
 )
 def hybrid_dynamics_directional(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (), dq: Any = None,
+    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (), dq: Any = None,
     dv: Any = None, dtau: Any = None, da: Any = None, dwrenches: Any = None, dinertias: Any = None,
     dh: Any = None, dscrews: Any = None, dscrew_rates: Any = None, wrenches: Any = None,
-) -> Any:  # fmt: skip
+) -> tuple[Any, Any]:  # fmt: skip
     """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
 
     Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that

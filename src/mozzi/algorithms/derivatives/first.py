@@ -45,6 +45,7 @@ from mozzi.algorithms.recursion.containers import (
     per_body,
 )
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
+from mozzi.types import ArrayLike, JointChoice, Minimize
 
 __all__ = [
     "Changes", "forward_dynamics_derivatives", "forward_dynamics_wrench_derivatives",
@@ -75,9 +76,9 @@ def given_wrenches(wrenches: Any) -> np.ndarray | None:
     outside=with_loops("inverse_derivatives"),
 )
 def inverse_dynamics_derivatives(
-    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: Any = None,
-    minimize: str | None = None, weighting: Any = None, resistance: bool = False,
-) -> Any:  # fmt: skip
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: JointChoice | None = None,
+    minimize: Minimize | None = None, weighting: ArrayLike | None = None, resistance: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
@@ -98,7 +99,7 @@ def inverse_dynamics_derivatives(
 )
 def forward_dynamics_derivatives(
     model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
-) -> Any:
+) -> tuple[Any, Any, Any]:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
 
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
@@ -119,7 +120,8 @@ def forward_dynamics_derivatives(
 
 @algorithm(outside=with_loops("inverse_wrench_derivatives"))
 def inverse_dynamics_wrench_derivatives(
-    model: Any, q: Any, actuated: Any = None, minimize: str | None = None, weighting: Any = None
+    model: Any, q: Any, actuated: JointChoice | None = None, minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
 ) -> Any:
     """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
 

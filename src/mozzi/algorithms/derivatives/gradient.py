@@ -18,7 +18,9 @@ __all__ = ["forward_dynamics_gradient"]
 
 
 @algorithm(threshold=UNROLLED, loops="honour")
-def forward_dynamics_gradient(model: Any, q: Any, v: Any, tau: Any, covector: Any) -> Any:
+def forward_dynamics_gradient(
+    model: Any, q: Any, v: Any, tau: Any, covector: Any
+) -> tuple[Any, Any, Any]:
     """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
 
     With μ = M⁻¹ λ it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from `inverse_dynamics_gradient` at the

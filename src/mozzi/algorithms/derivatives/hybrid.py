@@ -12,6 +12,7 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_matrix, joint_vector
+from mozzi.types import JointChoice
 
 __all__ = ["hybrid_dynamics_derivatives"]
 
@@ -23,9 +24,9 @@ __all__ = ["hybrid_dynamics_derivatives"]
     outside=with_loops("hybrid_derivatives"),
 )
 def hybrid_dynamics_derivatives(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
+    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (),
     wrenches: Any = None, resistance: bool = False,
-) -> Any:  # fmt: skip
+) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:  # fmt: skip
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂τ, ∂τ/∂a, ∂a/∂q, ∂a/∂v, ∂a/∂τ, ∂a/∂a) of `hybrid_dynamics`.
 
     Eight matrices (nv, nv), rows are outputs: both outputs are complete, and inputs that are not

@@ -37,22 +37,28 @@ UNROLLED = 10**9  # differentiated programs are straight-line programs
 
 
 @algorithm(threshold=UNROLLED)
-def inverse_dynamics_gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+def inverse_dynamics_gradient(
+    model: Any, q: Any, v: Any, a: Any, covector: Any
+) -> tuple[Any, Any, Any]:
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
     Reverse mode, O(n): about three times the operations of inverse dynamics.
     """
-    return inlined(model, _gradient, q, v, a, covector)
+    dq, dv, da = inlined(model, _gradient, q, v, a, covector)
+    return dq, dv, da
 
 
 @algorithm(threshold=UNROLLED)
-def inverse_dynamics_hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+def inverse_dynamics_hessian(
+    model: Any, q: Any, v: Any, a: Any, covector: Any
+) -> tuple[Any, Any, Any, Any]:
     """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
     mode, O(n²).
     """
-    return inlined(model, _hessian, q, v, a, covector)
+    H_qq, H_qv, H_vv, H_qa = inlined(model, _hessian, q, v, a, covector)
+    return H_qq, H_qv, H_vv, H_qa
 
 
 @algorithm(
@@ -61,7 +67,9 @@ def inverse_dynamics_hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) 
     loops="refuse",
     outside=where_closed("mozzi.algorithms.derivatives.loops.second:forward_hessian"),
 )
-def forward_dynamics_hessian(model: Any, q: Any, v: Any, tau: Any, covector: Any) -> Any:
+def forward_dynamics_hessian(
+    model: Any, q: Any, v: Any, tau: Any, covector: Any
+) -> tuple[Any, Any, Any, Any]:
     """(H_qq, H_qv, H_vv, H_qτ) of λᵀ a of `forward_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,

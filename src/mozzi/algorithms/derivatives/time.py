@@ -22,7 +22,9 @@ Motion = tuple[Twist, Twist, Twist, Twist]  # V, V̇, V̈, V⃛
 
 
 @algorithm(regroup=True)
-def inverse_dynamics_rates(model: Any, q: Any, v: Any, a: Any, j: Any, s: Any) -> Any:
+def inverse_dynamics_rates(
+    model: Any, q: Any, v: Any, a: Any, j: Any, s: Any
+) -> tuple[Any, Any, Any]:
     """(τ, τ̇, τ̈) along a motion with v̇ = a, ȧ = j (jerk) and j̇ = s (snap).
 
     Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the

@@ -15,6 +15,7 @@ from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.algorithm import algorithm, where_closed
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.lie import Twist, Vec3, Wrench
+from mozzi.types import JointChoice
 
 __all__ = ["hybrid_dynamics"]
 
@@ -25,9 +26,9 @@ __all__ = ["hybrid_dynamics"]
     outside=where_closed("mozzi.algorithms.loops.forces:checked_hybrid_dynamics"),
 )
 def hybrid_dynamics(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
+    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (),
     wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,
-) -> Any:  # fmt: skip
+) -> tuple[Any, Any]:  # fmt: skip
     """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
 
     ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated

@@ -14,6 +14,7 @@ from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.errors import LoopError
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import select
+from mozzi.types import ArrayLike, JointChoice, Minimize, Rep
 
 __all__ = [
     "bias_forces", "gravity_forces", "inverse_dynamics", "joint_resistance", "joint_wrenches",
@@ -26,9 +27,9 @@ __all__ = [
     outside=where_closed("mozzi.algorithms.loops.actuation:actuated_forces"),
 )
 def inverse_dynamics(
-    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, rep: str = "body",
-    resistance: bool = False, actuated: Any = None, minimize: str | None = None,
-    weighting: Any = None,
+    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, rep: Rep = "body",
+    resistance: bool = False, actuated: JointChoice | None = None, minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """Joint forces that produce the accelerations a:  τ = M(q) a + C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 

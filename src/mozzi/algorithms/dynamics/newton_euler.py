@@ -10,6 +10,7 @@ from typing import Any, final
 from mozzi.algorithms.recursion.representations import check, turning
 from mozzi.lie import SE3, Inertia, Sym3, Twist, Vec3, Wrench
 from mozzi.lie.vec import Spatial
+from mozzi.types import Rep
 
 __all__ = ["Field", "arbitrary_newton_euler", "newton_euler", "second_moments"]
 
@@ -69,7 +70,7 @@ def second_moments(I: Inertia) -> Sym3:
 
 
 def newton_euler(
-    inertia: Inertia, twist: Any, twist_rate: Any, rep: str = "body", pose: SE3 | None = None
+    inertia: Inertia, twist: Any, twist_rate: Any, rep: Rep = "body", pose: SE3 | None = None
 ) -> Any:
     """The wrench that gives a body this twist and twist rate, all in one representation.
 

@@ -16,12 +16,13 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import body_array, per_body
 from mozzi.algorithms.recursion.representations import check, turning
 from mozzi.lie import SE3, Rotation, Twist, Vec3
+from mozzi.types import Rep
 
 __all__ = ["accelerations", "jerks", "stages"]
 
 
 @algorithm
-def accelerations(model: Any, q: Any, v: Any, a: Any, rep: str = "body") -> Any:
+def accelerations(model: Any, q: Any, v: Any, a: Any, rep: Rep = "body") -> Any:
     """V̇_i of all bodies: the time derivatives of the twists in a representation.
 
     O(n).  Müller, Dynamics (6), (17), (28), (33), as recursions.
@@ -30,7 +31,7 @@ def accelerations(model: Any, q: Any, v: Any, a: Any, rep: str = "body") -> Any:
 
 
 @algorithm
-def jerks(model: Any, q: Any, v: Any, a: Any, j: Any, rep: str = "body") -> Any:
+def jerks(model: Any, q: Any, v: Any, a: Any, j: Any, rep: Rep = "body") -> Any:
     """V̈_i of all bodies: the second time derivatives of the twists in a representation.
 
     O(n).  Müller, Dynamics (13), (21), (31), (33), as recursions.

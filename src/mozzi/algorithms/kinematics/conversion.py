@@ -12,6 +12,7 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_array
 from mozzi.algorithms.recursion.representations import convert, convert_rate
 from mozzi.lie import Screws, Twist
+from mozzi.types import Rep
 
 __all__ = [
     "conversion_matrix", "convert_jacobian", "convert_twist", "convert_twist_rate",
@@ -20,7 +21,7 @@ __all__ = [
 
 
 @algorithm
-def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: str, target: str) -> Any:
+def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: Rep, target: Rep) -> Any:
     """The twist of a frame in the representation `target`, from that in `source`.
 
     Müller, Kinematics, table 3.
@@ -30,7 +31,7 @@ def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: str, targe
 
 @algorithm
 def convert_twist_rate(
-    model: Any, q: Any, twist: Any, twist_rate: Any, frame: str, source: str, target: str
+    model: Any, q: Any, twist: Any, twist_rate: Any, frame: str, source: Rep, target: Rep
 ) -> Any:
     """The rate of a frame's twist in the representation `target`, from twist and rate in `source`.
 
@@ -41,13 +42,13 @@ def convert_twist_rate(
 
 
 @algorithm
-def convert_wrench(model: Any, q: Any, wrench: Any, frame: str, source: str, target: str) -> Any:
+def convert_wrench(model: Any, q: Any, wrench: Any, frame: str, source: Rep, target: Rep) -> Any:
     """The wrench (or momentum) at a frame in `target`, from that in `source`: its power stays."""
     return convert(wrench[()], frame_pose(model, q, frame), source, target)
 
 
 @algorithm
-def convert_jacobian(model: Any, q: Any, columns: Any, frame: str, source: str, target: str) -> Any:
+def convert_jacobian(model: Any, q: Any, columns: Any, frame: str, source: Rep, target: Rep) -> Any:
     """The Jacobian of a frame in the representation `target`, from that in `source`.
 
     Müller, Kinematics (54), (56), (59).
@@ -63,7 +64,7 @@ _columns = columns
 
 
 @algorithm
-def conversion_matrix(model: Any, q: Any, frame: str, source: str, target: str) -> Any:
+def conversion_matrix(model: Any, q: Any, frame: str, source: Rep, target: Rep) -> Any:
     """The 6×6 matrix M with V_target = M V_source for the twists of a frame.
 
     Müller, Kinematics, table 3. Wrenches go by M⁻ᵀ.

@@ -14,6 +14,7 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_array, per_body
 from mozzi.algorithms.recursion.representations import check, from_body, shifting, turning
 from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.types import Rep, Resolved, words
 
 __all__ = ["body_jacobians", "jacobian", "joint_screws", "point_jacobian", "system_jacobian"]
 
@@ -24,7 +25,7 @@ def rows(S: Screws) -> tuple[Any, ...]:
 
 
 @algorithm
-def jacobian(model: Any, q: Any, frame: str, rep: str = "body") -> Any:
+def jacobian(model: Any, q: Any, frame: str, rep: Rep = "body") -> Any:
     """J with V = J v, for the twist V of a frame in a representation.
 
     O(depth).  Müller, Kinematics (16), (28), (40), (50).
@@ -35,7 +36,7 @@ def jacobian(model: Any, q: Any, frame: str, rep: str = "body") -> Any:
     return J
 
 
-def frame_screws(model: Any, q: Any, frame: str, rep: str) -> Any:
+def frame_screws(model: Any, q: Any, frame: str, rep: Rep) -> Any:
     """The columns J_i of the Jacobian of a frame: pairs of a body and its `Screws`."""
     return _COLUMNS[rep](model, q, *locate(model, frame))
 
@@ -85,7 +86,7 @@ _COLUMNS = {
 
 
 @algorithm
-def joint_screws(model: Any, q: Any, rep: str = "spatial") -> Any:
+def joint_screws(model: Any, q: Any, rep: Rep = "spatial") -> Any:
     """The screws of all joints at the configuration q, measured at the bodies they move.
 
     Columns ⁱX_i (body), J_iˢ (spatial), ⁰X_iⁱ (hybrid) and their mixed form. The spatial ones are
@@ -104,12 +105,12 @@ def joint_screws(model: Any, q: Any, rep: str = "spatial") -> Any:
 
 
 @algorithm
-def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: str = "world") -> Any:
+def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: Resolved = "world") -> Any:
     """J with ṙ = J v, for a point given in the coordinates of a frame and carried along by it.
 
     The velocity is resolved in the world, or in the frame.  O(depth).  Müller, Kinematics (36).
     """
-    if resolved not in ("world", "frame"):
+    if resolved not in words(Resolved):
         raise ValueError(f"resolved in {resolved!r}; choose world or frame")
     k, F = locate(model, frame)
     at = SE3(F.R, F @ Vec3(*point[()]))
@@ -123,7 +124,7 @@ def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: str = "
 
 
 @algorithm
-def system_jacobian(model: Any, q: Any, rep: str = "body") -> Any:
+def system_jacobian(model: Any, q: Any, rep: Rep = "body") -> Any:
     """J with (V_1, …, V_n) = J v: the Jacobians of all bodies, one above the other.
 
     O(n d), recursively from parent to child.  Müller, Kinematics (19), (28), (41), (51).
@@ -200,7 +201,7 @@ _SYSTEM = {
 
 
 @algorithm
-def body_jacobians(model: Any, q: Any) -> Any:
+def body_jacobians(model: Any, q: Any) -> tuple[Any, Any]:
     """(poses, J): the poses of all bodies, and their Jacobians in one 6 × nv matrix.
 
     In the spatial representation the column of a joint is the same in the Jacobians of all bodies

@@ -13,12 +13,13 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_array, per_body
 from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.types import Rep
 
 __all__ = ["jacobian_partials", "jacobian_rate"]
 
 
 @algorithm
-def jacobian_rate(model: Any, q: Any, v: Any, frame: str, rep: str = "body") -> Any:
+def jacobian_rate(model: Any, q: Any, v: Any, frame: str, rep: Rep = "body") -> Any:
     """J̇ along the velocity v, so that V̇ = J a + J̇ v.
 
     O(depth).  Müller, Dynamics (5), (16), (27), (33).
@@ -85,7 +86,7 @@ _RATES = {
 
 
 @algorithm
-def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: str = "body") -> Any:
+def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: Rep = "body") -> Any:
     """∂ᵛJ: axes are 6, the column, and one differentiation index per order, the last taken last.
 
     Derivatives are taken along the group: in the direction δ_k, f(q ⊕ ε e_k). They are nested

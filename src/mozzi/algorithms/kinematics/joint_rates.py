@@ -9,6 +9,7 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.algorithms.recursion.representations import check, to_body, turning
 from mozzi.lie import SE3, ArticulatedInertia, Mat3, Sym3, Twist, Wrench, inverse_spd
+from mozzi.types import Rep, Residual
 
 __all__ = ["joint_accelerations", "joint_rates"]
 
@@ -18,9 +19,9 @@ def joint_rates(
     model: Any,
     q: Any,
     twists: Any,
-    rep: str = "body",
+    rep: Rep = "body",
     weights: Any = None,
-    residual: str = "absolute",
+    residual: Residual = "absolute",
     regularization: float = 0.0,
 ) -> Any:
     """v with V = J v, from the twists V of all bodies; where they disagree, the least squares.
@@ -43,9 +44,9 @@ def joint_accelerations(
     q: Any,
     v: Any,
     twist_rates: Any,
-    rep: str = "body",
+    rep: Rep = "body",
     weights: Any = None,
-    residual: str = "absolute",
+    residual: Residual = "absolute",
     regularization: float = 0.0,
 ) -> Any:
     """a with V̇ = J a + J̇ v, from the rates V̇ of the twists of all bodies, as `joint_rates`.
@@ -87,7 +88,7 @@ def _weight(w: Any) -> ArticulatedInertia:
 
 
 def _observed(
-    model: Any, q: Any, twists: Any, rep: str, weights: Any, i: Any, C: SE3
+    model: Any, q: Any, twists: Any, rep: Rep, weights: Any, i: Any, C: SE3
 ) -> tuple[ArticulatedInertia, Twist]:
     """The weights and the twist of body i, body-fixed in the user's frame."""
     F = C @ i.frame
@@ -100,7 +101,7 @@ def _observed(
 
 
 def _absolute(
-    model: Any, q: Any, twists: Any, rep: str, weights: Any, regularization: float
+    model: Any, q: Any, twists: Any, rep: Rep, weights: Any, regularization: float
 ) -> Any:
     T, S, U, D, u = per_body(model, T="local", S="local", U="local", D="local", u="local")
     C, V, b, I = per_body(model, C=SE3, V=Twist, b=Wrench, I=ArticulatedInertia)
@@ -143,7 +144,7 @@ _STAY = _Stay()
 
 
 def _relative(
-    model: Any, q: Any, twists: Any, rep: str, weights: Any, regularization: float
+    model: Any, q: Any, twists: Any, rep: Rep, weights: Any, regularization: float
 ) -> Any:
     C, V = per_body(model, C=SE3, V=Twist)  # V: at the joint frames
     v = joint_vector(model, "v")

@@ -14,6 +14,7 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import body_array, per_body
 from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.lie import SE3, Rotation, Twist, Vec3
+from mozzi.types import Form, Rep, words
 
 __all__ = ["forward_kinematics", "pose", "product_of_exponentials", "twists"]
 
@@ -63,11 +64,11 @@ def frame_pose(model: Any, q: Any, frame: str) -> SE3:
     return C[model.at(k)] @ F
 
 
-FORMS = ("joint", "body", "parent", "spatial")
+FORMS = words(Form)
 
 
 @algorithm
-def product_of_exponentials(model: Any, q: Any, form: str = "spatial") -> Any:
+def product_of_exponentials(model: Any, q: Any, form: Form = "spatial") -> Any:
     """The poses C_i of all bodies, by one of the forms of the product of exponentials.
 
     "joint": C_i = C_p S_pi D_i(q_i) S_ii⁻¹, MK3; "body": C_p B_i exp(X_i q_i), MK8; "parent": C_p
@@ -107,7 +108,7 @@ def parent_frame(i: Any) -> SE3:
 
 
 @algorithm
-def twists(model: Any, q: Any, v: Any, rep: str = "body") -> Any:
+def twists(model: Any, q: Any, v: Any, rep: Rep = "body") -> Any:
     """The twists of all bodies in a representation.
 
     O(n), each representation by its own recursion.  Müller, Kinematics (14), (30), (42), (52).

@@ -18,6 +18,7 @@ from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_
 from mozzi.algorithms.recursion.representations import check, convert, from_body
 from mozzi.lie import SE3, Screws, Twist, Wrench
 from mozzi.program.node import active
+from mozzi.types import Rep, ScrewRep
 
 __all__ = ["Operator", "SystemJacobianFactors", "system_jacobian_factors"]
 
@@ -34,21 +35,21 @@ def _poses(model: Any, q: Any) -> tuple[Any, Any]:
     return C, A
 
 
-def _to_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: str) -> Any:
+def _to_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: ScrewRep) -> Any:
     """What is given at body i in a representation, or at the reference, as spatial."""
     if rep == "reference":
         return C.push(A.pull(x))  # Y_i = Ad_{A_i} X_i: MK12, MK28
     return convert(x, C @ i.frame, rep, "spatial")
 
 
-def _from_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: str) -> Any:
+def _from_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: ScrewRep) -> Any:
     if rep == "reference":
         return A.push(C.pull(x))
     return convert(x, C @ i.frame, "spatial", rep)
 
 
 @algorithm
-def _carry(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
+def _carry(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
     """A y: V_i = Σ_{j ≤ i} of y_j.  Müller, Kinematics (24), (33), (44)."""
     C, A = _poses(model, q)
     V, out = per_body(model, V=Twist), body_array(model, 6)
@@ -59,7 +60,7 @@ def _carry(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
 
 
 @algorithm
-def _carry_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+def _carry_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
     """Aᵀ w."""
     C, A = _poses(model, q)
     W, out = per_body(model, W=Wrench), body_array(model, 6)
@@ -72,7 +73,7 @@ def _carry_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) 
 
 
 @algorithm
-def _release(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
+def _release(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
     """A⁻¹ V: what each body adds to its parent.  Müller, Kinematics (25), (34), (45)."""
     C, A = _poses(model, q)
     V, out = per_body(model, V=Twist), body_array(model, 6)
@@ -83,7 +84,7 @@ def _release(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
 
 
 @algorithm
-def _release_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+def _release_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
     """A⁻ᵀ w."""
     C, A = _poses(model, q)
     own, W, out = *per_body(model, own=Wrench, W=Wrench), body_array(model, 6)
@@ -96,7 +97,7 @@ def _release_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str
 
 
 @algorithm
-def _pass(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
+def _pass(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
     """D y: the parent's y, carried to the child.  Müller, Kinematics (22), (45)."""
     C, A = _poses(model, q)
     V, out = per_body(model, V=Twist), body_array(model, 6)
@@ -107,7 +108,7 @@ def _pass(model: Any, q: Any, twists: Any, rep: str, screws: str) -> Any:
 
 
 @algorithm
-def _pass_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+def _pass_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
     """Dᵀ w."""
     C, A = _poses(model, q)
     W, out = per_body(model, W=Wrench), body_array(model, 6)
@@ -119,14 +120,14 @@ def _pass_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -
     return out
 
 
-def _screws(i: Any, q: Any, C: SE3, A: SE3, screws: str) -> Screws:
+def _screws(i: Any, q: Any, C: SE3, A: SE3, screws: ScrewRep) -> Screws:
     """The screws of joint i: ⁱX_i, J_iˢ, ⁰X_iⁱ, their mixed form, or Y_i."""
     S = i.joint.screws(q[i])
     return A.push(S) if screws == "reference" else from_body(i.frame.pull(S), C @ i.frame, screws)
 
 
 @algorithm
-def _span(model: Any, q: Any, v: Any, rep: str, screws: str) -> Any:
+def _span(model: Any, q: Any, v: Any, rep: Rep, screws: ScrewRep) -> Any:
     """X v."""
     C, A = _poses(model, q)
     out = body_array(model, 6)
@@ -136,7 +137,7 @@ def _span(model: Any, q: Any, v: Any, rep: str, screws: str) -> Any:
 
 
 @algorithm
-def _span_transposed(model: Any, q: Any, wrenches: Any, rep: str, screws: str) -> Any:
+def _span_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
     """Xᵀ w."""
     C, A = _poses(model, q)
     out = joint_vector(model)
@@ -233,7 +234,7 @@ class SystemJacobianFactors(NamedTuple):
 
 
 def system_jacobian_factors(
-    model: Any, q: Any, rep: str = "body", screws: str | None = None
+    model: Any, q: Any, rep: Rep = "body", screws: ScrewRep | None = None
 ) -> SystemJacobianFactors:
     """The factors of the system Jacobian, J = A X, as operators that act in O(n).
 

@@ -18,10 +18,11 @@ from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.close import RANK
 from mozzi.algorithms.loops.rank_warnings import tell_passive
 from mozzi.errors import LoopError
+from mozzi.types import Minimize, words
 
 __all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
 
-MINIMIZE = ("torque", "loop_force")
+MINIMIZE = words(Minimize)
 SHARING = ("actuated", "minimize", "weighting")  # the options that say how
 OPEN = 1e-6  # relative: accelerations that disagree more with the loops are refused
 

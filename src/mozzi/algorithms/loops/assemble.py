@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +16,7 @@ from mozzi.algorithms.loops.close import RANK, descend
 from mozzi.algorithms.loops.singular import counted, rank_nearby, scaled
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError, LoopError
+from mozzi.types import JointChoice
 
 __all__ = ["Assembly", "assemble", "consistent_velocities"]
 
@@ -36,7 +36,7 @@ class Assembly:
     """
 
     model: Any
-    hold: Sequence[Any]
+    hold: JointChoice
     q: np.ndarray
     closed: np.ndarray
     residual: np.ndarray
@@ -92,7 +92,7 @@ class Assembly:
 def assemble(
     model: Any,
     q: Any,
-    hold: Sequence[Any] = (),
+    hold: JointChoice = (),
     *,
     loop_offsets: Any = None,
     tolerance: float = 1e-10,
@@ -155,7 +155,7 @@ def _per_row(model: Any, name: str, given: Any, batch: tuple[int, ...]) -> np.nd
         ) from None
 
 
-def held_mask(model: Any, hold: Sequence[Any]) -> np.ndarray:
+def held_mask(model: Any, hold: JointChoice) -> np.ndarray:
     """Which velocities belong to joints that are held."""
     marks = (dict(b.marks)["held"] for b in held_by(mechanism(model), hold).bodies)
     return np.array([h for own in marks for h in own], dtype=bool)
@@ -166,7 +166,7 @@ def _assembly(
     q: np.ndarray,
     gap: np.ndarray,
     target: np.ndarray,
-    hold: Sequence[Any],
+    hold: JointChoice,
     tolerance: float,
     steps: np.ndarray,
     batch: tuple[int, ...],
@@ -215,7 +215,7 @@ def _independent(A: np.ndarray) -> list[int]:
 
 
 def consistent_velocities(
-    model: Any, q: Any, v: Any, hold: Sequence[Any] = (), *, loop_rates: Any = None
+    model: Any, q: Any, v: Any, hold: JointChoice = (), *, loop_rates: Any = None
 ) -> np.ndarray:
     """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
+from mozzi.types import Rep, words
 
 __all__ = ["REPRESENTATIONS", "check", "convert", "convert_rate", "from_body", "to_body"]
 
-REPRESENTATIONS = ("body", "spatial", "hybrid", "mixed")
+REPRESENTATIONS = words(Rep)
 
 
-def check(rep: str) -> str:
+def check(rep: Rep) -> Rep:
     """One of the four representations."""
     if rep not in REPRESENTATIONS:
         raise ValueError(f"no representation {rep!r}; there are {', '.join(REPRESENTATIONS)}")
@@ -52,7 +53,7 @@ def _linear(x: Any, turn: Any) -> Any:
     return type(x)(x.ang, turn(x.lin))
 
 
-def convert(x: Any, C: SE3, source: str, target: str) -> Any:
+def convert(x: Any, C: SE3, source: Rep, target: Rep) -> Any:
     """A twist, wrench, momentum or their columns at the frame C, from one representation in
     another.
 
@@ -78,17 +79,17 @@ def convert(x: Any, C: SE3, source: str, target: str) -> Any:
     return _angular(x, C.R.unrotate) if target == "mixed" else x  # (47)
 
 
-def from_body(x: Any, C: SE3, rep: str) -> Any:
+def from_body(x: Any, C: SE3, rep: Rep) -> Any:
     """What is body-fixed at the frame C, in a representation."""
     return convert(x, C, "body", rep)
 
 
-def to_body(x: Any, C: SE3, rep: str) -> Any:
+def to_body(x: Any, C: SE3, rep: Rep) -> Any:
     """What is given in a representation, body-fixed at the frame C."""
     return convert(x, C, rep, "body")
 
 
-def convert_rate(A: Twist, V: Twist, C: SE3, source: str, target: str) -> Twist:
+def convert_rate(A: Twist, V: Twist, C: SE3, source: Rep, target: Rep) -> Twist:
     """The rate of a twist in one representation from its rate A and the twist V in another.
 
     With the linear parts a_b = Rᵀ(r̈ − ω × ṙ), a_s = r̈ − ω̇ × r − ω × ṙ and a_h = a_m = r̈: the

@@ -12,6 +12,7 @@ from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.containers import joint_matrix
 from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.simulation.derivatives.steps import step_jacobians
+from mozzi.types import Method
 
 __all__ = ["linearize"]
 
@@ -27,9 +28,9 @@ def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any
 
 @algorithm(regroup=True, threshold=20, loops="honour", outside=_outside)
 def linearize(
-    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: str = "rkmk4",
+    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: Method = "rkmk4",
     resistance: bool = False,
-) -> Any:  # fmt: skip
+) -> tuple[Any, Any]:  # fmt: skip
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
     (2 nv, 2 nv) and (2 nv, nv); δ is the deviation on the group, q ⊕ δ. From

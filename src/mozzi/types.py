@@ -1,0 +1,88 @@
+"""The words and types of public signatures: what may be chosen, by name, and what arrays are.
+
+A choice is written once, here: signatures name it, checks at run time read its words with
+`words`, and `__init__.pyi` shows it to editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Array", "ArrayLike", "Base", "DType", "Form", "JointChoice", "Kernel", "Method", "Minimize",
+    "Physical", "Placing", "Rep", "Residual", "Resolved", "ScrewRep", "Target", "words",
+]  # fmt: skip
+
+Array: TypeAlias = NDArray[np.float64]
+"""What functions on arrays give."""
+
+Rep: TypeAlias = Literal["body", "spatial", "hybrid", "mixed"]
+"""How twists and wrenches are represented: see `mozzi.algorithms.recursion.representations`."""
+
+ScrewRep: TypeAlias = Literal["body", "spatial", "hybrid", "mixed", "reference"]
+"""How joint screws are: as twists, or at the reference configuration."""
+
+Placing: TypeAlias = Literal["body", "parent", "spatial"]
+"""Where a joint's reference pose and screw are measured: see `Builder.add`."""
+
+Form: TypeAlias = Literal["joint", "body", "parent", "spatial"]
+"""Which product of exponentials."""
+
+Resolved: TypeAlias = Literal["world", "frame"]
+"""In which axes the velocity of a point is."""
+
+Residual: TypeAlias = Literal["absolute", "relative"]
+"""Which squares are least."""
+
+Minimize: TypeAlias = Literal["torque", "loop_force"]
+"""Which of the forces that make the same motion are least."""
+
+Base: TypeAlias = Literal["fixed", "free"]
+"""What is under the root of a file."""
+
+Method: TypeAlias = Literal["semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum"]
+"""How motions are integrated."""
+
+Physical: TypeAlias = bool | Literal["warn"]
+"""Whether inertias that no rigid body has are refused (True), named in a warning, or taken."""
+
+Target: TypeAlias = Literal["cpu", "interpret", "c", "sympy", "cuda", "jax", "torch"]
+"""Where kernels run, or what they become."""
+
+DType: TypeAlias = Literal["float64", "float32"]
+"""The numbers of a kernel."""
+
+JointChoice: TypeAlias = "str | Sequence[str | tuple[str, int]]"
+"""Joints: a name, or names and pairs (name, number of a coordinate)."""
+
+Result = TypeVar("Result", covariant=True)
+
+
+class Kernel(Protocol[Result]):
+    """A compiled function of arrays: what `compile` gives for targets that run on NumPy arrays.
+
+    Leading axes of the arguments are batch axes and broadcast.
+    """
+
+    name: str
+
+    @property
+    def operations(self) -> Mapping[str, int]:
+        """Operations of one evaluation, by kind."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The program as text, where the target has one."""
+        ...
+
+    def __call__(self, *arrays: ArrayLike) -> Result: ...
+
+
+def words(choice: Any) -> tuple[str, ...]:
+    """The words of a choice: ``words(Rep)`` is ("body", "spatial", "hybrid", "mixed")."""
+    return get_args(choice)
