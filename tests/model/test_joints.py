@@ -109,7 +109,8 @@ def test_integrate_is_the_exponential_on_subgroups(joint):
             close(T.matrix(), (joint.pose(q) @ SE3.exp(joint.screws(q) @ v)).matrix())
         elif isinstance(joint, Composite):
             expected = SE3.identity()
-            for M, (factor, x, u) in zip(joint.inner, joint._parts(q, v), strict=True):
+            inner = (SE3.identity(), *joint.inner)
+            for M, (factor, x, u) in zip(inner, joint._parts(q, v), strict=True):
                 expected = expected @ M @ factor.pose(factor.integrate(x, u))
             close(T.matrix(), expected.matrix())
 
@@ -135,7 +136,8 @@ def test_neutral_is_the_identity(joint):
     q = joint.neutral()
     assert len(q) == joint.nq and all(type(x) is float for x in q)
     close(joint.difference(q, q), np.zeros(joint.nv))
-    close(joint.pose(q).matrix(), np.eye(4), 1e-15)
+    if not isinstance(joint, Composite):
+        close(joint.pose(q).matrix(), np.eye(4), 0.0)
 
 
 def test_random_configurations_are_batches_of_valid_ones(joint):
@@ -222,7 +224,7 @@ def test_joints_are_values(joint):
     assert again == joint and hash(again) == hash(joint) and again is not joint
     moved = joint.between((0.0, 0.0, 1.0), None)
     assert moved != joint and moved.kind == joint.kind
-    assert moved.with_frames(joint.frame_parent, joint.frame_child) == joint
+    assert moved.between((0.0, 0.0, -1.0), None) == joint
     assert repr(joint).startswith(type(joint).__name__)
     with pytest.raises(AttributeError, match="immutable"):
         joint.frame_parent = SE3.identity()

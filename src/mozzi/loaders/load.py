@@ -30,6 +30,7 @@ def load(
     physical: Physical = True,
     loops: Loops | None = None,
     xacro: bool = False,
+    strict: bool = True,
 ) -> Model:
     """The model in a URDF, MJCF or SDF file.
 
@@ -39,19 +40,22 @@ def load(
         path: the file.
         base: ``"fixed"``, or ``"free"`` for a 6-dof joint under the root link.
         roots: folders below which the file may refer to others, besides its own folder and
-        package. physical: whether inertias that no rigid body has are refused; False (or
-        ``"warn"``) loads
+            package.
+        physical: whether inertias that no rigid body has are refused; False (or ``"warn"``) loads
             them with an `UnphysicalWarning` that lists every link.
         loops: closes loops of a URDF: a YAML file, or triples (frame, frame, ``"6d"`` or
-        ``"3d"``). xacro: whether to expand the file with xacro, which runs expressions in it:
-        trust the file.
+            ``"3d"``).
+        xacro: whether to expand the file with xacro, which runs expressions in it: trust the file.
+        strict: whether words that the format does not have are refused; False notes them
+            (`mozzi info` lists them) and reads on.
 
     Raises:
         ModelError: the file is broken, unphysical or hostile; the message names file, line and
-        remedy. ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra
-        ``mozzi[xacro]``.
+            remedy.
+        ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra ``mozzi[xacro]``.
     """
-    return assemble(read(path, roots=roots, loops=loops, xacro=xacro), base, physical)
+    found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict)
+    return assemble(found, base, physical)
 
 
 def read(
@@ -60,17 +64,18 @@ def read(
     roots: StrPath | Sequence[StrPath] = (),
     loops: Loops | None = None,
     xacro: bool = False,
+    strict: bool = True,
 ) -> Description:
     """What a file describes, before it is checked as a whole."""
     root, near, notes = _open(path, roots, xacro)
     if root.tag == "robot":
-        found = read_urdf(root, notes, near)
+        found = read_urdf(root, notes, near, strict=strict)
     elif root.tag == "sdf":
-        found = read_sdf(root, notes, near)
+        found = read_sdf(root, notes, near, strict=strict)
     elif root.tag == "mujoco":
         from mozzi.loaders.mjcf import read_mjcf
 
-        found = read_mjcf(root, os.fspath(path), near, notes)
+        found = read_mjcf(root, os.fspath(path), near, notes, strict=strict)
     else:
         raise _unknown(root)
     if not found.name.strip():

@@ -56,9 +56,11 @@ class Geom(IntEnum):
     PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
 
 
-def read_mjcf(root: Element, file: str, roots: Roots, notes: Notes) -> Description:
+def read_mjcf(
+    root: Element, file: str, roots: Roots, notes: Notes, *, strict: bool = True
+) -> Description:
     """The description in a ``<mujoco>`` element."""
-    safe = make_safe(root, file, roots, notes)
+    safe = make_safe(root, file, roots, notes, strict=strict)
     return _Reader(_compile(safe, root.place, notes), safe, root.place, notes).read()
 
 

@@ -14,12 +14,14 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from mozzi.errors import ModelError
 from mozzi.loaders.geometry import mesh_of
 from mozzi.loaders.source import Notes, Place, Roots, read_bytes
+from mozzi.loaders.words import Word, check_words
 from mozzi.loaders.xml import MAX_ELEMENTS, Element, number, parse_xml
 from mozzi.model.shapes import Mesh
 
@@ -92,10 +94,13 @@ class SafeText:
         return self.places[min(max(line, 1), len(self.places)) - 1]
 
 
-def make_safe(root: Element, file: str, roots: Roots, notes: Notes) -> SafeText:
+def make_safe(
+    root: Element, file: str, roots: Roots, notes: Notes, *, strict: bool = True
+) -> SafeText:
     """The safe text of a ``<mujoco>`` element."""
     _insert_includes(root, file, roots, notes)
     _check_size(root)
+    check_words(root, mujoco_words(), "MuJoCo", notes, strict=strict)
     _check_numbers(root)
     sections: dict[str, list[Element]] = {}
     for element in root:
@@ -119,6 +124,48 @@ def make_safe(root: Element, file: str, roots: Roots, notes: Notes) -> SafeText:
     ]
     _write(Element("mujoco", {}, root.file, root.line, kept), safe)
     return safe
+
+
+@cache
+def mujoco_words() -> Word:
+    """The words of MJCF, as MuJoCo prints them: an element a line, three blanks a level, then its
+    attributes, also on the lines below.
+    """
+    import mujoco
+
+    root = Word()
+    stack: list[tuple[int, Word]] = [(-1, root)]
+    for line in mujoco.mj_printSchema(False, False).splitlines():
+        head = re.match(r"( *)(\S+) \(([*?!R])\)", line)
+        if head is None:
+            stack[-1][1].attributes.update(dict.fromkeys(line.split(), True))
+            continue
+        depth, tag = len(head.group(1)), head.group(2)
+        word = Word(dict.fromkeys(line[head.end() :].split(), True))
+        while stack[-1][0] >= depth:
+            stack.pop()
+        parent = stack[-1][1]
+        stack.append((depth, word))
+        if head.group(3) == "R":
+            word.children[tag.removeprefix("(world)")] = word
+        for name in ("worldbody", "body") if tag == "(world)body" else (tag,):
+            parent.children[name] = word
+    _groups(root.children["mujoco"])
+    return root
+
+
+def _groups(mujoco: Word) -> None:
+    """What MuJoCo unfolds before it looks at its words stands where bodies stand: frames and
+    replicates, whose attributes it does not check, and composites, which it checks itself.
+    """
+    body = mujoco.children["worldbody"]
+    del mujoco.children["body"]
+    place = ("name", "childclass", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
+    frame = Word(dict.fromkeys(place, True), body.children)
+    many = Word(dict.fromkeys((*place, "count", "offset", "sep", "prefix"), True), body.children)
+    body.children |= {"frame": frame, "replicate": many, "composite": Word(unchecked=True)}
+    for word in mujoco.children.values():
+        word.children.setdefault("include", Word({"file": True}))
 
 
 # -- includes and sizes ------------------------------------------------------------------------
@@ -340,21 +387,37 @@ def _assets(
             if options.get("strippath") == "true":
                 file = Path(file).name
             path = os.path.join(options.get("meshdir") or options.get("assetdir") or "", file)
-            safe.meshes[name] = mesh_of(path, (1.0, 1.0, 1.0), asset.place, roots)
+            path, near = _looked_for(asset, path, file, roots)
+            safe.meshes[name] = mesh_of(path, (1.0, 1.0, 1.0), asset.place, near)
             if name in solid:
-                copy.attributes["file"] = _read(asset, path, file, roots, safe)
+                copy.attributes["file"] = _read(asset, path, file, near, safe)
             else:
                 copy.attributes["vertex"] = TETRAHEDRON
         elif file:
             path = os.path.join(options.get("assetdir") or options.get("meshdir") or "", file)
+            path, near = _looked_for(asset, path, file, roots)
             try:
-                copy.attributes["file"] = _read(asset, path, file, roots, safe, HEIGHTS)
+                copy.attributes["file"] = _read(asset, path, file, near, safe, HEIGHTS)
             except ModelError as error:
                 notes.leave(asset.place, asset.thing, str(error).partition(";")[0])
                 _without("hfield", name, bodies)
                 continue
         kept.append(copy)
     return [Element("asset", {}, kept[0].file, kept[0].line, kept)] if kept else []
+
+
+def _looked_for(asset: Element, path: str, file: str, roots: Roots) -> tuple[str, Roots]:
+    """Where MuJoCo looks for a file: from the main file with its folder of meshes, and then beside
+    the included file that names it, without.
+    """
+    beside = Roots(Path(os.path.realpath(asset.file)).parent, roots.folders)
+    for name, near in ((path, roots), (file, beside)):
+        try:
+            near.resolve(name, asset.place, asset.tag)
+        except ModelError:
+            continue
+        return name, near
+    return path, roots
 
 
 def _used(word: str, elements: list[Element]) -> set[str]:

@@ -124,13 +124,14 @@ def inspect(
     roots: Sequence[str | os.PathLike[str]] = (),
     loops: Loops | None = None,
     xacro: bool = False,
+    strict: bool = True,
 ) -> Report:
     """Load a file and tell what is odd about it; unphysical inertias are oddities here, not
     errors.
 
     Meshes that cannot be found are oddities as well; none is opened.
     """
-    found = read(path, roots=roots, loops=loops, xacro=xacro)
+    found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict)
     links, joints = len(found.links), len(found.edges)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnphysicalWarning)

@@ -25,6 +25,7 @@ from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
 from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.spanning_tree import split
+from mozzi.loaders.words import SDF, check_words
 from mozzi.loaders.xml import Element
 from mozzi.model import Composite, Joint, Prismatic, Revolute, Screw, Spherical, Universal
 from mozzi.model.frames import as_axis, rotation_to
@@ -48,8 +49,11 @@ UNLIMITED = 1e16  # what SDF writes for no limit
 ZERO = (0.0, 0.0, 0.0)
 
 
-def read_sdf(root: Element, notes: Notes, roots: Roots) -> Description:
+def read_sdf(
+    root: Element, notes: Notes, roots: Roots, *, strict: bool = True
+) -> Description:
     """The description in an ``<sdf>`` element."""
+    check_words(root, SDF, "SDF", notes, strict=strict)
     version = _version(root)
     model, gravity = _model(root)
     found = Description(model.string("name"), model.place, "SDF", notes=notes, gravity=gravity)
@@ -132,7 +136,10 @@ def _value(element: Element | None, tag: str, default: float) -> float:
 def _read_pose(element: Element | None) -> SE3:
     if element is None:
         return SE3.identity()
-    if element.attributes.get("rotation_format", "euler_rpy") == "quat_xyzw":
+    way = element.attributes.get("rotation_format", "euler_rpy")
+    if way not in ("euler_rpy", "quat_xyzw"):
+        raise element.error(f"rotation_format {way!r} is not known", "give euler_rpy or quat_xyzw")
+    if way == "quat_xyzw":
         x = element.content(7)
         if not any(x[3:]):
             raise element.error(
@@ -143,7 +150,10 @@ def _read_pose(element: Element | None) -> SE3:
         return SE3.identity()
     x = element.content(6)
     angles = x[3:]
-    if element.attributes.get("degrees", "false") in ("true", "1"):
+    degrees = element.attributes.get("degrees", "false")
+    if degrees not in ("true", "1", "false", "0"):
+        raise element.error(f"degrees={degrees!r} is neither true nor false", "write true or false")
+    if degrees in ("true", "1"):
         angles = tuple(math.radians(a) for a in angles)
     return pose_of_rpy(x[:3], angles)
 
@@ -162,6 +172,7 @@ class _Frames:
 
     def __init__(self, model: Element, version: tuple[int, int]) -> None:
         self.frames: dict[str, _Frame] = {}
+        self.links: dict[str, str] = {}  # the link that a frame is fixed to, where known
         self.known: dict[str, SE3] = {MODEL: SE3.identity()}
         self.model_pose = _read_pose(model.find("pose"))
         self.known[WORLD] = self.model_pose.inverse()
@@ -194,16 +205,17 @@ class _Frames:
 
     def pose(self, name: str, user: Element) -> SE3:
         """The pose of a frame in the model frame."""
-        chain: list[str] = []
+        chain: dict[str, None] = {}  # in order; looked up at once
         while name not in self.known:
             frame = self.frames.get(name)
             if frame is None:
                 fact = f"frame {name!r} does not exist"
                 raise user.error(fact, "name a link, joint or frame of the model, or __model__")
             if name in chain:
-                loop = " → ".join([*chain[chain.index(name) :], name])
+                names = list(chain)
+                loop = " → ".join([*names[names.index(name) :], name])
                 raise frame.element.error(f"its pose refers to itself: {loop}", "break the circle")
-            chain.append(name)
+            chain[name] = None
             name, user = frame.base, frame.element
         T = self.known[name]
         for name in reversed(chain):
@@ -213,17 +225,20 @@ class _Frames:
 
     def attached(self, name: str, user: Element) -> tuple[str, SE3]:
         """The link that a frame is fixed to, and its pose in that link."""
-        T, start, seen = self.pose(name, user), name, set()
-        while name != WORLD:
+        T, start = self.pose(name, user), name
+        chain: dict[str, None] = {}
+        while name != WORLD and name not in self.links:
             frame = self.frames.get(name)
-            if frame is None or name in seen:
+            if frame is None or name in chain:
                 fact = f"frame {start!r} is not fixed to a link"
                 raise user.error(fact, "attach it to a link of the model")
+            chain[name] = None
             if frame.attached is None:
                 break
-            seen.add(name)
             name = frame.attached
-        return name, self.pose(name, user).inverse() @ T
+        link = self.links.get(name, name)
+        self.links.update(dict.fromkeys(chain, link))
+        return link, self.pose(link, user).inverse() @ T
 
 
 def _text(element: Element, tag: str) -> str:
@@ -250,8 +265,6 @@ def _link(element: Element, notes: Notes, version: tuple[int, int]) -> Link:
         )
     if inertial.attributes.get("auto") in ("true", "1"):
         raise inertial.error("auto='true' is not read", "give mass and inertia", element.thing)
-    if inertial.find("fluid_added_mass") is not None:
-        notes.add(inertial.place, element.thing, "<fluid_added_mass> is not read")
     mass = _value(inertial, "mass", 1.0)
     if mass < 0.0:
         raise inertial.error(
@@ -401,8 +414,6 @@ def _dynamics(
         for word, value in values.items():
             found.setdefault(word, []).append(value)
         mimic = _mimic(axis, element, mimic)
-    if element.find("physics") is not None:
-        notes.add(element.place, element.thing, "<physics> is not read")
     return {word: tuple(values) for word, values in found.items()}, mimic
 
 

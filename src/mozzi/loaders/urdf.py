@@ -10,10 +10,18 @@ import math
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Sym3
-from mozzi.loaders.description import Description, Edge, Link, Mimic, pose_of_rpy
+from mozzi.loaders.description import (
+    Description,
+    Edge,
+    Link,
+    Mimic,
+    pose_of_quaternion,
+    pose_of_rpy,
+)  # fmt: skip
 from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
 from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
+from mozzi.loaders.words import URDF, check_words
 from mozzi.loaders.xml import Element
 from mozzi.model import Free, Joint, Planar, Prismatic, Revolute
 from mozzi.model.shapes import Box, Capsule, Cylinder, Geometry, Role, Sphere, as_color
@@ -32,19 +40,14 @@ MOVING = {
 }
 KINDS = ("fixed", *MOVING)
 
-# What may stand in a link or a joint without being read here; anything else is noted, since it may
-# be a misspelt word that should have counted.
-LINK_PARTS = {"inertial", "visual", "collision", "contact", "self_filter", "collision_checking"}
-JOINT_PARTS = {
-    "origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
-    "calibration", "safety_controller", "joint_properties",
-}  # fmt: skip
-ROBOT_PARTS = {"link", "joint", "material", "transmission", "gazebo", "sensor", "ros2_control"}
 
 
-def read_urdf(root: Element, notes: Notes, roots: Roots) -> Description:
+def read_urdf(
+    root: Element, notes: Notes, roots: Roots, *, strict: bool = True
+) -> Description:
     """The description in a ``<robot>`` element."""
     _refuse_xacro(root)
+    check_words(root, URDF, "URDF", notes, strict=strict)
     name = root.attributes.get("name", "")
     if not name.strip():
         notes.add(root.place, "<robot>", "has no name")
@@ -56,8 +59,6 @@ def read_urdf(root: Element, notes: Notes, roots: Roots) -> Description:
         elif element.tag == "joint":
             edge = _joint(element, notes)
             _once("joint", edge, found.edges)
-        elif element.tag not in ROBOT_PARTS:
-            notes.add(element.place, element.thing, "is not part of URDF and is not read")
     if not found.links:
         raise root.error("has no links", "give at least one <link>", thing=f"robot {name!r}")
     _world(found)
@@ -111,7 +112,6 @@ def _world(found: Description) -> None:
 
 def _link(element: Element, notes: Notes) -> Link:
     name = element.string("name")
-    _note_unknown(element, LINK_PARTS, notes)
     inertial = element.find("inertial")
     if inertial is None:
         return Link(name, element.place)
@@ -123,7 +123,6 @@ def _link(element: Element, notes: Notes) -> Link:
     tensor = inertial.need("inertia")
     J = [tensor.number(word) for word in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
     T = _origin(inertial)
-    _note_unknown(inertial, {"mass", "inertia", "origin"}, notes)
     inertia = T.push(Inertia(mass, ZERO, Sym3(*J)))
     if not all(map(math.isfinite, inertia.parameters())):
         raise inertial.error("overflows", "give numbers of a mechanism", thing=thing)
@@ -135,16 +134,15 @@ def _origin(element: Element) -> SE3:
     if origin is None:
         return SE3.identity()
     xyz = origin.numbers("xyz", 3) if "xyz" in origin.attributes else ZERO
+    if "quat_xyzw" in origin.attributes:
+        if "rpy" in origin.attributes:
+            raise origin.error("has both rpy and quat_xyzw", "keep one of them")
+        turn = origin.numbers("quat_xyzw", 4)
+        if not any(turn):
+            raise origin.error("the quaternion (0, 0, 0, 0) is no rotation", "give a unit one")
+        return pose_of_quaternion(xyz, turn)
     rpy = origin.numbers("rpy", 3) if "rpy" in origin.attributes else ZERO
     return pose_of_rpy(xyz, rpy)
-
-
-def _note_unknown(element: Element, known: set[str], notes: Notes) -> None:
-    for child in element:
-        if child.tag not in known:
-            notes.add(
-                child.place, element.thing, f"<{child.tag}> is not part of URDF and is not read"
-            )
 
 
 # -- joints ------------------------------------------------------------------------------------
@@ -157,7 +155,6 @@ def _joint(element: Element, notes: Notes) -> Edge:
     kind = element.string("type")
     if kind not in KINDS:
         raise element.error(f"type {kind!r} is unknown", f"give one of {', '.join(KINDS)}")
-    _note_unknown(element, JOINT_PARTS, notes)
     parent = element.need("parent").string("link")
     child = element.need("child").string("link")
     if parent == child:

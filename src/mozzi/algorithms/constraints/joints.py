@@ -179,7 +179,7 @@ def _start(joint: Any, G: SE3) -> Sequence[Any]:
     if not isinstance(joint, Composite):
         return joint.neutral()
     q = [list(factor.neutral()) for factor in joint.factors]
-    inner = joint.inner
+    inner = [SE3.identity(), *joint.inner]
     for _ in range(2):
         for k, factor in enumerate(joint.factors):
             if factor.nv != 1 or isinstance(factor, Composite):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any, Self, final
@@ -11,7 +10,6 @@ import numpy as np
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Screws
-from mozzi.model.frames import IDENTITY
 from mozzi.model.joints.joint import Joint, Prismatic, Revolute, Scalars, Screw, Universal
 from mozzi.model.joints.planar import Planar
 from mozzi.model.joints.spatial import Spherical
@@ -23,14 +21,10 @@ __all__ = ["Composite"]
 class Composite(Joint):
     """Joints one behind the other, as one joint without bodies between:  T(q) = T₁(q₁) T₂(q₂) ...
 
-    Every factor brings its own two frames, so that the axes may be anywhere. The second frame of
-    the last factor becomes the second frame of the product; the first frame of the product is
-    where that one is in the neutral configuration, so that pose(neutral) = 1 as for every joint:
-
-        pose(q) = M₁ T₁(q₁) M₂ T₂(q₂) …  with the frames M₂, … between, and M₁ = (M₂ M₃ …)⁻¹ .
-
-    q and v are those of the factors, one after the other, and v is the velocity of each factor:
-    the screws depend on q.
+    Every factor brings its own two frames, so that the axes may be anywhere. The first frame of
+    the first factor and the second frame of the last become the frames of the product. q and v are
+    those of the factors, one after the other, and v is the velocity of each factor: the screws
+    depend on q.
     """
 
     __slots__ = ("factors", "inner", "nq", "nv", "q_names", "quaternions", "v_names")
@@ -51,15 +45,12 @@ class Composite(Joint):
         for factor in factors:
             quaternions += [start + k for k in factor.quaternions]
             start += factor.nq
-        between = [
-            a.frame_child.inverse() @ b.frame_parent for a, b in itertools.pairwise(factors)
-        ]
-        across = functools.reduce(SE3.__matmul__, between, IDENTITY)
+        pairs = itertools.pairwise(factors)
         self._set(
-            frame_parent=factors[0].frame_parent @ across,
+            frame_parent=factors[0].frame_parent,
             frame_child=factors[-1].frame_child,
             factors=factors,
-            inner=(across.inverse(), *between),
+            inner=tuple(a.frame_child.inverse() @ b.frame_parent for a, b in pairs),
             nq=sum(factor.nq for factor in factors),
             nv=sum(factor.nv for factor in factors),
             q_names=_names([factor.q_names for factor in factors]),
@@ -82,27 +73,29 @@ class Composite(Joint):
         return parts
 
     def pose(self, q: Sequence[Any]) -> SE3:
-        T = IDENTITY
-        for M, (factor, x, _) in zip(self.inner, self._parts(q), strict=True):
+        (first, q0, _), *rest = self._parts(q)
+        T = first.pose(q0)
+        for M, (factor, x, _) in zip(self.inner, rest, strict=True):
             T = T @ M @ factor.pose(x)
         return T
 
     def screws(self, q: Sequence[Any]) -> Screws:
         (first, q0, _), *rest = self._parts(q)
         S = first.screws(q0)
-        for M, (factor, x, _) in zip(self.inner[1:], rest, strict=True):
+        for M, (factor, x, _) in zip(self.inner, rest, strict=True):
             S = _join(factor.pose(x).pull(M.pull(S)), factor.screws(x))
         return S
 
     def screws_rate(self, q: Sequence[Any], v: Sequence[Any]) -> Screws:
         (first, q0, v0), *rest = self._parts(q, v)
         S, dS = first.screws(q0), first.screws_rate(q0, v0)
-        for M, (factor, x, u) in zip(self.inner[1:], rest, strict=True):
+        for M, (factor, x, u) in zip(self.inner, rest, strict=True):
             T, own = factor.pose(x), factor.screws(x)
             V = own @ u
             S = T.pull(M.pull(S))
-            # a screw at rest before the factor moves by −V behind it
-            dS = T.pull(M.pull(dS)) - V.cross(S)
+            dS = T.pull(M.pull(dS)) - V.cross(
+                S
+            )  # a screw at rest before the factor moves by −V behind it
             S, dS = _join(S, own), _join(dS, factor.screws_rate(x, u))
         return dS
 
