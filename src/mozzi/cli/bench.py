@@ -77,7 +77,7 @@ def measure(model: Model, batch: int, tell: Callable[[float], None]) -> list[dic
     import mozzi as mz
     from mozzi.algorithms.recursion.algorithm import shape_of
     from mozzi.simulation.kernels import advance_kernel
-    from mozzi.simulation.methods.method import MuntheKaas
+    from mozzi.simulation.methods import MuntheKaas
     from mozzi.simulation.system import System
 
     rng = np.random.default_rng(0)

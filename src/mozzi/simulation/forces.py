@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ConfigurationError, MozziError
-from mozzi.simulation.kernels import named
+from mozzi.simulation.place import named
 from mozzi.simulation.system import Law, as_forces
 
 __all__ = ["Torque", "torque_of"]

@@ -12,17 +12,11 @@ import numpy as np
 from mozzi.errors import ConfigurationError, DivergenceWarning, SingularWarning
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.forces import Torque, torque_of
-from mozzi.simulation.kernels import (
-    Place,
-    acceleration_kernel,
-    advance_kernel,
-    held_inputs,
-    on_the_host,
-    start_kernel,
-)
+from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
+from mozzi.simulation.methods import method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import sizes
-from mozzi.simulation.methods.registry import method_of
+from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import System

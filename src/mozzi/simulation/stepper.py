@@ -13,10 +13,10 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.program.program import load, loop
 from mozzi.simulation.checks import check_model
-from mozzi.simulation.kernels import named
 from mozzi.simulation.loop_state import Memory
+from mozzi.simulation.methods import method_of
 from mozzi.simulation.methods.method import as_state, sizes
-from mozzi.simulation.methods.registry import method_of
+from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again
 from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.simulation.system import Law, System

@@ -5,41 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.files import write_atomically
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.trajectory import Trajectory
 
-__all__ = ["load", "save", "write_atomically"]
+__all__ = ["load", "save"]
 
 FORMAT = "mozzi trajectory 1"
 DERIVED = ("a", "kinetic", "potential", "momentum")
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
-    """Write beside the file and rename: the file is complete, or as it was before."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return path
 
 
 def save(trajectory: Trajectory, path: Path) -> Path:

@@ -25,7 +25,7 @@ def animate(trajectory: Any, path: Path, sample: Any = None, fps: float = 30.0) 
 
 
 def _gif(trajectory: Any, path: Path, sample: Any, fps: float) -> Path:
-    from mozzi.simulation.trajectory_files import write_atomically
+    from mozzi.files import write_atomically
 
     plt = pyplot()
     try:

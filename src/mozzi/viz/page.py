@@ -110,7 +110,7 @@ def limbs(model: Any, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def write_page(path: Path, scenes: Sequence[dict[str, Any]], title: str = "mozzi") -> Path:
     """Write a page that shows these scenes."""
-    from mozzi.simulation.trajectory_files import write_atomically
+    from mozzi.files import write_atomically
 
     template = resources.files("mozzi.viz").joinpath("page.html").read_text(encoding="utf-8")
     data = json.dumps(list(scenes), allow_nan=False).replace("<", "\\u003c")

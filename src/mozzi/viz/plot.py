@@ -58,7 +58,7 @@ def plot(trajectory: Any, path: str | os.PathLike[str] | None = None, sample: An
     batch = f", {int(np.prod(whole.batch))} samples" if whole.batch else ""
     figure.suptitle(f"{name}{trajectory.method}{batch}")
     if path is not None:
-        from mozzi.simulation.trajectory_files import write_atomically
+        from mozzi.files import write_atomically
 
         target = Path(path)
         kind = target.suffix.lstrip(".") or "png"

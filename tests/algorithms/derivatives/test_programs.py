@@ -16,7 +16,7 @@ from mozzi.model.generate import random_tree
 from mozzi.program.differentiate import forward, jacobian, reverse
 from mozzi.program.meaning import interpret
 from mozzi.program.program import Input, trace
-from mozzi.simulation.methods.method import MuntheKaas, SemiImplicit
+from mozzi.simulation.methods import MuntheKaas, SemiImplicit
 from mozzi.simulation.system import System
 
 modes = pytest.mark.parametrize("mode", ["forward", "reverse"])

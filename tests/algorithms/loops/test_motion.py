@@ -15,7 +15,7 @@ from support.mechanics import agree
 import mozzi as mz
 from mozzi.lie import SE3
 from mozzi.model.generate import four_bar, leaning, n_four_bar
-from mozzi.simulation.methods.registry import METHODS
+from mozzi.simulation.methods import METHODS
 
 
 @pytest.mark.parametrize("make, size, rank", [(bennett, 3, 2), (bricard, 5, 4)])

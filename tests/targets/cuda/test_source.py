@@ -15,9 +15,10 @@ from mozzi.compiler import program_of
 from mozzi.errors import ExtraMissingError
 from mozzi.model.generate import chain, four_bar, tree
 from mozzi.program.meaning import interpret
-from mozzi.simulation.kernels import Place, advance_kernel
-from mozzi.simulation.methods.dormand_prince import DormandPrince, attempt_kernel
-from mozzi.simulation.methods.implicit import GeneralizedAlpha
+from mozzi.simulation.kernels import advance_kernel
+from mozzi.simulation.methods import DormandPrince, GeneralizedAlpha
+from mozzi.simulation.methods.dormand_prince import attempt_kernel
+from mozzi.simulation.place import Place
 from mozzi.simulation.system import System
 from mozzi.targets.cuda.launch import Report, choose
 from mozzi.targets.cuda.math import PRELUDE

@@ -32,11 +32,10 @@ from mozzi.errors import ConfigurationError
 from mozzi.program.program import loop
 from mozzi.simulation.checks import check_closed
 from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
-from mozzi.simulation.kernels import named
 from mozzi.simulation.loop_state import Memory, table
-from mozzi.simulation.methods.method import MuntheKaas, SemiImplicit
-from mozzi.simulation.methods.registry import method_of
+from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_of
 from mozzi.simulation.methods.tableau import Tableau
+from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again
 from mozzi.simulation.system import System
 

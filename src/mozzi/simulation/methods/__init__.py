@@ -1,0 +1,45 @@
+"""Integration methods, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from mozzi.errors import ConfigurationError
+from mozzi.simulation.methods.dormand_prince import DormandPrince
+from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
+from mozzi.simulation.methods.momentum import MomentumPreserving
+from mozzi.simulation.methods.munthe_kaas import MuntheKaas
+from mozzi.simulation.methods.semi_implicit import SemiImplicit
+
+__all__ = [
+    "METHODS", "DormandPrince", "GeneralizedAlpha", "MomentumPreserving", "MuntheKaas",
+    "SemiImplicit", "method_of",
+]  # fmt: skip
+
+METHODS: dict[str, Any] = {
+    "semi_implicit": SemiImplicit,
+    "rkmk4": MuntheKaas,
+    "dopri5": DormandPrince,
+    "generalized_alpha": GeneralizedAlpha,
+    "momentum": MomentumPreserving,
+}
+"""What ``method=`` of `simulate` may be: a name here, or a method with other options."""
+
+
+def method_of(method: Any, options: Mapping[str, Any]) -> Any:
+    """A method, of its name and options or itself."""
+    if not isinstance(method, str):
+        if options:
+            raise ConfigurationError(f"options {sorted(options)} go with the name of a method")
+        return method
+    if method not in METHODS:
+        raise ConfigurationError(f"no method {method!r}; there are {', '.join(METHODS)}")
+    kind = METHODS[method]
+    known = {x.name for x in fields(kind)}
+    if not options.keys() <= known:
+        wrong = sorted(options.keys() - known)
+        has = f"has {', '.join(sorted(known))}" if known else "has none"
+        raise ConfigurationError(f"method {method!r} has no option {', '.join(wrong)}; it {has}")
+    return kind(**options)

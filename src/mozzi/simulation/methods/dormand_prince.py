@@ -17,10 +17,10 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
 from mozzi.program.program import loop
 from mozzi.program.scalar import maximum, minimum, select, sqrt
-from mozzi.simulation.kernels import CPU, Place, Shapes, named, on_the_host
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages
 from mozzi.simulation.methods.tableau import DOPRI5
+from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
 from mozzi.simulation.projection import closed_again, closed_states
 from mozzi.simulation.system import System
 

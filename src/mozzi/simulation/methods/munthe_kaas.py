@@ -7,6 +7,8 @@ space, and a Runge–Kutta method of any order keeps its order.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,32 @@ import numpy as np
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
 from mozzi.program.program import loop
 from mozzi.simulation.loop_state import Memory, table
-from mozzi.simulation.methods.tableau import Tableau
+from mozzi.simulation.methods.method import State
+from mozzi.simulation.methods.tableau import RK4, Tableau
 from mozzi.simulation.system import System
 
-__all__ = ["munthe_kaas_stages", "munthe_kaas_step"]
+__all__ = ["MuntheKaas", "munthe_kaas_stages", "munthe_kaas_step"]
+
+
+@dataclass(frozen=True)
+class MuntheKaas:
+    """An explicit Runge–Kutta method on the configuration space."""
+
+    tableau: Tableau = RK4
+
+    @property
+    def order(self) -> int:
+        return self.tableau.order
+
+    def extra(self, model: Any) -> Mapping[str, int]:
+        return {}
+
+    def start(self, system: System, x: State) -> State:
+        return x
+
+    def step(self, system: System, x: State, h: Any) -> State:
+        q, v = munthe_kaas_step(self.tableau, system, x["t"], x["q"], x["v"], h)
+        return {"q": q, "v": v}
 
 
 def munthe_kaas_step(

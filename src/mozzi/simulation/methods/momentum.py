@@ -1,4 +1,4 @@
-"""Implicit methods: the Lie group generalised-α method, and one that keeps the momentum."""
+"""A method that keeps the momentum: the balance of spatial momenta between two half steps."""
 
 from __future__ import annotations
 
@@ -12,64 +12,13 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
-from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Momentum, Twist
 from mozzi.program.scalar import maximum
+from mozzi.simulation.methods.method import State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
 
-__all__ = ["GeneralizedAlpha", "MomentumPreserving", "projected", "spatial_momenta"]
-
-State = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class GeneralizedAlpha:
-    """The Lie group generalised-α method: order 2, implicit, stiff parts damped.
-
-        q′ = q ⊕ (h v + h² (½ − β) α + h² β α′),   v′ = v + h (1 − γ) α + h γ α′,
-        (1 − α_m) α′ + α_m α = (1 − α_f) a′ + α_f a,    M a′ = forces at (t′, q′, v′).
-
-    ``rho`` is the spectral radius at infinite frequency: 1 damps nothing, 0 annihilates.
-    Brüls, Cardona and Arnold 2012; Müller, Dynamics, section 7.
-    """
-
-    rho: float = 0.9
-    iterations: int = 5
-    order = 2
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.rho <= 1.0:
-            raise ConfigurationError(f"rho {self.rho!r}: give a number in [0, 1]")
-
-    def extra(self, model: Any) -> Mapping[str, int]:
-        return {"a": model.nv, "alpha": model.nv, "defect": 1}
-
-    def start(self, system: System, x: State) -> State:
-        a = system.acceleration(x["t"], x["q"], x["v"])
-        return x | {"a": a, "alpha": a, "defect": np.array([0.0], dtype=object)}
-
-    def step(self, system: System, x: State, h: Any) -> State:
-        model, rho = system.model, self.rho
-        am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
-        gamma = 0.5 - am + af
-        beta = 0.25 * (gamma + 0.5) ** 2
-        t, q, v, a, alpha = (x[n] for n in ("t", "q", "v", "a", "alpha"))
-        c = (1.0 - am) / (1.0 - af)
-
-        def moved(new: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            dq = h * (v + h * ((0.5 - beta) * alpha + beta * new))
-            dv = h * ((1.0 - gamma) * alpha + gamma * new)
-            return integrate(model, q, dq), v + dv, c * new + (am * alpha - af * a) * (1 / (1 - af))
-
-        def residual(new: np.ndarray) -> np.ndarray:
-            return system.balance(t + h, *moved(new))
-
-        known = (t, q, v, a, alpha)
-        new, defect = newton(model, residual, a, known, self.iterations, (q, c))
-        q1, v1, a1 = moved(new)
-        worst = np.array([maximum(x["defect"][0], defect)], dtype=object)
-        return {"q": q1, "v": v1, "a": a1, "alpha": new, "defect": worst}
+__all__ = ["MomentumPreserving", "projected", "spatial_momenta"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""Where the kernels of a simulation run, and how a function becomes one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mozzi.compiler import compile
+from mozzi.errors import ConfigurationError
+from mozzi.simulation.system import System
+from mozzi.targets.cuda.kernel import cupy_here
+
+__all__ = ["CPU", "Place", "Shapes", "held_inputs", "named", "on_the_host"]
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the kernels of a simulation run and its state is: "cpu" or "cuda", and its numbers."""
+
+    target: str = "cpu"
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        if self.target not in ("cpu", "cuda"):
+            raise ConfigurationError(
+                f"simulate runs on target 'cpu' or 'cuda', not {self.target!r}; mozzi.stepper takes"
+                " every target"
+            )
+        if self.dtype not in ("float64", "float32"):
+            raise ConfigurationError(f"dtype {self.dtype!r}: give 'float64' or 'float32'")
+
+    def put(self, x: np.ndarray) -> Any:
+        """An array where the kernels run."""
+        if self.target == "cpu":
+            return np.asarray(x, self.dtype)
+        return cupy_here().asarray(x, self.dtype)
+
+
+CPU = Place()
+
+
+def on_the_host(x: Any) -> np.ndarray:
+    """What a kernel gave, as a NumPy array; copied where it was on a GPU."""
+    return x if isinstance(x, np.ndarray) else np.asarray(x.get() if hasattr(x, "get") else x)
+
+
+def named(
+    function: Callable[..., Any],
+    shapes: Shapes,
+    model: Any,
+    name: str,
+    target: str = "cpu",
+    dtype: str = "float64",
+) -> Any:
+    """The kernel of function(arrays by name), whose arguments are these, in this order."""
+    names = list(shapes)
+
+    def call(*arrays: Any) -> Any:
+        return function(**dict(zip(names, arrays, strict=True)))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
+    return compile(call, model, target, dtype, inputs=shapes, name=name)
+
+
+def held_inputs(system: System, held: bool, wrenches: bool) -> dict[str, tuple[int, ...]]:
+    """The forces that a kernel takes as inputs and holds while it runs."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    if held:
+        shapes["tau"] = (system.model.nv,)
+    if wrenches:
+        shapes["wrenches"] = (system.model.nb, 6)
+    return shapes
