@@ -38,7 +38,7 @@ class Resistance:
             if self.springs and any(own.stiffness):
                 stretch = joint.difference(own.rest, q[i : i + joint.nq])
             for n in range(joint.nv):
-                x: Real = v[k + n]
+                x: Real = v.item(k + n)
                 force: Real = 0.0
                 if self.damping:
                     force = force - own.damping[n] * x
