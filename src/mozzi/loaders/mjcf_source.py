@@ -135,7 +135,8 @@ def mujoco_words() -> Word:
 
     root = Word()
     stack: list[tuple[int, Word]] = [(-1, root)]
-    for line in mujoco.mj_printSchema(False, False).splitlines():
+    schema: str = mujoco.mj_printSchema(False, False)  # pyright: ignore[reportAttributeAccessIssue]
+    for line in schema.splitlines():
         head = re.match(r"( *)(\S+) \(([*?!R])\)", line)
         if head is None:
             stack[-1][1].attributes.update(dict.fromkeys(line.split(), True))
