@@ -19,8 +19,8 @@ import mozzi as mz
 from benchmarks.__main__ import machine, nanoseconds, save, states, throughput
 from benchmarks.cases_dynamics import OPERATIONS, RELATIVE, SCALING, STUDY, THROUGHPUT
 from benchmarks.robots import mozzi_model
-from mozzi.algorithms.dynamics.articulated import apply, with_armature
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.blocks import apply, diagonal_plus
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.algorithms.recursion.representations import shifting, turning
 from mozzi.compiler import program_of
@@ -89,7 +89,7 @@ def forward_in(model: Any, q: Any, v: Any, tau: Any, rep: str = "spatial") -> An
     for i in model.inward():
         S = J[i]
         U[i] = P[i] @ S
-        D[i] = inverse_spd(with_armature(S.T @ U[i], _Free(i)))
+        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], i.armature))
         u[i] = tuple(t - x for t, x in zip(tau[i], S.T @ B[i], strict=True))
         Pi = P[i].project(S, U[i], D[i], free=not any(x != 0.0 for x in i.armature))
         beta = B[i] + Pi @ n[i] + U[i] @ apply(D[i], u[i])
@@ -101,13 +101,6 @@ def forward_in(model: Any, q: Any, v: Any, tau: Any, rep: str = "spatial") -> An
         out[i] = a
         A[i] = X + J[i] @ a
     return out
-
-
-class _Free:
-    """A body none of whose coordinates are held."""
-
-    def __init__(self, i: Any):
-        self.armature, self.held = i.armature, (False,) * i.joint.nv
 
 
 def forward_factor(model: Any) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Screws and the groups of rigid motions, over scalars of any kind."""
 
+from mozzi.lie.acceleration_field import AccelerationField, second_moments
 from mozzi.lie.cayley import cayley, cayley_inverse, dcayley, dcayley_inverse
 from mozzi.lie.dexp import (
     dexp,
@@ -19,6 +20,7 @@ from mozzi.lie.vec import Mat3, Sym3, Vec3
 
 __all__ = [
     "SE3",
+    "AccelerationField",
     "ArticulatedInertia",
     "Inertia",
     "Mat3",
@@ -42,5 +44,6 @@ __all__ = [
     "dexp_inverse_rate",
     "dexp_rate",
     "inverse_spd",
+    "second_moments",
     "solve_spd",
 ]

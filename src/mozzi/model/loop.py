@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from mozzi.model.frames import pose_key
+from mozzi.model.joints.composite import Composite
 
 if TYPE_CHECKING:
     from mozzi.lie import SE3
@@ -35,6 +36,14 @@ class Loop:
     joint: Joint
     placement_a: SE3
     placement_b: SE3
+
+    @property
+    def rows(self) -> int:
+        """How many equations it stands for: one per wrench that its joint transmits, 6 − nv. Of a
+        joint that is fitted by iteration (a `Composite`), six of that rank.
+        """
+        free = self.joint.nv
+        return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - min(free, 6)
 
     @property
     def key(self) -> tuple:
@@ -65,6 +74,11 @@ class Distance:
     length: float
 
     @property
+    def rows(self) -> int:
+        """How many equations it stands for."""
+        return 1
+
+    @property
     def key(self) -> tuple:
         """The content as a nested tuple of numbers and strings."""
         ends = self.body_a, self.body_b, self.point_a, self.point_b
@@ -83,6 +97,11 @@ class Coupling:
     name: str
     terms: tuple[tuple[str, int, float], ...]
     offset: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        """How many equations it stands for."""
+        return 1
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from mozzi.model import edit
 from mozzi.model.body import Body
 from mozzi.model.content import GRAVITY, Content, Frame, key_of
 from mozzi.model.frames import IDENTITY, as_vector
+from mozzi.model.loop import Coupling, Distance, Loop
 from mozzi.model.physical import singular_joints
 
 if TYPE_CHECKING:
@@ -184,6 +185,16 @@ class Model(Content):
     def v_names(self) -> tuple[str, ...]:
         """A name for every entry of v."""
         return tuple(name for body in self._bodies for name in _dof_names(body, body.joint.v_names))
+
+    @property
+    def closures(self) -> tuple[Loop | Distance | Coupling, ...]:
+        """What closes the tree: loops, then distances, then couplings."""
+        return (*self.loops, *self.distances, *self.couplings)
+
+    @property
+    def row_count(self) -> int:
+        """m: how many equations the closures stand for; see `loop_rows`."""
+        return sum(part.rows for part in self.closures)
 
     def __iter__(self):
         return iter(self._bodies)

@@ -5,9 +5,9 @@ import pytest
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.algorithms.dynamics.newton_euler import Field, arbitrary_newton_euler, second_moments
+from mozzi.algorithms.dynamics.newton_euler import arbitrary_newton_euler
 from mozzi.algorithms.recursion.representations import REPRESENTATIONS, convert_rate, from_body
-from mozzi.lie import SE3, Twist, Vec3, Wrench
+from mozzi.lie import SE3, AccelerationField, Twist, Vec3, Wrench, second_moments
 from mozzi.model.generate import random_inertia, random_pose
 
 SEEDS = range(5)
@@ -107,9 +107,10 @@ def test_field_of_accelerations(seed):
     _, I, _, V, dV = motion(seed)
     w = V.ang
     a = dV.lin + w.cross(V.lin)
-    agree(Field(dV.ang, w, w).wrench(I, a).array(), mz.newton_euler(I, V, dV).array())
+    agree(AccelerationField(dV.ang, w, w).wrench(I, a).array(), mz.newton_euler(I, V, dV).array())
     x = Vec3(0.3, -0.2, 0.5)
-    agree((Field(dV.ang, w, w) @ x).array(), (dV.ang.cross(x) + w.cross(w.cross(x))).array())
+    field = AccelerationField(dV.ang, w, w)
+    agree((field @ x).array(), (dV.ang.cross(x) + w.cross(w.cross(x))).array())
 
 
 def test_binets_tensor():

@@ -5,7 +5,8 @@ import pytest
 from support.mechanics import agree, program_value, state, value
 
 import mozzi as mz
-from mozzi.algorithms.recursion.bodies import aligned, bodies_of, regrouped
+from mozzi.algorithms.recursion.base_parameters import aligned, regrouped
+from mozzi.algorithms.recursion.bodies import bodies_of
 from mozzi.algorithms.reference.dynamics import ClosedForm
 from mozzi.lie import SE3, Vec3
 from mozzi.model.generate import chain, random_tree, tree
@@ -18,16 +19,16 @@ MODELS = [
 
 def poses(model, bodies, q):
     """The poses of the users' frames, from the data of the recursions."""
-    C, out = [SE3.identity()], []
-    for body in bodies:
+    C, out = {-1: SE3.identity()}, []
+    for k, body in enumerate(bodies):
         own = tuple(q[body.q : body.q + body.joint.nq].tolist())
-        if dict(body.marks).get("aligned"):
-            lift = SE3.translation(0.0, 0.0, body.rise)
-            T = body.seat @ lift @ body.joint.pose((own[0] + body.offset,))
+        if body.aligned:
+            offset = SE3.translation(0.0, 0.0, body.joint_offset)
+            T = body.link @ offset @ body.joint.pose((own[0] + body.joint_angle,))
         else:
-            T = body.seat @ body.joint.pose(own)
-        C.append(C[body.parent] @ T)
-        out.append((C[-1] @ body.frame).matrix())
+            T = body.link @ body.joint.pose(own)
+        C[k] = C[body.parent] @ T
+        out.append((C[k] @ body.frame).matrix())
     return out
 
 
@@ -42,15 +43,15 @@ def test_alignment_moves_no_body(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
 def test_alignment_leaves_shifts_and_turns(model):
-    """An aligned seat is a shift along x and a turn about x, and its placement is the pose at 0."""
-    marked = [b for b in aligned(bodies_of(model)) if dict(b.marks).get("aligned")]
-    assert marked
-    for body in marked:
-        R = body.seat.R.flatten()
-        assert body.seat.p.flatten()[1:] == (0.0, 0.0)
+    """An aligned link is a shift along x and a turn about x, and its placement is the pose at 0."""
+    found = [b for b in aligned(bodies_of(model)) if b.aligned]
+    assert found
+    for body in found:
+        R = body.link.R.flatten()
+        assert body.link.p.flatten()[1:] == (0.0, 0.0)
         assert (R[0], R[1], R[2], R[3], R[6]) == (1.0, 0.0, 0.0, 0.0, 0.0)
-        lift = SE3.translation(0.0, 0.0, body.rise)
-        zero = body.seat @ lift @ body.joint.pose((body.offset,))
+        offset = SE3.translation(0.0, 0.0, body.joint_offset)
+        zero = body.link @ offset @ body.joint.pose((body.joint_angle,))
         agree(zero.matrix(), body.placement.matrix(), 1e-14)
 
 

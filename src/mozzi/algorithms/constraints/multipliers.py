@@ -26,10 +26,12 @@ from typing import Any
 
 from mozzi.algorithms.constraints.rows import Moving, Rows, closures
 from mozzi.algorithms.constraints.solve import Factor, Row, cancelled
-from mozzi.algorithms.dynamics.articulated import apply, columns
-from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.algorithms.recursion.blocks import apply, dot, minus, plus
+from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.held import free, free_screws, held
 from mozzi.lie import Wrench
 from mozzi.lie.vec import number
+from mozzi.model.model import WORLD
 from mozzi.program.scalar import divide, maximum
 
 __all__ = ["Closing", "Reach", "closing", "reach"]
@@ -45,17 +47,17 @@ class Reach:
 
     rows: Rows
     x: dict[int, list[Wrench]] = field(default_factory=dict)
-    y: dict[int, list[list[Any]]] = field(default_factory=dict)
+    y: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     Dy: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     held: dict[int, list[list[Any]]] = field(default_factory=dict)
     scale: list[Any] = field(default_factory=list)
     free: list[Any] = field(default_factory=list)
 
 
-def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None) -> Reach:
+def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, tree: Any = None) -> Reach:
     """The rows of a closure, brought inward by articulated bodies.
 
-    ``free``: the containers (n, D⁻¹ u) of the free tree, whose effect on the rows is measured.
+    ``tree``: the containers (n, D⁻¹ u) of the free tree, whose effect on the rows is measured.
     """
     m = len(rows)
     out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
@@ -63,25 +65,25 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     levers = {k: lever * lever for k, lever in rows.levers.items()}
     both: set[int] = set()  # bodies at which the wrenches of both ends have met
     ends = (*rows.wrenches, *rows.forces)
-    for k in sorted({i.index for end in ends for i in model.at(end - 1).path()}, reverse=True):
-        i = model.at(k - 1)
-        S = columns(i.joint.screws(move.q[i]), i.held, False)
+    for k in sorted({i.index for end in ends for i in model.at(end).path()}, reverse=True):
+        i = model.at(k)
+        S = free_screws(i, i.joint.screws(move.q[i]))
         x = coming.pop(k, None) or [Wrench.zero()] * m
         direct = rows.forces.get(k, [[0.0] * i.joint.nv] * m)
         y, Dy, up = [], [], []
         for r in range(m):
-            own = [g for g, h in zip(direct[r], i.held, strict=True) if not h]
-            y.append([a + b for a, b in zip(S.T @ x[r], own, strict=True)])
+            own = free(i, direct[r])
+            y.append(plus(S.T @ x[r], own))
             Dy.append(apply(D[i], y[r]))
             up.append(x[r] - U[i] @ Dy[r] if len(S) else x[r])
             lever2, lost = levers.get(k, 0.0), cancelled() if k in both else 0.0
             out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, lever2, lost)
-            if free is not None:
-                n, Du = free
-                out.free[r] = out.free[r] + up[r].dot(n[i]) + _dot(y[r], Du[i])
+            if tree is not None:
+                n, Du = tree
+                out.free[r] = out.free[r] + up[r].dot(n[i]) + dot(y[r], Du[i])
         out.x[k], out.y[k], out.Dy[k] = x, y, Dy
         if k in rows.forces:
-            out.held[k] = [[g for g, h in zip(f, i.held, strict=True) if h] for f in direct]
+            out.held[k] = [held(i, f) for f in direct]
         p = i.parent.index
         if k in levers:
             levers[p] = levers.get(p, 0.0) + _longer(levers[k], move.T[i].p)
@@ -92,8 +94,9 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, free: Any = None
     if rows.norms is not None:
         pairs = zip(out.scale, rows.norms, strict=True)
         out.scale = [divide(s, maximum(w, 1e-60), nonzero=True) for s, w in pairs]
-    if free is not None and 0 in coming:
-        out.free = [f + x.dot(model.upward) for f, x in zip(out.free, coming[0], strict=True)]
+    if tree is not None and WORLD in coming:
+        arrived = zip(out.free, coming[WORLD], strict=True)
+        out.free = [f + x.dot(model.upward) for f, x in arrived]
     return out
 
 
@@ -156,9 +159,9 @@ class Closing:
             rows = part.rows
             for r, x in enumerate(rows.bias):
                 for k, W in rows.wrenches.items():
-                    x = x + W[r].dot(A[model.at(k - 1)])
+                    x = x + W[r].dot(A[model.at(k)])
                 for k, forces in rows.forces.items():
-                    x = x + _dot(forces[r], a[model.at(k - 1)])
+                    x = x + dot(forces[r], a[model.at(k)])
                 left.append(self.prescribed[len(left)] - x)
         return Closing(self.reaches, self.factor.multipliers(left), self.factor)
 
@@ -200,13 +203,15 @@ def closing(
     accelerations: U̇, prescribed row by row (rheonomic); zero where not given.  Kim (67), (76);
     Rodriguez et al. step (D), (0.35).
     """
-    if not closed(model.model):
+    if not model.model.closures:
         return None
-    Du = {i.index: apply(D[i], u[i]) for i in model.outward()}
+    Du = per_body(model, Du="local")
+    for i in model.outward():
+        Du[i] = apply(D[i], u[i])
     every = list(closures(model, move))
-    reaches = [reach(model, rows, move, U, D, (n, _ByBody(Du))) for rows in every]
+    reaches = [reach(model, rows, move, U, D, (n, Du)) for rows in every]
     prescribed = [0.0] * sum(map(len, every)) if accelerations is None else accelerations[()]
-    needed = [a - f for a, f in zip(prescribed, (f for x in reaches for f in x.free), strict=True)]
+    needed = minus(prescribed, [f for x in reaches for f in x.free])
     factor = Factor.of(*matrix(model, reaches))
     return Closing(reaches, factor.multipliers(needed), factor, prescribed)
 
@@ -225,18 +230,6 @@ def matrix(model: Any, reaches: Sequence[Reach]) -> tuple[list[Row], list[Row], 
 def _sparse(model: Any, blocks: dict[int, Any], r: int) -> Row:
     row: Row = {}
     for k, block in blocks.items():
-        start = model.offset(model.at(k - 1), "v")
+        start = model.offset(model.at(k), "v")
         row.update({start + c: x for c, x in enumerate(block[r]) if number(x) != 0.0})
     return row
-
-
-class _ByBody:
-    def __init__(self, values: dict[int, Any]):
-        self.values = values
-
-    def __getitem__(self, body: Any) -> Any:
-        return self.values[body.index]
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)

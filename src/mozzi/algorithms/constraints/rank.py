@@ -9,8 +9,8 @@ import numpy as np
 from mozzi.algorithms.constraints.multipliers import matrix, reach
 from mozzi.algorithms.constraints.rows import closures, moving
 from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.dynamics.articulated import ARTICULATED, articulated, held_by
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.containers import per_body
 from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
 
@@ -28,7 +28,6 @@ def loop_rank(model: Any, q: Any) -> tuple[Any, Any]:
     nv − rank degrees of freedom remain. The pivots of `loop_solve`, by articulated bodies, O(n) +
     O(m d) + the factorisation.
     """
-    model = held_by(model, ())
     T, P, U, D = per_body(model, T="local", **ARTICULATED)
     for i in model.outward():
         T[i] = i.pose(q[i])

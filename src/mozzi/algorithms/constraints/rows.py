@@ -22,17 +22,19 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.joints import meet
-from mozzi.algorithms.dynamics.newton_euler import Field
 from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.bodies import tidy_pose
-from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
+from mozzi.algorithms.recursion.containers import per_body
+from mozzi.lie import SE3, AccelerationField, Screws, Twist, Vec3, Wrench
 from mozzi.lie.vec import number
 from mozzi.model import Coupling, Distance, Loop, Model
+from mozzi.model.model import WORLD
 from mozzi.program.scalar import divide, sqrt
 
 __all__ = [
-    "ByNumber", "Moving", "Rows", "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
-    "loop_residual", "loop_rows", "matrix", "moving", "row_count",
+    "Moving", "Rows", "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
+    "loop_residual", "loop_rows", "matrix", "moving",
 ]  # fmt: skip
 
 
@@ -41,21 +43,12 @@ __all__ = [
 
 def loop_rows(model: Model) -> Mapping[str, slice]:
     """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling."""
-    rows, start = {}, 0
-    for part in (*model.loops, *model.distances, *model.couplings):
-        n = _size(part)
-        rows[part.name] = slice(start, start + n)
-        start += n
+    rows: dict[str, slice] = {}
+    start = 0
+    for part in model.closures:
+        rows[part.name] = slice(start, start + part.rows)
+        start += part.rows
     return MappingProxyType(rows)
-
-
-def row_count(model: Model) -> int:
-    """m: how many rows there are."""
-    return sum(map(_size, (*model.loops, *model.distances, *model.couplings)))
-
-
-def _size(part: Any) -> int:
-    return len(meet(part.joint, SE3.identity()).rows) if isinstance(part, Loop) else 1
 
 
 # -- one closure --
@@ -65,7 +58,7 @@ def _size(part: Any) -> int:
 class Rows:
     """The m rows of one closure.
 
-    wrenches: number of a body (0: the world) → the m wrenches on it, in its joint frame; forces:
+    wrenches: number of a body (−1: the world) → the m wrenches on it, in its joint frame; forces:
     number of a body → m blocks of joint forces; open_by(small): φ (m), or what stands for it where
     it is small; bias: Ȧ v (m), where velocities are known; norms: squares of the lengths of the
     rows' wrenches in their own frame, where rounding can leave something of rows that should
@@ -95,11 +88,11 @@ class Pair:
         self.model, self.move = model, move
         self.a, self.b = (model.at(k) for k in ends)
         self.F_a, self.F_b = (
-            tidy_pose(body.frame @ F) if body.index else F
+            tidy_pose(body.frame @ F) if body.index != WORLD else F
             for body, F in zip((self.a, self.b), frames, strict=True)
         )
         above = {k.index for k in self.a.path()}
-        common = next((k.index for k in self.b.path() if k.index in above), 0)
+        common = next((k.index for k in self.b.path() if k.index in above), WORLD)
         self.path_a, self.path_b = (
             [k for k in body.path() if k.index > common][::-1] for body in (self.a, self.b)
         )
@@ -163,9 +156,9 @@ class Pair:
         holds in any axes; else the rate of the twist V, measured at B.
         """
         still = Vec3.zero()
-        lin = self.F_b.R.unrotate(Field(still, *[self.move.w[self.b]] * 2) @ self.F_b.p)
+        lin = self.F_b.R.unrotate(AccelerationField(still, *[self.move.w[self.b]] * 2) @ self.F_b.p)
         w_a = self.move.w[self.a]
-        swing = Field(still, w_a, w_a) @ self.point_a(pinned)
+        swing = AccelerationField(still, w_a, w_a) @ self.point_a(pinned)
         lin = lin - self.G.R.unrotate(self.F_a.R.unrotate(swing))
         if not pinned:
             lin = lin - (self.w_a + self.w_b).cross(self.V.lin)
@@ -187,8 +180,7 @@ class Moving:
 
 def closures(model: Any, move: Moving) -> Iterator[Rows]:
     """The rows of all closures of a model, in order; with biases where velocities are known."""
-    parts = model.model
-    for part in (*parts.loops, *parts.distances, *parts.couplings):
+    for part in model.model.closures:
         yield _ROWS[type(part)](model, part, move)
 
 
@@ -247,24 +239,12 @@ _ROWS = {Loop: _loop, Distance: _distance, Coupling: _coupling}
 
 def moving(model: Any, q: Any, v: Any = None) -> Moving:
     """The tree at q, moving with v."""
-    T: dict[int, Any] = {}
-    w: dict[int, Any] = {0: Vec3.zero()}
+    T, w = per_body(model, T="local", w=Vec3)
     for i in model.outward():
-        T[i.index] = i.pose(q[i])
+        T[i] = i.pose(q[i])
         if v is not None:
-            own = i.joint.screws(q[i]) @ v[i]
-            w[i.index] = T[i.index].unrotate(w[i.parent.index]) + own.ang
-    return Moving(q, ByNumber(T), v, None if v is None else ByNumber(w))
-
-
-class ByNumber:
-    """A dictionary by the numbers of bodies, read by bodies."""
-
-    def __init__(self, values: dict[int, Any]):
-        self.values = values
-
-    def __getitem__(self, body: Any) -> Any:
-        return self.values[body.index]
+            w[i] = T[i].unrotate(w[i.parent]) + (i.joint.screws(q[i]) @ v[i]).ang
+    return Moving(q, T, v, None if v is None else w)
 
 
 @algorithm(loops="honour")
@@ -325,28 +305,28 @@ def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
     if not closed(model.model):  # a tree, rolled or not, has no rows
         return np.empty(0, dtype=object)
     move = moving(model, q, v)
-    A = ByNumber(_accelerations(model, move, a))
+    A = _accelerations(model, move, a)
     out = []
     for rows in closures(model, move):
         for r, x in enumerate(rows.bias):
             for k, W in rows.wrenches.items():
-                x = x + W[r].dot(A[model.at(k - 1)])
+                x = x + W[r].dot(A[model.at(k)])
             for k, forces in rows.forces.items():
-                x = x + sum((c * e for c, e in zip(forces[r], a[model.at(k - 1)])), 0.0)
+                x = x + dot(forces[r], a[model.at(k)])
             out.append(x)
     return np.array([*out, None], dtype=object)[:-1]
 
 
-def _accelerations(model: Any, move: Moving, a: Any) -> dict[int, Twist]:
+def _accelerations(model: Any, move: Moving, a: Any) -> Any:
     """(ω̇, Rᵀr̈) of the bodies, as in the dynamics but without gravity."""
-    A, still = {0: Twist.zero()}, Vec3.zero()
+    A, still = per_body(model, A=Twist), Vec3.zero()
     for i in model.outward():
         T, S, w, w_p = move.T[i], i.joint.screws(move.q[i]), move.w[i], move.w[i.parent]
         Sv, turned = S @ move.v[i], T.unrotate(w_p)
-        swing = T.unrotate(Field(still, w_p, w_p) @ T.p)
+        swing = T.unrotate(AccelerationField(still, w_p, w_p) @ T.p)
         slide = turned.cross(Sv.lin) + w.cross(Sv.lin)
         own = S @ a[i] + i.joint.screws_rate(move.q[i], move.v[i]) @ move.v[i]
-        A[i.index] = T.pull(A[i.parent.index]) + Twist(turned.cross(Sv.ang), swing + slide) + own
+        A[i] = T.pull(A[i.parent]) + Twist(turned.cross(Sv.ang), swing + slide) + own
     return A
 
 
@@ -356,14 +336,14 @@ def joint_columns(model: Any, rows: Rows, move: Moving) -> Iterator[tuple[Any, l
     They end at the nearest body that carries both ends of the closure.
     """
     for k, block in rows.forces.items():
-        yield model.at(k - 1), block
-    paths = {k: [i.index for i in model.at(k - 1).path()] for k in rows.wrenches}
+        yield model.at(k), block
+    paths = {k: [i.index for i in model.at(k).path()] for k in rows.wrenches}
     shared = set.intersection(*map(set, paths.values())) if len(paths) == 2 else set()
     for k, W in rows.wrenches.items():
         for n in paths[k]:
             if n in shared:
                 break
-            i = model.at(n - 1)
+            i = model.at(n)
             if i.joint.nv:
                 yield i, [list(line) for line in zip(*(i.joint.screws(move.q[i]).T @ W))]
             W = move.T[i].push(W)

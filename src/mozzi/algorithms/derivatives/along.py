@@ -11,15 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mozzi.algorithms.derivatives.inverse_mass import minus, plus, product
 from mozzi.algorithms.derivatives.loops.along import closed_accelerations, refuse_geometry
-from mozzi.algorithms.dynamics.articulated import apply, columns, held_by, with_armature
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm, closed, where_closed
+from mozzi.algorithms.recursion.blocks import (
+    apply,
+    diagonal_plus,
+    minus,
+    negated,
+    plus,
+    product,
+    summed,
+)
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.types import JointChoice
 
@@ -221,10 +229,10 @@ def _hybrid(
         V_p = T[i].pull(V[p])
         V[i] = V_p + x.Sv
         dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv
-        S, dS = columns(x.S, i.held, True), columns(x.dS, i.held, True)
+        S, dS = held_screws(i, x.S), held_screws(i, x.dS)
         eta, deta = x.bias(V[i], dV[i])
-        n[i] = eta + S @ _part(i, a, True)
-        dn[i] = deta + dS @ _part(i, a, True) + S @ _part(i, da, True)
+        n[i] = eta + S @ held(i, a[i])
+        dn[i] = deta + dS @ held(i, a[i]) + S @ held(i, da[i])
         I, dI = i.inertia, i.frame.push(dinertias[i])
         P[i], dP[i] = I.articulated(), dI.articulated()
         B[i] = V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])
@@ -232,21 +240,21 @@ def _hybrid(
 
     for i in model.inward():
         x = _Joint(i, q, v, given)
-        S, dS = columns(x.S, i.held, False), columns(x.dS, i.held, False)
+        S, dS = free_screws(i, x.S), free_screws(i, x.dS)
         U[i], dU[i] = P[i] @ S, dP[i] @ S + P[i] @ dS
-        D[i] = inverse_spd(with_armature(S.T @ U[i], i))  # Ψ
-        dD[i] = _minus_block(product(D[i], product(plus(dS.T @ U[i], S.T @ dU[i]), D[i])))
-        u[i] = _difference(_part(i, tau, False), S.T @ B[i])
-        du[i] = _difference(_part(i, dtau, False), _sum(dS.T @ B[i], S.T @ dB[i]))
+        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))  # Ψ
+        dD[i] = negated(product(D[i], product(summed(dS.T @ U[i], S.T @ dU[i]), D[i])))
+        u[i] = minus(free(i, tau[i]), S.T @ B[i])
+        du[i] = minus(free(i, dtau[i]), plus(dS.T @ B[i], S.T @ dB[i]))
         Pi, dPi, beta, dbeta = P[i], dP[i], B[i] + P[i] @ n[i], dB[i] + dP[i] @ n[i] + P[i] @ dn[i]
         if len(S):
             Pi = P[i] - outer(U[i], D[i], U[i])
             mixed = outer(dU[i], D[i], U[i])
             dPi = dP[i] - (outer(U[i], dD[i], U[i]) + mixed)
-            e = apply(D[i], _difference(u[i], U[i].T @ n[i]))
-            de = _sum(
-                apply(dD[i], _difference(u[i], U[i].T @ n[i])),
-                apply(D[i], _difference(du[i], _sum(dU[i].T @ n[i], U[i].T @ dn[i]))),
+            e = apply(D[i], minus(u[i], U[i].T @ n[i]))
+            de = plus(
+                apply(dD[i], minus(u[i], U[i].T @ n[i])),
+                apply(D[i], minus(du[i], plus(dU[i].T @ n[i], U[i].T @ dn[i]))),
             )
             beta, dbeta = beta + U[i] @ e, dbeta + dU[i] @ e + U[i] @ de
         P[i.parent] += T[i].push(Pi)
@@ -256,19 +264,18 @@ def _hybrid(
 
     for i in model.outward():
         x = _Joint(i, q, v, given)
-        S, dS = columns(x.S, i.held, False), columns(x.dS, i.held, False)
+        S, dS = free_screws(i, x.S), free_screws(i, x.dS)
         A_p = T[i].pull(A[i.parent])
         X, dX = A_p + n[i], T[i].pull(dA[i.parent]) - h[i].cross(A_p) + dn[i]
-        e = _difference(u[i], U[i].T @ X)
-        de = _difference(du[i], _sum(dU[i].T @ X, U[i].T @ dX))
-        free, dfree = apply(D[i], e), _sum(apply(dD[i], e), apply(D[i], de))
-        A[i], dA[i] = X + S @ free, dX + dS @ free + S @ dfree
-        a_out[i] = _merge(i, dfree, _part(i, da, True))
-        S, dS = columns(x.S, i.held, True), columns(x.dS, i.held, True)
+        e = minus(u[i], U[i].T @ X)
+        de = minus(du[i], plus(dU[i].T @ X, U[i].T @ dX))
+        y, dy = apply(D[i], e), plus(apply(dD[i], e), apply(D[i], de))
+        A[i], dA[i] = X + S @ y, dX + dS @ y + S @ dy
+        a_out[i] = merge(i, dy, held(i, da[i]))
+        S, dS = held_screws(i, x.S), held_screws(i, x.dS)
         F, dF = P[i] @ A[i] + B[i], dP[i] @ A[i] + P[i] @ dA[i] + dB[i]
-        armature = [m for m, held in zip(i.armature, i.held, strict=True) if held]
-        rotor = [m * y for m, y in zip(armature, _part(i, da, True), strict=True)]
-        tau_out[i] = _merge(i, _part(i, dtau, False), _sum(_sum(dS.T @ F, S.T @ dF), rotor))
+        rotor = [m * y for m, y in zip(held(i, i.armature), held(i, da[i]), strict=True)]
+        tau_out[i] = merge(i, free(i, dtau[i]), plus(plus(dS.T @ F, S.T @ dF), rotor))
     return tau_out, a_out
 
 
@@ -295,30 +302,3 @@ def carried(P: ArticulatedInertia, h: Twist) -> ArticulatedInertia:
     J, M = P.J.mat(), P.M.mat()
     Jw, Mw = w @ J + u @ P.H.T, w @ M
     return ArticulatedInertia((Jw + Jw.T).sym(), w @ P.H - P.H @ w + u @ M, (Mw + Mw.T).sym())
-
-
-# -- blocks of joint vectors --
-
-
-def _part(i: Any, x: Any, held: bool) -> list[Any]:
-    """The entries of a joint vector at the held, or at the other, coordinates of a body."""
-    if held not in i.held:
-        return []
-    return [e for e, h in zip(x[i], i.held, strict=True) if h is held]
-
-
-def _merge(i: Any, free: Sequence[Any], held: Sequence[Any]) -> list[Any]:
-    parts = {False: iter(free), True: iter(held)}
-    return [next(parts[h]) for h in i.held]
-
-
-def _sum(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
-    return [a + b for a, b in zip(x, y, strict=True)]
-
-
-def _difference(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
-    return [a - b for a, b in zip(x, y, strict=True)]
-
-
-def _minus_block(block: Sequence[Sequence[Any]]) -> Any:
-    return minus([[0.0] * len(row) for row in block], block)

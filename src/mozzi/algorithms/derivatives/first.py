@@ -29,14 +29,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
-from mozzi.algorithms.derivatives.inverse_mass import InverseMass, rows
+from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.derivatives.springs import add_spring_changes
 from mozzi.algorithms.dynamics.coriolis import Flow
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, summed, transposed
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import algorithm, closed, where_closed
+from mozzi.algorithms.recursion.blocks import diagonal_plus, minus, rows, summed, transposed
 from mozzi.algorithms.recursion.containers import (
     Columns,
     joint_array,
@@ -169,7 +170,7 @@ def solved(
     bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
     x = joint_vector(model, "x")
     for i in model.outward():
-        x[i] = [t - b for t, b in zip(tau[i], bias[i], strict=True)]
+        x[i] = minus(tau[i], bias[i])
     return inverse.vector(x)
 
 
@@ -207,7 +208,7 @@ def inverse_changes(
         steady = B[i] @ dP + I[i] @ ddP
         carried = Screws(_momentum(c.cross(W[i])) for c in S)
         Fq[i] = steady + carried
-        da[i, i] = _with_armature(S.T @ G[i], i)
+        da[i, i] = diagonal_plus(S.T @ G[i], i.armature)
         dv[i, i] = S.T @ Fv[i]
         dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried))
         if resistance:
@@ -273,10 +274,3 @@ def _behind(i: Any, block: Sequence[Sequence[Any]]) -> Any:
 
 def _momentum(W: Wrench) -> Momentum:
     return Momentum(W.ang, W.lin)
-
-
-def _with_armature(block: Sequence[Sequence[Any]], i: Any) -> Any:
-    return tuple(
-        tuple(x + i.armature[r] if r == c else x for c, x in enumerate(row))
-        for r, row in enumerate(block)
-    )

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mozzi.algorithms.derivatives.first import inverse_changes, with_loops
-from mozzi.algorithms.derivatives.inverse_mass import Block, InverseMass, add_rows, rows
-from mozzi.algorithms.dynamics.articulated import held_by
+from mozzi.algorithms.derivatives.inverse_mass import InverseMass, add_rows
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.blocks import Block, rows
 from mozzi.algorithms.recursion.containers import joint_matrix, joint_vector
+from mozzi.algorithms.recursion.held import held_by
 from mozzi.types import JointChoice
 
 __all__ = ["hybrid_dynamics_derivatives"]

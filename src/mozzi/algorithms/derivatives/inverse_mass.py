@@ -6,15 +6,22 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, transposed
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.blocks import (
+    Block,
+    apply,
+    less,
+    plus,
+    product,
+    rows,
+    transposed,
+)
 from mozzi.algorithms.recursion.containers import joint_array, joint_matrix, per_body
 from mozzi.lie import inverse_spd
 from mozzi.program.program import Index, load, loop, store
 
-__all__ = ["InverseMass", "mass_matrix_solve", "product", "rows"]
-
-Block = Sequence[Sequence[Any]]
+__all__ = ["InverseMass", "add_rows", "mass_matrix_solve"]
 
 
 @algorithm(regroup=True)
@@ -50,8 +57,8 @@ class InverseMass:
                 M_ij = rows(L[i, j], n)
                 L_ij = product(D[i], M_ij)
                 for k in j.path():
-                    less = product(transposed(L_ij), rows(L[i, k], n))
-                    L[j, k] = minus(rows(L[j, k], j.joint.nv), less)
+                    change = product(transposed(L_ij), rows(L[i, k], n))
+                    L[j, k] = less(rows(L[j, k], j.joint.nv), change)
                 L[i, j] = L_ij
         for i in model.outward():
             n = i.joint.nv
@@ -59,8 +66,8 @@ class InverseMass:
             for k in i.parent.path():
                 L_ik = rows(L[i, k], n)
                 for j in k.path():
-                    less = product(L_ik, rows(N[k, j], k.joint.nv))
-                    N[i, j] = minus(rows(N[i, j], n), less)
+                    change = product(L_ik, rows(N[k, j], k.joint.nv))
+                    N[i, j] = less(rows(N[i, j], n), change)
 
     def vector(self, x: Any) -> Any:
         """M⁻¹ x of a joint vector."""
@@ -68,14 +75,12 @@ class InverseMass:
         z, out = (joint_array(model, "v", letter=letter) for letter in ("z", "a"))
         for i in model.inward():
             for k in i.path():
-                share = product(transposed(rows(N[i, k], i.joint.nv)), _column(x[i]))
-                z[k] = plus(_column(z[k]), share)
+                z[k] = plus(z[k], apply(transposed(rows(N[i, k], i.joint.nv)), x[i]))
         for i in model.inward():
-            z[i] = product(D[i], _column(z[i]))
+            z[i] = apply(D[i], z[i])
         for i in model.outward():
             for k in i.path():
-                share = product(rows(N[i, k], i.joint.nv), _column(z[k]))
-                out[i] = plus(_column(out[i]), share)
+                out[i] = plus(out[i], apply(rows(N[i, k], i.joint.nv), z[k]))
         return out
 
     def times(self, X: Any, sign: float = 1.0) -> Any:
@@ -166,35 +171,3 @@ def _unit_where_held(i: Any, flat: Sequence[Any]) -> Block:
         [1.0 if r == c and i.held[r] else x for c, x in enumerate(row)]
         for r, row in enumerate(rows(flat, i.joint.nv))
     ]
-
-
-def _column(x: Sequence[Any]) -> Block:
-    return [(e,) for e in x]
-
-
-# -- blocks: nested sequences, rows first --
-
-
-def rows(flat: Sequence[Any], n: int) -> list[Sequence[Any]]:
-    """A flat block as n rows."""
-    width = len(flat) // n if n else 0
-    return [flat[k * width : (k + 1) * width] for k in range(n)]
-
-
-def product(A: Block, B: Block) -> Block:
-    """A B."""
-    columns = transposed(B)
-    return [
-        [sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns]
-        for row in A
-    ]
-
-
-def plus(A: Block, B: Block) -> Block:
-    """A + B."""
-    return [[x + y for x, y in zip(r, s, strict=True)] for r, s in zip(A, B, strict=True)]
-
-
-def minus(A: Block, B: Block) -> Block:
-    """A − B."""
-    return [[x - y for x, y in zip(r, s, strict=True)] for r, s in zip(A, B, strict=True)]

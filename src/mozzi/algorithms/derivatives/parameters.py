@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from mozzi.algorithms.derivatives.second import UNROLLED
 from mozzi.algorithms.recursion.algorithm import Algorithm, closed
-from mozzi.algorithms.recursion.bodies import BodyData, replace
+from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Twist
@@ -178,7 +179,7 @@ def _moved(body: BodyData, what: str, x: Any) -> BodyData:
     """With the child moved by one more screw, at q = 0:  B exp(U π) in the frame of the body."""
     U = Twist.unflatten(1.0 if n == GEOMETRIC[what] else 0.0 for n in range(6))
     placement = body.placement @ SE3.exp(body.frame.push(U), x)
-    return replace(body, placement=placement, seat=placement)
+    return replace(body, placement=placement, link=placement)
 
 
 def _place(model: Any, name: str) -> tuple[int, str]:

@@ -28,7 +28,7 @@ def add_spring_changes(model: Any, T: Any, X: Any, V: Any, dq: Any, dv: Any) -> 
         C[i] = C[i.parent] @ T[i]
     for spring, a, p_a, b, p_b in ends(model):
         at = [
-            (end.index - 1, sign, C[end] @ p, point_velocity(C[end], V[end], p))
+            (end.index, sign, C[end] @ p, point_velocity(C[end], V[end], p))
             for end, sign, p in ((a, -1.0, p_a), (b, 1.0, p_b))
         ]
         force = _Force(spring, at[1][2] - at[0][2], at[1][3] - at[0][3])

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from mozzi.algorithms.dynamics.mass_matrix import second_moments_flow, summed, transposed
+from mozzi.algorithms.dynamics.mass_matrix import second_moments_flow
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.blocks import summed, transposed
 from mozzi.algorithms.recursion.containers import Columns, joint_array, joint_matrix, per_body
 from mozzi.lie import SE3, Inertia, Mat3, Momentum, Screws, Twist, Vec3
 from mozzi.lie.vec import Spatial

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mozzi.algorithms.dynamics.articulated import held_by
 from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.dynamics.inverse import ZERO
 from mozzi.algorithms.recursion.algorithm import algorithm, where_closed
 from mozzi.algorithms.recursion.containers import joint_vector
 
@@ -32,6 +32,5 @@ def forward_dynamics(
     Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
     """
     a_out = joint_vector(model, "a_out")
-    free = held_by(model, ())
-    hybrid(free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations)
+    hybrid(model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations)
     return a_out

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mozzi.algorithms.constraints.multipliers import Closing, closing
-from mozzi.algorithms.constraints.rows import ByNumber, Moving, row_count
+from mozzi.algorithms.constraints.rows import Moving
 from mozzi.algorithms.constraints.solve import MOST
-from mozzi.algorithms.dynamics.articulated import ARTICULATED, apply, articulated, columns, held_by
 from mozzi.algorithms.dynamics.inverse import resisting
-from mozzi.algorithms.dynamics.newton_euler import Field
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.algorithm import algorithm, where_closed
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import apply, minus, plus
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
-from mozzi.lie import Twist, Vec3, Wrench
+from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
+from mozzi.lie import AccelerationField, Twist, Vec3, Wrench
 from mozzi.types import JointChoice
 
 __all__ = ["hybrid_dynamics"]
@@ -40,7 +41,7 @@ def hybrid_dynamics(
     """
     model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
-    least = row_count(model.model) <= MOST
+    least = model.model.row_count <= MOST
     hybrid(model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations, least)
     return tau_out, a_out
 
@@ -66,17 +67,17 @@ def hybrid(
         T[i] = i.pose(q[i])
         w_p = T[i].unrotate(w[p])
         w[i] = w_p + Sv.ang  # (37)
-        swing = T[i].unrotate(Field(still, w[p], w[p]) @ T[i].p)
+        swing = T[i].unrotate(AccelerationField(still, w[p], w[p]) @ T[i].p)
         slide = w_p.cross(Sv.lin) + w[i].cross(Sv.lin)
-        own = i.joint.screws_rate(q[i], v[i]) @ v[i] + columns(S, i.held, True) @ _held(i, a)
+        own = i.joint.screws_rate(q[i], v[i]) @ v[i] + held_screws(i, S) @ held(i, a[i])
         n[i] = Twist(w_p.cross(Sv.ang), swing + slide) + own  # η, and S a where a is given
-        bias = Field(still, w[i], w[i]).wrench(i.inertia, still)
+        bias = AccelerationField(still, w[i], w[i]).wrench(i.inertia, still)
         B[i] = bias - i.frame.push(wrenches[i])
 
     for i, Pi in articulated(model, q, T, P, U, D):  # (49), (51)
-        S = columns(i.joint.screws(q[i]), i.held, False)
-        force = _minus(tau[i], resisting(i, q[i], v[i])) if resistance else tau[i]
-        u[i] = _minus(_free(i, force), S.T @ B[i])
+        S = free_screws(i, i.joint.screws(q[i]))
+        force = minus(tau[i], resisting(i, q[i], v[i])) if resistance else tau[i]
+        u[i] = minus(free(i, force), S.T @ B[i])
         beta = B[i] + Pi @ n[i]
         if len(S):
             beta = beta + U[i] @ apply(D[i], u[i])
@@ -87,17 +88,17 @@ def hybrid(
     if loops is not None:
         sweep, loops = _refined(model, q, T, U, D, A, a, list(sweep), loops, least)
     for i, solved in sweep:
-        both = _merge(i, solved, _held(i, a))
+        both = merge(i, solved, held(i, a[i]))
         a_out[i] = both
         if tau_out is not None:
-            S = columns(i.joint.screws(q[i]), i.held, True)
-            F = _plus((P[i] @ S).T @ A[i], S.T @ B[i])  # (43)
+            S = held_screws(i, i.joint.screws(q[i]))
+            F = plus((P[i] @ S).T @ A[i], S.T @ B[i])  # (43)
             if loops is not None:
-                F = _minus(F, _plus(S.T @ loops.wrench(i), loops.held(i)))  # (79)
-            F = _plus(F, [m * x for m, x in zip(_held(i, i.armature), _held(i, a), strict=True)])
+                F = minus(F, plus(S.T @ loops.wrench(i), loops.held(i)))  # (79)
+            F = plus(F, [m * x for m, x in zip(held(i, i.armature), held(i, a[i]), strict=True)])
             if resistance:
-                F = _plus(F, _held(i, resisting(i, q[i], v[i])))
-            tau_out[i] = _merge(i, _free(i, tau[i]), F)
+                F = plus(F, held(i, resisting(i, q[i], v[i])))
+            tau_out[i] = merge(i, free(i, tau[i]), F)
     return loops
 
 
@@ -108,9 +109,9 @@ def _outward(
     for i in model.outward():
         X = T[i].pull(A[i.parent]) + n[i]
         if loops is not None:
-            u[i] = _plus(u[i], loops.force(i))
-        solved = apply(D[i], _minus(u[i], U[i].T @ X))  # (45)
-        A[i] = X + columns(i.joint.screws(q[i]), i.held, False) @ solved  # (41)
+            u[i] = plus(u[i], loops.force(i))
+        solved = apply(D[i], minus(u[i], U[i].T @ X))  # (45)
+        A[i] = X + free_screws(i, i.joint.screws(q[i])) @ solved  # (41)
         yield i, solved
 
 
@@ -119,40 +120,15 @@ def _refined(
     loops: Closing, least: bool,
 ) -> tuple[list[tuple[Any, Sequence[Any]]], Closing]:  # fmt: skip
     """The accelerations of the free coordinates and the multipliers, corrected once; A as well."""
-    whole = {i.index: _merge(i, solved, _held(i, a)) for i, solved in found}
-    more = loops.missing(model, A, ByNumber(whole))
-    change, corrected = {0: Twist.zero()}, []
+    whole, change = per_body(model, whole="local", change=Twist)
     for i, solved in found:
-        X = T[i].pull(change[i.parent.index])
-        own = apply(D[i], _minus(more.force(i), U[i].T @ X))
-        change[i.index] = X + columns(i.joint.screws(q[i]), i.held, False) @ own
-        corrected.append((i, _plus(solved, own)))
+        whole[i] = merge(i, solved, held(i, a[i]))
+    more, corrected = loops.missing(model, A, whole), []
+    for i, solved in found:
+        X = T[i].pull(change[i.parent])
+        own = apply(D[i], minus(more.force(i), U[i].T @ X))
+        change[i] = X + free_screws(i, i.joint.screws(q[i])) @ own
+        corrected.append((i, plus(solved, own)))
     for i, _ in found:
-        A[i] = A[i] + change[i.index]
+        A[i] = A[i] + change[i]
     return corrected, loops.plus(more, least)
-
-
-def _held(i: Any, x: Any) -> list[Any]:
-    """The entries of a block at held coordinates; x is a block, or an array indexed by bodies."""
-    if not any(i.held):
-        return []
-    block = x if isinstance(x, (tuple, list)) else x[i]
-    return [e for e, held in zip(block, i.held, strict=True) if held]
-
-
-def _free(i: Any, block: Sequence[Any]) -> list[Any]:
-    return [e for e, held in zip(block, i.held, strict=True) if not held]
-
-
-def _merge(i: Any, free: Sequence[Any], held: Sequence[Any]) -> list[Any]:
-    """The whole block, of its free and its held entries."""
-    parts = {False: iter(free), True: iter(held)}
-    return [next(parts[h]) for h in i.held]
-
-
-def _plus(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(a + b for a, b in zip(x, y, strict=True))
-
-
-def _minus(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(a - b for a, b in zip(x, y, strict=True))

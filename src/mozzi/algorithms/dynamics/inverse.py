@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from mozzi.algorithms.constraints.rows import closures, moving
-from mozzi.algorithms.dynamics.newton_euler import Field, second_moments
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.algorithm import algorithm, closed, where_closed
 from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.errors import LoopError
-from mozzi.lie import SE3, Twist, Vec3, Wrench
+from mozzi.lie import SE3, AccelerationField, Twist, Vec3, Wrench, second_moments
+from mozzi.model.model import WORLD
 from mozzi.program.scalar import select
 from mozzi.types import ArrayLike, JointChoice, Minimize, Rep
 
@@ -131,8 +131,8 @@ def _loaded_by_loops(model: Any, q: Any, force: Any, multipliers: Any) -> None:
     for rows in closures(model, moving(model, q)):
         own = every[start : start + len(rows)]
         for k, W in rows.wrenches.items():
-            i = model.at(k - 1)
-            for x, factor in zip(W, own, strict=True) if k else ():
+            i = model.at(k)
+            for x, factor in zip(W, own, strict=True) if k != WORLD else ():
                 force.W[i] = force.W[i] - x * factor
         start += len(rows)
 
@@ -218,7 +218,7 @@ def motion(
         u_p = T[i].unrotate(u[p])
         if v_ref is not None:
             u[i] = u_p + Su.ang
-        origin = A[p].lin + Field(A[p].ang, w[p], u[p]) @ T[i].p
+        origin = A[p].lin + AccelerationField(A[p].ang, w[p], u[p]) @ T[i].p
         A[i] = Twist(
             T[i].unrotate(A[p].ang) + u_p.cross(Sv.ang) + own.ang,
             T[i].unrotate(origin) + u_p.cross(Sv.lin) + w[i].cross(Su.lin) + own.lin,
@@ -230,7 +230,7 @@ def _body(model: Any, q: Any, v: Any, a: Any, wrenches: Any, v_ref: Any = None) 
     T, W, w, A = per_body(model, T="local", W=Wrench, w=Vec3, A=Twist)
     u = w if v_ref is None else per_body(model, u=Vec3)
     for i in motion(model, q, v, a, v_ref, T, w, u, A):
-        inertial = Field(A[i].ang, w[i], u[i]).wrench(i.inertia, A[i].lin)  # (42), (43)
+        inertial = AccelerationField(A[i].ang, w[i], u[i]).wrench(i.inertia, A[i].lin)  # (42), (43)
         W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])
     return _Inward(lambda i: i.joint.screws(q[i]), W, lambda i, x: T[i].push(x))
 
@@ -287,12 +287,12 @@ def _mixed(model: Any, q: Any, v: Any, a: Any, wrenches: Any) -> Any:
         C[i] = C[p] @ T[i]
         w_p = T[i].unrotate(w[p])
         w[i] = w_p + Sv.ang
-        swing = C[p].R.rotate(Field(A[p].ang, w[p], w[p]) @ T[i].p)
+        swing = C[p].R.rotate(AccelerationField(A[p].ang, w[p], w[p]) @ T[i].p)
         slide = C[i].R.rotate(w_p.cross(Sv.lin) + w[i].cross(Sv.lin) + own.lin)
         A[i] = Twist(
             T[i].unrotate(A[p].ang) + w_p.cross(Sv.ang) + own.ang, A[p].lin + swing + slide
         )
-        I, Q = i.inertia, Field(A[i].ang, w[i], w[i])
+        I, Q = i.inertia, AccelerationField(A[i].ang, w[i], w[i])
         applied = i.frame.push(wrenches[i])
         t = Q.torque(second_moments(I)) + I.h.cross(C[i].R.unrotate(A[i].lin))  # (56)
         f = A[i].lin * I.m + C[i].R.rotate(Q @ I.h)  # (57)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from mozzi.algorithms.dynamics.articulated import ARTICULATED, apply, articulated, held_by
-from mozzi.algorithms.dynamics.newton_euler import second_moments
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import (
+    apply,
+    diagonal_plus,
+    minus,
+    rows,
+    summed,
+    transposed,
+)
 from mozzi.algorithms.recursion.containers import Columns, joint_array, joint_matrix, per_body
-from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench
+from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench, second_moments
 
 __all__ = ["composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
 
@@ -40,7 +46,7 @@ def mass_matrix(model: Any, q: Any) -> Any:
             M[j, i] = block
             M[i, j] = transposed(block)
             F[j.parent] = T[j].push(F[j])
-        M[i, i] = _with_armature(M[i, i], i)
+        M[i, i] = diagonal_plus(rows(M[i, i], i.joint.nv), i.armature)
     return M
 
 
@@ -81,7 +87,6 @@ def mass_matrix_inverse(model: Any, q: Any) -> Any:
     Articulated bodies, O(n²): M⁻¹ = (1 − HψK)ᵀ D⁻¹ (1 − HψK), joint by joint, inward along its
     path by 1 − HψK and outward by its transpose.  Rodriguez et al. (0.30), (.40).
     """
-    model = held_by(model, ())
     T = per_body(model, T="local")
     P, U, D = per_body(model, **ARTICULATED)
     X = joint_matrix(model, "Minv")
@@ -101,31 +106,12 @@ def mass_matrix_inverse(model: Any, q: Any) -> Any:
             z[k.parent] = T[k].push(z[k] + U[k] @ transposed(nu_k))
         for i in model.until(j):
             A_p = T[i].pull(A[i.parent])
-            given = _rows(nu[i], n)
-            a = [
-                tuple(x - y for x, y in zip(column, apply(D[i], e), strict=True))
-                for column, e in zip(transposed(given), transposed(U[i].T @ A_p), strict=True)
-            ]
+            pairs = zip(transposed(rows(nu[i], i.joint.nv)), transposed(U[i].T @ A_p), strict=True)
+            a = [minus(column, apply(D[i], e)) for column, e in pairs]
             X[j, i] = a
             X[i, j] = transposed(a)
             A[i] = A_p + _screws(i, q) @ transposed(a)
     return X
-
-
-# -- blocks: nested tuples, rows first --
-
-
-def transposed(block: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
-    """Columns as rows."""
-    return tuple(zip(*block, strict=True))
-
-
-def summed(*blocks: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
-    """The sum of blocks."""
-    return tuple(
-        tuple(sum(parts[1:], parts[0]) for parts in zip(*rows, strict=True))
-        for rows in zip(*blocks, strict=True)
-    )
 
 
 def carried(I: Inertia, V: Twist) -> Inertia:
@@ -147,14 +133,3 @@ def second_moments_flow(I: Inertia, V: Twist) -> Any:
 
 def _screws(i: Any, q: Any) -> Screws:
     return i.joint.screws(q[i])
-
-
-def _rows(flat: Sequence[Any], n: int) -> list[Sequence[Any]]:
-    return [flat[k : k + n] for k in range(0, len(flat), n)]
-
-
-def _with_armature(block: Any, i: Any) -> Any:
-    n = i.joint.nv
-    return [
-        block[r * n + c] + (i.armature[r] if r == c else 0.0) for r in range(n) for c in range(n)
-    ]

@@ -5,65 +5,13 @@ Müller, Dynamics, section 3; the representations are those of `representations`
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any
 
 from mozzi.algorithms.recursion.representations import check, turning
-from mozzi.lie import SE3, Inertia, Sym3, Twist, Vec3, Wrench
-from mozzi.lie.vec import Spatial
+from mozzi.lie import SE3, Inertia, Twist, Vec3, Wrench
 from mozzi.types import Rep
 
-__all__ = ["Field", "arbitrary_newton_euler", "newton_euler", "second_moments"]
-
-
-# -- the field of accelerations of a rigid body --
-
-
-@final
-class Field(Spatial):
-    """The accelerations of a body's points, relative to the frame's origin:  r̈(x) − r̈(0) = Q x.
-
-    Q = [ω̇] + [ω][ω], in body axes. More generally Q = [u̇] + [ω][u] takes x to the rate of u × x,
-    for any field u of angular velocities that is carried along with the body (u = ω: its own).
-    """
-
-    __slots__ = ("sx", "sy", "sz", "xy", "xz", "yx", "yz", "zx", "zy")
-    SIZE = 9
-
-    def __init__(self, du: Vec3, w: Vec3, u: Vec3):
-        self.sx, self.sy, self.sz = u.x * w.x, u.y * w.y, u.z * w.z
-        self.xy, self.yx = u.x * w.y - du.z, u.y * w.x + du.z
-        self.yz, self.zy = u.y * w.z - du.x, u.z * w.y + du.x
-        self.zx, self.xz = u.z * w.x - du.y, u.x * w.z + du.y
-
-    def __matmul__(self, x: Vec3) -> Vec3:
-        """Q x."""
-        return Vec3(
-            self.xy * x.y + self.xz * x.z - (self.sy + self.sz) * x.x,
-            self.yx * x.x + self.yz * x.z - (self.sx + self.sz) * x.y,
-            self.zx * x.x + self.zy * x.y - (self.sx + self.sy) * x.z,
-        )
-
-    def torque(self, E: Sym3) -> Vec3:
-        """∫ x × Q x dm, from the second moments E = ∫ x xᵀ dm."""
-        return Vec3(
-            (self.zx * E.xy - self.yx * E.xz) + (self.zy * E.yy - self.yz * E.zz)
-            + (self.sz - self.sy) * E.yz,
-            (self.xy * E.yz - self.zy * E.xy) + (self.xz * E.zz - self.zx * E.xx)
-            + (self.sx - self.sz) * E.xz,
-            (self.yz * E.xz - self.xz * E.yz) + (self.yx * E.xx - self.xy * E.yy)
-            + (self.sy - self.sx) * E.xy,
-        )  # fmt: skip
-
-    def wrench(self, I: Inertia, a: Vec3) -> Wrench:
-        """The wrench that moves a body so, when its origin accelerates by a.  (42), (43)."""
-        return Wrench(self.torque(second_moments(I)) + I.h.cross(a), a * I.m + self @ I.h)
-
-
-def second_moments(I: Inertia) -> Sym3:
-    """∫ x xᵀ dm = ½ tr(J) 1 − J: Binet's inertia tensor ϑ."""
-    J = I.J
-    half = 0.5 * J.trace()
-    return Sym3(half - J.xx, -J.xy, -J.xz, half - J.yy, -J.yz, half - J.zz)
+__all__ = ["arbitrary_newton_euler", "newton_euler"]
 
 
 # -- Newton–Euler equations --

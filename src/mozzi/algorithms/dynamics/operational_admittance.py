@@ -7,8 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
-from mozzi.algorithms.dynamics.articulated import ARTICULATED, articulated, held_by
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import transposed
 from mozzi.algorithms.recursion.containers import Columns, per_body
 from mozzi.errors import ModelError
 from mozzi.lie import ArticulatedInertia, Mat3, Screws, Sym3, Twist, Vec3, Wrench
@@ -101,7 +102,6 @@ def operational_admittance(model: Any, q: Any, frames: Sequence[str]) -> Any:
     compliance Υ of the outermost body that two paths share. O(n + k d + k²): linear in the bodies
     for given frames, without J or M.  Rodriguez et al. (0.34), (.41)–(.43).
     """
-    model = held_by(model, ())
     T, Y = per_body(model, T="local", Y=Compliance)
     P, U, D = per_body(model, **ARTICULATED)
     for i in model.outward():
@@ -129,7 +129,7 @@ def operational_admittance(model: Any, q: Any, frames: Sequence[str]) -> Any:
             c = model.at(shared[0])
             block = x[c].T @ (Y[c] @ y[c])
             out[6 * r : 6 * r + 6, 6 * s : 6 * s + 6] = block
-            out[6 * s : 6 * s + 6, 6 * r : 6 * r + 6] = tuple(zip(*block, strict=True))
+            out[6 * s : 6 * s + 6, 6 * r : 6 * r + 6] = transposed(block)
     return out
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.dynamics.articulated import ARTICULATED, articulated, held_by, with_armature
 from mozzi.algorithms.dynamics.operational_admittance import UNITS, Compliance, compliances
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.containers import body_array, joint_array, joint_matrix, per_body
 from mozzi.algorithms.recursion.mechanism import mechanism
 
@@ -267,7 +268,6 @@ class Operators:
 @algorithm
 def _blocks(model: Any, q: Any) -> Any:
     """φ to the parent, P, S, G, D and Υ of every body, in frames on the joints.  (.39), (.41)"""
-    model = held_by(model, ())
     T, Y = per_body(model, T="local", Y=Compliance)
     P, U, D = per_body(model, **ARTICULATED)
     phi, P_, Y_ = (body_array(model, 6, 6, letter=x) for x in ("phi", "P", "Y"))
@@ -283,7 +283,7 @@ def _blocks(model: Any, q: Any) -> Any:
         phi[i] = T[i].push(UNITS).array()
         P_[i], Y_[i] = P[i].array(), Y[i].array()
         S_[i], G_[i] = S.array(), (U[i] @ D[i]).array()
-        D_[i, i] = with_armature(S.T @ U[i], i)
+        D_[i, i] = diagonal_plus(S.T @ U[i], i.armature)
     return phi, P_, S_, G_, D_, Y_
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mozzi.algorithms.dynamics.inverse import motion
-from mozzi.algorithms.dynamics.newton_euler import Field
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import Columns, joint_array, per_body
-from mozzi.lie import Inertia, Screws, Twist, Vec3, Wrench
+from mozzi.lie import AccelerationField, Inertia, Screws, Twist, Vec3, Wrench
 
 __all__ = ["inverse_dynamics_regressor"]
 
@@ -33,8 +32,8 @@ def inverse_dynamics_regressor(model: Any, q: Any, v: Any, a: Any, v_ref: Any = 
     for i in model.outward():
         F = per_body(model, F=Columns(Wrench, 10))
         R = i.frame.R  # the body's own frame, seen from the frame on its joint
-        Q = Field(A[i].ang, w[i], u[i])
-        own = Field(R.unrotate(A[i].ang), R.unrotate(w[i]), R.unrotate(u[i]))
+        Q = AccelerationField(A[i].ang, w[i], u[i])
+        own = AccelerationField(R.unrotate(A[i].ang), R.unrotate(w[i]), R.unrotate(u[i]))
         origin = R.unrotate(A[i].lin + Q @ i.frame.p)
         F[i] = Screws(i.frame.push(own.wrench(unit, origin)) for unit in UNITS)
         for j in i.path():

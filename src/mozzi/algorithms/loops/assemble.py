@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
-from mozzi.algorithms.dynamics.articulated import held_by
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.close import RANK, descend
 from mozzi.algorithms.loops.singular import counted, rank_nearby, scaled
+from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.types import JointChoice
@@ -157,8 +157,8 @@ def _per_row(model: Any, name: str, given: Any, batch: tuple[int, ...]) -> np.nd
 
 def held_mask(model: Any, hold: JointChoice) -> np.ndarray:
     """Which velocities belong to joints that are held."""
-    marks = (dict(b.marks)["held"] for b in held_by(mechanism(model), hold).bodies)
-    return np.array([h for own in marks for h in own], dtype=bool)
+    bodies = held_by(mechanism(model), hold).bodies
+    return np.array([h for body in bodies for h in body.held], dtype=bool)
 
 
 def _assembly(

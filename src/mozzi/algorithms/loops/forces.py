@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, row_count
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.constraints.solve import MOST
-from mozzi.algorithms.dynamics.articulated import held_by
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid
-from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.loops.actuation import opens, pinv
 from mozzi.algorithms.loops.rank_warnings import hybrid_dynamics_told, loop_forces_told, multipliers
 from mozzi.algorithms.recursion.algorithm import algorithm, closed
@@ -26,7 +25,7 @@ def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any
     """
     if not closed(model):
         return NotImplemented
-    if row_count(model) <= MOST:
+    if model.row_count <= MOST:
         return loop_forces_told(model, arrays, options)
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     a = forward_dynamics(model, **arrays, **options)
@@ -49,15 +48,15 @@ def loop_forces(
     zero. On arrays, a `SingularWarning` tells where loops lose rank.
     Kim (67); Rodriguez et al. step (D).
     """
-    many = row_count(model.model)
+    many = model.model.row_count
     if many > MOST:
         raise LoopError(
             f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
             "the accelerations and solve Aᵀ λ = M a + C v + g − τ"
         )
-    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
+    a_out = joint_vector(model, "a_out")
     loops = hybrid(
-        free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
+        model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations, least=True
     )
     return multipliers(loops)
 

@@ -7,8 +7,9 @@ from typing import Any
 from mozzi.algorithms.constraints.multipliers import Closing, matrix, reach
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.dynamics.articulated import ARTICULATED, apply, articulated, columns, held_by
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import apply, dot, minus
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.lie import Twist
 
@@ -22,7 +23,6 @@ def loop_corrections(model: Any, q: Any, v: Any) -> Any:
     δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `constrained_forward`;
     q ⊕ δ is one step of Newton's method.
     """
-    model = held_by(model, ())
     T, P, U, D = per_body(model, T="local", **ARTICULATED)
     for i in model.outward():
         T[i] = i.pose(q[i])
@@ -37,13 +37,11 @@ def loop_corrections(model: Any, q: Any, v: Any) -> Any:
     out = []
     for needed in (open_by, moving_by):
         closing = Closing(reaches, factor.multipliers(needed), factor)
-        change, A = joint_vector(model, "change"), {0: Twist.zero()}
+        change, A = joint_vector(model, "change"), per_body(model, A=Twist)
         for i in model.outward():
-            S = columns(i.joint.screws(q[i]), i.held, False)
-            X = T[i].pull(A[i.parent.index])
-            pairs = zip(closing.force(i), U[i].T @ X, strict=True)
-            own = apply(D[i], [y - z for y, z in pairs])
-            A[i.index] = X + S @ own
+            X = T[i].pull(A[i.parent])
+            own = apply(D[i], minus(closing.force(i), U[i].T @ X))
+            A[i] = X + i.joint.screws(q[i]) @ own
             change[i] = own
         out.append(change)
     return tuple(out)
@@ -54,5 +52,5 @@ def _rates(model: Any, rows: Any, move: Any, v: Any) -> list[Any]:
     total: list[Any] = [0.0] * len(rows)
     for i, block in joint_columns(model, rows, move):
         for r, line in enumerate(block):
-            total[r] = total[r] + sum((x * e for x, e in zip(line, v[i], strict=True)), 0.0)
+            total[r] = total[r] + dot(line, v[i])
     return total

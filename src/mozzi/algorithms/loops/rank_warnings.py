@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.rank import scalar
-from mozzi.algorithms.constraints.rows import loop_acceleration, row_count
+from mozzi.algorithms.constraints.rows import loop_acceleration
 from mozzi.algorithms.constraints.solve import MOST
-from mozzi.algorithms.dynamics.articulated import held_by
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.dynamics.inverse import ZERO
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.singular import rank_nearby, ranks_of, scaled
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.algorithms.recursion.held import held_by
 from mozzi.errors import SingularWarning
 
 __all__ = [
@@ -45,8 +46,8 @@ def counted_forward_dynamics(
     loop_accelerations: Any = None,
 ) -> Any:  # fmt: skip
     """`forward_dynamics`, and counts."""
-    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
-    loops = hybrid(free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations)
+    a_out = joint_vector(model, "a_out")
+    loops = hybrid(model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations)
     return a_out, *_counts(loops)
 
 
@@ -56,9 +57,9 @@ def counted_loop_forces(
     loop_accelerations: Any = None,
 ) -> Any:  # fmt: skip
     """`loop_forces`, accelerations, and counts."""
-    a_out, free = joint_vector(model, "a_out"), held_by(model, ())
+    a_out = joint_vector(model, "a_out")
     loops = hybrid(
-        free, q, v, tau, None, wrenches, resistance, a_out, None, loop_accelerations, least=True
+        model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations, least=True
     )
     return multipliers(loops), a_out, *_counts(loops)
 
@@ -71,7 +72,7 @@ def counted_hybrid_dynamics(
     """`hybrid_dynamics`, and counts."""
     model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
-    least = row_count(model.model) <= MOST
+    least = model.model.row_count <= MOST
     loops = hybrid(
         model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations, least
     )

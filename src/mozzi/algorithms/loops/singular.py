@@ -108,7 +108,7 @@ def _size(model: Any) -> float:
     """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
     stands in the world does not matter.
     """
-    levers = [b.placement.p for b in mechanism(model).bodies if b.parent]
+    levers = [b.placement.p for b in mechanism(model).bodies if b.parent >= 0]
     for loop in model.loops:
         ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)
         levers += [P.p for body, P in ends if body >= 0]

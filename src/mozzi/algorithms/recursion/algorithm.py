@@ -62,9 +62,7 @@ def shape_of(name: str, model: Any, options: Mapping[str, Any] | None = None) ->
     frames = (options or {}).get("frames", ())
     sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "f": len(frames)}
     sizes["p"] = len((options or {}).get("names", ()))
-    if "m" in ARRAYS[name][0]:
-        rows = importlib.import_module("mozzi.algorithms.constraints.rows").loop_rows(model)
-        sizes["m"] = sum(part.stop - part.start for part in rows.values())
+    sizes["m"] = model.row_count
     return tuple(sizes.get(axis, axis) for axis in ARRAYS[name][0])
 
 
@@ -233,7 +231,7 @@ def _plain(result: Any) -> Any:
 
 def closed(model: Any) -> tuple[Any, ...]:
     """What closes the tree of a model: its loops, distances and couplings."""
-    return (*model.loops, *model.distances, *model.couplings)
+    return model.closures
 
 
 def refuse_loops(model: Any, function: str, inside: bool = False) -> None:

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.recursion.bodies import WORLD
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.lie import Screws
 from mozzi.lie.vec import Spatial
+from mozzi.model.model import WORLD
 from mozzi.program.node import Node, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 
@@ -63,7 +63,7 @@ def leaves(value: Any) -> list[Any]:
 def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
     """A value of the same structure with other scalars; constants stay."""
     if isinstance(value, RelativePose):
-        return RelativePose(body.seat, rebuild(value.motion, scalars, body))
+        return RelativePose(body.link, rebuild(value.motion, scalars, body))
     if isinstance(value, (tuple, list)):
         return tuple(rebuild(part, scalars, body) for part in value)
     if isinstance(value, Spatial):
@@ -151,24 +151,24 @@ class _Rolled:
 
     def _record(self, body: Any) -> tuple[Index | None, int, int]:
         """Index, stride and first offset of a body's record."""
-        if isinstance(body.index, int):
-            return None, 0, body.index * self.size
-        return body.index, self.size, 0
+        if isinstance(body.slot, int):
+            return None, 0, body.slot * self.size
+        return body.slot, self.size, 0
 
     def __getitem__(self, body: Any) -> Any:
-        if self.latest and self.latest[0] is body.index and self.latest[1] is active():
+        if self.latest and self.latest[0] is body.slot and self.latest[1] is active():
             return self.latest[2]
         index, stride, first = self._record(body)
         scalars = [load(self.buffer, index, stride, first + n) for n in range(self.size)]
         value = self.type.unflatten(scalars) if self.type is not None else scalars[0]
-        self.latest = (body.index, active(), value)
+        self.latest = (body.slot, active(), value)
         return value
 
     def __setitem__(self, body: Any, value: Any) -> None:
         index, stride, first = self._record(body)
         for n, x in enumerate(value.flatten() if self.type is not None else (value,)):
             store(self.buffer, index, stride, first + n, x)
-        self.latest = (body.index, active(), value)
+        self.latest = (body.slot, active(), value)
 
 
 class _Local:
@@ -182,17 +182,17 @@ class _Local:
         self.latest: tuple[Any, Any, Any] | None = None
 
     def __getitem__(self, body: Any) -> Any:
-        if self.latest and self.latest[0] is body.index and self.latest[1] is active():
+        if self.latest and self.latest[0] is body.slot and self.latest[1] is active():
             return self.latest[2]
         example, buffer, size, rank = self.records[body.kind]
-        if isinstance(body.index, int):
-            first = int(rank[body.index]) * size
+        if isinstance(body.slot, int):
+            first = int(rank[body.slot]) * size
             scalars = (load(buffer, None, 0, first + n) for n in range(size))
         else:
-            index = Index(rank, body.index, name="rank")
+            index = Index(rank, body.slot, name="rank")
             scalars = (load(buffer, index, size, n) for n in range(size))
         value = rebuild(example, scalars, body)
-        self.latest = (body.index, active(), value)
+        self.latest = (body.slot, active(), value)
         return value
 
     def __setitem__(self, body: Any, value: Any) -> None:
@@ -210,10 +210,10 @@ class _Local:
             type(x) is Node or x for x in leaves(example)
         ]:
             raise TypeError(f"{self.letter} is set twice with different structure while rolled")
-        index = Index(rank, body.index, name="rank")
+        index = Index(rank, body.slot, name="rank")
         for n, x in enumerate(scalars):
             store(buffer, index, size, n, x)
-        self.latest = (body.index, active(), value)
+        self.latest = (body.slot, active(), value)
 
 
 def per_body(mechanism: Mechanism, **types: Any) -> Any:
@@ -292,7 +292,7 @@ class BlockArray:
                 extents.append(body.joint.nq if axis == "q" else body.joint.nv)
             elif axis == "b":
                 body = next(named)
-                start, constant = body.index, constant - stride  # bodies count from 1
+                start, constant = body.slot, constant - stride  # the world has no entry
                 extents.append(1)
             else:
                 extents.append(size)

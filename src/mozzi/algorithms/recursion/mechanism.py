@@ -14,21 +14,17 @@ frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mozzi.algorithms.recursion.bodies import (
-    WORLD,
-    BodyData,
-    aligned,
-    bodies_of,
-    regrouped,
-    replace,
-)
+from mozzi.algorithms.recursion.base_parameters import aligned, regrouped
+from mozzi.algorithms.recursion.bodies import BodyData, Kind, bodies_of
 from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.model.joints.joint import Joint
+from mozzi.model.model import WORLD
 from mozzi.program.program import Buffer, Index, load, loop
 
 __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
@@ -81,32 +77,31 @@ class RelativePose:
 
 
 class Body:
-    """A body while unrolled: its data are constants."""
+    """A body while unrolled: its data are constants.
 
-    __slots__ = ("data", "index", "mechanism", "parent")
+    index: its number in the model (−1: the world); slot: its place in the memory of a rolled
+    program, where the world comes first.
+    """
+
+    __slots__ = ("data", "index", "mechanism", "parent", "slot")
 
     def __init__(
         self, mechanism: Mechanism, index: int, data: BodyData | None, parent: Body | None
     ):
         self.mechanism, self.index, self.data, self.parent = mechanism, index, data, parent
+        self.slot = index - WORLD
 
     def __getattr__(self, name: str) -> Any:
         if self.data is None:
             raise AttributeError(f"the world has no {name!r}")
-        marks = dict(self.data.marks)
-        return marks[name] if name in marks else getattr(self.data, name)
-
-    @property
-    def aligned(self) -> bool:
-        """Whether the pose is seat · Tz(rise) · pose(offset + q); see `bodies.aligned`."""
-        return self.data is not None and dict(self.data.marks).get("aligned", False)
+        return getattr(self.data, name)
 
     def pose(self, q: Sequence[Any]) -> RelativePose:
         """The pose in the parent."""
-        motion = self.joint.pose(q if not self.aligned else (q[0] + self.offset,))
+        motion = self.joint.pose(q if not self.aligned else (q[0] + self.joint_angle,))
         if self.aligned:
-            motion = SE3(motion.R, Vec3(0.0, 0.0, self.rise))
-        return RelativePose(self.seat, motion)
+            motion = SE3(motion.R, Vec3(0.0, 0.0, self.joint_offset))
+        return RelativePose(self.link, motion)
 
     def path(self) -> Iterator[Body]:
         """This body, its parent, and so on to the base."""
@@ -121,48 +116,57 @@ class SymbolicBody:
     loop's index.
     """
 
-    def __init__(self, mechanism: Mechanism, index: Index, kind: tuple[Any, ...] | None):
-        self.mechanism, self.index, self.kind = mechanism, index, kind
+    def __init__(self, mechanism: Mechanism, slot: Index, kind: Kind | None):
+        self.mechanism, self.slot, self.kind = mechanism, slot, kind
+
+    @cached_property
+    def _example(self) -> BodyData:
+        """A body of the kind."""
+        if self.kind is None:
+            raise AttributeError("while rolled, a parent is known by its place only")
+        return next(b for b in self.mechanism.bodies if b.kind == self.kind)
 
     def _column(self, values: Callable[[BodyData], float], name: str) -> Any:
         """A number of the body: constant where all bodies of the kind agree, else from a table."""
         bodies = self.mechanism.bodies
-        own = [b for b in bodies if self.kind is None or b.kind == self.kind]
-        numbers = {values(b) for b in own}
+        numbers = {values(b) for b in bodies if b.kind == self.kind}
         if len(numbers) == 1:
             return numbers.pop()
-        data = np.zeros(len(bodies) + 1)
-        data[1:] = [values(b) if self.kind is None or b.kind == self.kind else 0.0 for b in bodies]
-        return load(Buffer(name, len(data), "table", data), self.index, 1, 0)
+        data = np.array([0.0, *(values(b) if b.kind == self.kind else 0.0 for b in bodies)])
+        return load(Buffer(name, len(data), "table", data), self.slot, 1, 0)
 
     def _columns(self, values: Callable[[BodyData], Sequence[float]], name: str) -> list[Any]:
-        size = len(values(next(b for b in self.mechanism.bodies if b.kind == self.kind)))
+        size = len(values(self._example))
         return [self._column(lambda b, n=n: values(b)[n], f"{name}_{n}") for n in range(size)]
 
     @cached_property
     def parent(self) -> SymbolicBody:
-        parents = np.array([0, *(b.parent for b in self.mechanism.bodies)])
-        return SymbolicBody(self.mechanism, Index(parents, self.index, name="parent"), None)
+        parents = self.mechanism.parents
+        return SymbolicBody(self.mechanism, Index(parents, self.slot, name="parent"), None)
 
     @cached_property
     def placement(self) -> SE3:
         return SE3.unflatten(self._columns(lambda b: b.placement.flatten(), "placement"))
 
     @cached_property
-    def seat(self) -> SE3:
-        return SE3.unflatten(self._columns(lambda b: b.seat.flatten(), "seat"))
+    def link(self) -> SE3:
+        return SE3.unflatten(self._columns(lambda b: b.link.flatten(), "link"))
 
     @cached_property
-    def offset(self) -> Any:
-        return self._column(lambda b: b.offset, "offset")
+    def joint_angle(self) -> Any:
+        return self._column(lambda b: b.joint_angle, "joint_angle")
 
     @cached_property
-    def rise(self) -> Any:
-        return self._column(lambda b: b.rise, "rise")
+    def joint_offset(self) -> Any:
+        return self._column(lambda b: b.joint_offset, "joint_offset")
 
     @property
     def aligned(self) -> bool:
-        return self.kind is not None and dict(self.kind[1]).get("aligned", False)
+        return self._example.aligned
+
+    @property
+    def held(self) -> tuple[bool, ...]:
+        return self._example.held
 
     @cached_property
     def frame(self) -> SE3:
@@ -199,27 +203,18 @@ class SymbolicBody:
 
     @cached_property
     def joint(self) -> Joint:
-        joint = next(b.joint for b in self.mechanism.bodies if b.kind == self.kind)
-        return joint.with_parameters(self._columns(lambda b: b.joint.parameters(), "joint"))
+        own = self._columns(lambda b: b.joint.parameters(), "joint")
+        return self._example.joint.with_parameters(own)
 
     @property
     def name(self) -> str:
-        return self.index.name
-
-    def __getattr__(self, name: str) -> Any:
-        if self.__dict__.get("kind") is None:
-            raise AttributeError(f"{name!r} of a parent is not known while rolled")
-        marks = dict(self.kind[1])  # type: ignore[index]
-        if name not in marks:
-            raise AttributeError(name)
-        return marks[name]
+        return self.slot.name
 
     pose = Body.pose
 
     def path(self) -> Iterator[SymbolicBody]:
-        mechanism = self.mechanism
-        parents = np.array([0, *(b.parent for b in mechanism.bodies)])
-        yield from mechanism.each(self.index, 1, follow=parents)
+        """This body, its parent, and so on to the base."""
+        return self.mechanism.each(self.slot, 1, follow=self.mechanism.parents)
 
 
 class Mechanism:
@@ -233,9 +228,14 @@ class Mechanism:
         self.kinds = list(dict.fromkeys(b.kind for b in bodies))
         self.world = Body(self, WORLD, None, None)
         every = [self.world]
-        for index, data in enumerate(bodies, 1):
-            every.append(Body(self, index, data, every[data.parent]))
+        for index, data in enumerate(bodies):
+            every.append(Body(self, index, data, every[data.parent - WORLD]))
         self._list = every[1:]
+
+    @cached_property
+    def parents(self) -> np.ndarray:
+        """The slots of the parents, by slots."""
+        return np.array([0, *(b.parent - WORLD for b in self.bodies)])
 
     @property
     def gravity(self) -> Vec3:
@@ -246,14 +246,10 @@ class Mechanism:
         """The acceleration of the world that stands for gravity: minus gravity."""
         return Twist(Vec3.zero(), -self.gravity)
 
-    def marked(self, name: str, values: Sequence[Any]) -> Mechanism:
-        """The same mechanism whose bodies also have this attribute, a constant (bodies that differ
-        in it are different kinds).
-        """
-        bodies = tuple(
-            replace(b, marks=(*b.marks, (name, x)))
-            for b, x in zip(self.bodies, values, strict=True)
-        )
+    def holding(self, held: Sequence[Sequence[bool]]) -> Mechanism:
+        """The same mechanism whose bodies know which of their coordinates are held: `i.held`."""
+        pairs = zip(self.bodies, held, strict=True)
+        bodies = tuple(replace(body, held=tuple(own)) for body, own in pairs)
         return Mechanism(self.model, bodies, self.rolled, self.fixed)
 
     def outward(self) -> Iterator[Any]:
@@ -264,7 +260,7 @@ class Mechanism:
 
     def until(self, body: Any) -> Iterator[Any]:
         """Every body after its parent, at least up to this one (while rolled: all)."""
-        return self.outward() if self.rolled else iter(self._list[: body.index])
+        return self.outward() if self.rolled else iter(self._list[: body.index + 1])
 
     def inward(self) -> Iterator[Any]:
         """Every body before its parent."""
@@ -287,7 +283,7 @@ class Mechanism:
         if isinstance(body, Body):
             return getattr(body.data, what)
         table = np.array([0, *(getattr(b, what) for b in self.bodies)])
-        return Index(table, body.index, name=what)
+        return Index(table, body.slot, name=what)
 
     def at(self, index: int) -> Body:
         """Body number `index` of the model (−1: the world): a fixed place in containers, rolled or
@@ -298,18 +294,18 @@ class Mechanism:
     def path(self, index: int) -> Iterator[Any]:
         """Body number `index` of the model, its parent, and so on to the base."""
         if self.rolled:
-            parents = np.array([0, *(b.parent for b in self.bodies)])
-            return self.each(index + 1, 1, follow=parents)
+            return self.each(index - WORLD, 1, follow=self.parents)
         return self.at(index).path()
 
     def toward(self, index: int) -> Iterator[Any]:
         """The bodies from the base to body number `index` of the model."""
-        path = [body.index for body in self.at(index).path()][::-1]
+        path = list(self.at(index).path())[::-1]
         if not self.rolled:
-            return iter([self._list[k - 1] for k in path])
+            return iter(path)
+        slots = [body.slot for body in path]
         following = np.zeros(self.nb + 1, dtype=int)
-        following[path[:-1]] = path[1:]
-        return self.each(path[0] if path else WORLD, 1, follow=following)
+        following[slots[:-1]] = slots[1:]
+        return self.each(slots[0] if slots else 0, 1, follow=following)
 
 
 def mechanism(model: Any, *, rolled: bool = False, regroup: bool | str = False) -> Mechanism:

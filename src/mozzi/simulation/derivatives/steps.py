@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rows import row_count
 from mozzi.algorithms.derivatives.configuration import (
     increment_rates_derivatives,
     integrate_derivatives,
@@ -259,7 +258,7 @@ def _pull_munthe_kaas(
     tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
 ) -> tuple[Any, Any, Any]:
     n, s = model.nv, tableau.stages
-    k = Memory("k", (s, 2 * n + row_count(model)), 0.0)  # rates of the stages, and multipliers
+    k = Memory("k", (s, 2 * n + model.row_count), 0.0)  # rates of the stages, and multipliers
 
     def stage(i: Any) -> tuple[np.ndarray, np.ndarray]:
         """The weights of a stage and where it is evaluated."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mozzi.algorithms.constraints.joints import meet
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, row_count
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.first import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
@@ -120,7 +120,7 @@ SMALL = 150  # nv (nv + m): mechanisms whose derivatives are one program on arra
 def _small(model: Any) -> bool:
     """Whether one program is soon compiled; joints of loops that are fitted make long ones."""
     exact = all(meet(loop.joint, SE3.identity()).exact for loop in model.loops)
-    return exact and model.nv * (model.nv + row_count(model)) <= SMALL
+    return exact and model.nv * (model.nv + model.row_count) <= SMALL
 
 
 class ForwardChanges(NamedTuple):

@@ -23,7 +23,6 @@ import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.second import UNROLLED, inlined, tangent_basis
-from mozzi.algorithms.dynamics.articulated import held_by
 from mozzi.algorithms.dynamics.hybrid import hybrid
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
@@ -50,7 +49,7 @@ def constrained_accelerations(
     """
     a = joint_vector(model, "a_out")
     loops = hybrid(
-        held_by(model, ()), q, v, tau, None, wrenches, resistance, a, None, loop_accelerations
+        model, q, v, tau, ZERO, wrenches, resistance, a, None, loop_accelerations
     )
     return a, multipliers(loops)
 
@@ -62,8 +61,8 @@ def constrained_solve(model: Any, q: Any, tau: Any, loop_accelerations: Any = No
     Forward dynamics at rest and without gravity, O(n) + O(m d) + the sparse solution.
     """
     x = joint_vector(model, "x")
-    free = _AtRest(held_by(model, ()))
-    loops = hybrid(free, q, ZERO, tau, None, _NoWrenches(), False, x, None, loop_accelerations)
+    free = _AtRest(model)
+    loops = hybrid(free, q, ZERO, tau, ZERO, _NoWrenches(), False, x, None, loop_accelerations)
     return x, multipliers(loops)
 
 

@@ -1,0 +1,54 @@
+"""Articulated bodies: the inertia that each body shows when what hangs on it moves freely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.recursion.blocks import diagonal_plus
+from mozzi.algorithms.recursion.held import free, free_screws
+from mozzi.errors import SingularError
+from mozzi.lie import ArticulatedInertia, inverse_spd
+from mozzi.lie.vec import number
+
+__all__ = ["ARTICULATED", "articulated"]
+
+ARTICULATED = {"P": ArticulatedInertia, "U": "local", "D": "local"}
+"""The containers of `articulated`: Î, U = Î S and Ψ = D⁻¹."""
+
+
+def articulated(model: Any, q: Any, T: Any, P: Any, U: Any, D: Any) -> Iterator[tuple[Any, Any]]:
+    """Inward: every body with the inertia Π it hands to its parent, P, U = P S and D⁻¹ set.
+
+    D = Sᵀ P S + armature over the coordinates that are free, Π = P − U D⁻¹ Uᵀ, and P of a parent
+    is its inertia and the Π of its children, moved there.  Kim (49), (51); Rodriguez et al. (.39).
+    """
+    _check(model)
+    for i in model.outward():
+        P[i] = i.inertia.articulated()
+    for i in model.inward():
+        S = free_screws(i, i.joint.screws(q[i]))
+        U[i] = P[i] @ S
+        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))
+        bare = all(number(m) == 0.0 for m in i.armature)
+        Pi = P[i].project(S, U[i], D[i], free=bare) if len(S) else P[i]
+        yield i, Pi
+        P[i.parent] += T[i].push(Pi)
+
+
+def _check(model: Any) -> None:
+    """No body at the end of a chain may be able to move without inertia."""
+    parents = {body.parent for body in model.bodies}
+    for k, body in enumerate(model.bodies):
+        known = all(number(x) is not None for x in body.inertia.flatten())
+        if k in parents or all(body.held) or not known:
+            continue
+        S = free_screws(body, body.joint.screws(body.joint.neutral()))
+        D = np.array(S.T @ (body.inertia.articulated() @ S), dtype=float)
+        if not np.linalg.eigvalsh(D + np.diag(free(body, body.armature))).min() > 0.0:
+            raise SingularError(
+                f"body {body.name!r} has no inertia about its joint, so forces determine no "
+                "acceleration; give it mass, or its joint armature"
+            )

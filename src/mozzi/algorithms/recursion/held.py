@@ -1,0 +1,61 @@
+"""Held coordinates: those whose accelerations are prescribed, and the free ones beside them.
+
+`held_by` makes the mechanism whose bodies know which of their coordinates are held. Blocks of a
+joint and its screws have two parts then, `held` and `free`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.errors import ModelError
+from mozzi.lie import Screws
+
+__all__ = ["free", "free_screws", "held", "held_by", "held_screws", "merge"]
+
+
+def held_by(model: Any, prescribed: Sequence[Any]) -> Any:
+    """The mechanism whose bodies know which of their coordinates are held: `i.held`.
+
+    prescribed: names of joints, or pairs (name, number of a coordinate).
+    """
+    names = model.model.joint_names
+    held = [[False] * body.joint.nv for body in model.bodies]
+    for item in [prescribed] if isinstance(prescribed, str) else prescribed:
+        joint, k = item if isinstance(item, (tuple, list)) else (item, None)
+        if joint not in names:
+            known = ", ".join(names[:8])
+            raise ModelError(f"model {model.model.name!r} has no joint {joint!r}; it has {known}")
+        own = held[names.index(joint)]
+        if k is not None and not 0 <= k < len(own):
+            raise ModelError(f"joint {joint!r} has coordinates 0 to {len(own) - 1}, no {k!r}")
+        for n in range(len(own)) if k is None else (k,):
+            own[n] = True
+    return model.holding(held)
+
+
+def free(i: Any, x: Sequence[Any]) -> list[Any]:
+    """The entries of a block of body i at its free coordinates."""
+    return [e for e, h in zip(x, i.held, strict=True) if not h]
+
+
+def held(i: Any, x: Sequence[Any]) -> list[Any]:
+    """The entries of a block of body i at its held coordinates."""
+    return [e for e, h in zip(x, i.held, strict=True) if h]
+
+
+def free_screws(i: Any, S: Screws) -> Screws:
+    """The columns of S of the free coordinates."""
+    return Screws(free(i, S.columns))
+
+
+def held_screws(i: Any, S: Screws) -> Screws:
+    """The columns of S of the held coordinates."""
+    return Screws(held(i, S.columns))
+
+
+def merge(i: Any, free: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+    """The whole block of body i, of its free and its held entries."""
+    parts = {False: iter(free), True: iter(held)}
+    return [next(parts[h]) for h in i.held]
