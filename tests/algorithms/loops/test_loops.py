@@ -15,6 +15,7 @@ from support.loop_models import (
 from support.mechanics import agree
 
 import mozzi as mz
+from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.rows import loop_drift
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.reference.loops import projected_forward_dynamics
@@ -31,6 +32,13 @@ CASES = [(label, "bodies") for label in JOINTS] + [
     for label in ("Spherical-0", "Revolute-1", "Prismatic-0", "Universal-0", "Fixed-0")
     for where in ("from the world", "to the world")
 ]
+
+
+@pytest.mark.parametrize("label", JOINTS)
+def test_a_loop_counts_the_wrenches_of_its_joint(label: str):
+    """What a model counts without looking is what the closure has."""
+    loop = mz.Loop("loop", -1, -1, JOINTS[label], SE3.identity(), SE3.identity())
+    assert loop.rows == len(meet(JOINTS[label], SE3.identity()).rows)
 
 
 def rod_and_gears() -> tuple[mz.Model, np.ndarray]:

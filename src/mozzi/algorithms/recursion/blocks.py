@@ -1,4 +1,4 @@
-"""Arithmetic on the blocks of a joint: vectors and small matrices as nested sequences, rows first."""
+"""Arithmetic on the blocks of a joint: vectors and small matrices, nested sequences, rows first."""
 
 from __future__ import annotations
 
