@@ -1,0 +1,1 @@
+"""Programs: traced scalars, statements, passes, differentiation, and what a program means."""

@@ -1,0 +1,1 @@
+"""Where programs run. A target is a folder that reads top-down, or one file."""

@@ -1,0 +1,1 @@
+"""Plots, pages and the viewer."""

@@ -1,0 +1,1 @@
+"""Where bodies are and how they move: poses, twists, Jacobians, their derivatives, and back."""

@@ -1,0 +1,3 @@
+"""Closed mechanisms: assembling, projecting, singular configurations, loop forces, actuation, and
+systems whose loops come and go.
+"""

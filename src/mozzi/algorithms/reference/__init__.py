@@ -1,0 +1,1 @@
+"""The slow, obvious twins of the algorithms: what tests compare with."""

@@ -1,0 +1,1 @@
+"""The same derivatives where loops close the tree."""
