@@ -11,7 +11,6 @@ import numpy as np
 
 import mozzi as mz
 from mozzi.viz.page import scene, write_page
-from mozzi.viz.shapes import parts_of
 
 FILE = Path(
     sysconfig.get_paths()["purelib"],
@@ -48,9 +47,8 @@ print(f"PD law:   {abs(held.q[-1] - home).max():.1e} rad from home")
 print(f"led:      {error:.1e} rad from the circle")
 assert falls.energy_drift() < 1e-6 and error < 1e-9
 
-parts = parts_of(panda)
 scenes = [
-    scene(x, title, parts=parts, play=True)
+    scene(x, title, play=True)
     for x, title in ((falls, "let go"), (held, "PD"), (led, "computed torque"))
 ]
 write_page(Path(__file__).with_suffix(".html"), scenes, "panda")

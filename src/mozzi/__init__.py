@@ -154,9 +154,11 @@ _HOME: dict[str, str] = {
     "ConfigurationError": "mozzi.errors",
     "DivergenceWarning": "mozzi.errors",
     "ExtraMissingError": "mozzi.errors",
+    "LeftOutWarning": "mozzi.errors",
     "LoopError": "mozzi.errors",
     "ModelError": "mozzi.errors",
     "MozziError": "mozzi.errors",
+    "NotShownWarning": "mozzi.errors",
     "SingularError": "mozzi.errors",
     "SingularWarning": "mozzi.errors",
     "UnphysicalWarning": "mozzi.errors",
@@ -293,9 +295,11 @@ if TYPE_CHECKING:
     from mozzi.errors import ConfigurationError as ConfigurationError
     from mozzi.errors import DivergenceWarning as DivergenceWarning
     from mozzi.errors import ExtraMissingError as ExtraMissingError
+    from mozzi.errors import LeftOutWarning as LeftOutWarning
     from mozzi.errors import LoopError as LoopError
     from mozzi.errors import ModelError as ModelError
     from mozzi.errors import MozziError as MozziError
+    from mozzi.errors import NotShownWarning as NotShownWarning
     from mozzi.errors import SingularError as SingularError
     from mozzi.errors import SingularWarning as SingularWarning
     from mozzi.errors import UnphysicalWarning as UnphysicalWarning

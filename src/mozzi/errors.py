@@ -10,9 +10,11 @@ __all__ = [
     "ConfigurationError",
     "DivergenceWarning",
     "ExtraMissingError",
+    "LeftOutWarning",
     "LoopError",
     "ModelError",
     "MozziError",
+    "NotShownWarning",
     "SingularError",
     "SingularWarning",
     "UnphysicalWarning",
@@ -47,6 +49,14 @@ class ExtraMissingError(MozziError, ImportError):
 
 class UnphysicalWarning(UserWarning):
     """A model was built with inertias that no rigid body has."""
+
+
+class LeftOutWarning(UserWarning):
+    """A file says something that the model made from it does not: what it is, and where."""
+
+
+class NotShownWarning(UserWarning):
+    """A shape of a model cannot be drawn: which, and why."""
 
 
 class SingularWarning(UserWarning):

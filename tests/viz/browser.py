@@ -31,7 +31,9 @@ def executable() -> str | None:
 
 
 class Browser:
-    """One page of a headless Chromium. `problems` collects errors of the console."""
+    """One page of a headless Chromium. `problems` collects errors of the console, `requests` the
+    addresses that were asked.
+    """
 
     def __init__(self) -> None:
         from websockets.sync.client import connect
@@ -48,6 +50,7 @@ class Browser:
         self.socket = connect(page, max_size=None)
         self.number = 0
         self.problems: list[str] = []
+        self.requests: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -70,8 +73,21 @@ class Browser:
                 self.problems.append(json.dumps(params["exceptionDetails"])[:500])
             case "Runtime.consoleAPICalled" if params["type"] in ("error", "assert"):
                 self.problems.append(json.dumps(params["args"])[:500])
+            case "Network.requestWillBeSent" | "Network.webSocketCreated":
+                self.requests.append(params.get("url") or params["request"]["url"])
             case "Log.entryAdded" if params["entry"]["level"] == "error":
                 self.problems.append(json.dumps(params["entry"])[:500])
+
+    def begin(self) -> None:
+        """Leave what is shown and forget what was told."""
+        self.open("about:blank")
+        self.problems.clear()
+        self.requests.clear()
+
+    def strangers(self) -> list[str]:
+        """Requests to anything but this machine."""
+        own = ("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "ws://127.0.0.1:")
+        return [url for url in self.requests if not url.startswith(own)]
 
     def open(self, url: str) -> None:
         """Go to a page."""

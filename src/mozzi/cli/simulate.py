@@ -129,11 +129,13 @@ def keep(
         written.append(plot)
     if view is not None:
         from mozzi.viz.page import scene, write_page
-        from mozzi.viz.shapes import parts_of
+        from mozzi.viz.shapes import drawing
 
         assert motion.model is not None
-        parts = parts_of(motion.model)
-        written.append(write_page(view, [scene(motion, parts=parts, play=True)], str(file)))
+        drawn = drawing(motion.model)
+        for fault in drawn.faults:
+            put(f"[yellow]note:[/] {escape(fault)}")
+        written.append(write_page(view, [scene(motion, drawn=drawn, play=True)], str(file)))
     return written
 
 

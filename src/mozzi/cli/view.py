@@ -39,13 +39,15 @@ def view(
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
     from mozzi.loaders import load
     from mozzi.simulation.trajectory import Trajectory
-    from mozzi.viz.shapes import parts_of
+    from mozzi.viz.shapes import drawing
     from mozzi.viz.viewer import Viewer
 
     model = load(file, base.value)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
-    parts = None if skeleton else parts_of(model)
-    with Viewer(model, parts, motion, host, port) as viewer:
+    drawn = drawing(model, shapes=not skeleton)
+    for fault in drawn.faults:
+        put(f"[yellow]note:[/] {escape(fault)}")
+    with Viewer(model, drawn, motion, host, port) as viewer:
         put(f"[bold]{viewer.url}[/] shows {escape(model.name)}; Ctrl-C ends it")
         if browser:
             webbrowser.open(viewer.url)

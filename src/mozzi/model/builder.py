@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
+import numpy as np
+
 from mozzi.errors import ModelError, UnphysicalWarning
 from mozzi.lie import SE3, Inertia
 from mozzi.model.body import Body, JointDynamics
+from mozzi.model.content import Configuration
 from mozzi.model.frames import IDENTITY, as_inertia, as_number, as_pose, as_vector
 from mozzi.model.joints.from_screws import place
 from mozzi.model.joints.joint import Fixed, Joint
@@ -80,6 +83,7 @@ class Builder:
         self._springs: dict[str, tuple[str | None, str | None, Spring]] = {}
         self._couplings: dict[str, Coupling] = {}
         self._shapes: dict[str, tuple[str | None, Shape]] = {}
+        self._configurations: dict[str, Configuration] = {}
         self._base_inertia = Inertia.zero()
 
     @classmethod
@@ -100,6 +104,7 @@ class Builder:
         new._springs = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.springs}
         new._couplings = {x.name: x for x in model.couplings}
         new._shapes = {x.name: (name(x.body), x) for x in model.shapes}
+        new._configurations = {x.name: x for x in model._configurations}
         new._base_inertia = model.base_inertia
         return new
 
@@ -305,6 +310,20 @@ class Builder:
         self._shapes[name] = (body, Shape(name, WORLD, place, *made))
         return self
 
+    def configuration(self, name: str, joints: Mapping[str, Any]) -> Self:
+        """Name a configuration: coordinates of some joints; the others are neutral.
+
+        ``model.configurations[name]`` is the whole q.
+        """
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"configuration {name!r}: not a name; give a non-empty string")
+        listed = []
+        for joint, values in joints.items():
+            x = np.atleast_1d(np.asarray(values, dtype=float))
+            listed.append((joint, as_vector(x, x.size, f"configuration {name!r}: {joint!r}")))
+        self._configurations[name] = Configuration(name, tuple(listed))
+        return self
+
     def replace_joint(self, body: str, joint: Joint) -> Self:
         """Give a body another joint, and no limits or other joint data."""
         part = self._parts[body]
@@ -385,6 +404,7 @@ class Builder:
             gravity=self.gravity,
             base_inertia=base,
             springs=tuple(self._spanned(x, a, b, where) for a, b, x in self._springs.values()),
+            _configurations=tuple(self._reached(x, joints) for x in self._configurations.values()),
             shapes=tuple(self._placed(x, body, where) for body, x in self._shapes.values()),
         )
 
@@ -488,6 +508,25 @@ class Builder:
             for T, x in ((T_a, part.point_a), (T_b, part.point_b))
         )
         return replace(part, body_a=i, body_b=j, point_a=p, point_b=r)
+
+    def _reached(self, state: Configuration, joints: dict[str, Joint]) -> Configuration:
+        """A named configuration of joints that move, checked."""
+        kept = []
+        for name, values in state.joints:
+            joint = joints.get(name)
+            if joint is None:
+                if name in self._joints:  # locked or fixed: it has no coordinates
+                    continue
+                raise ModelError(
+                    f"configuration {state.name!r}: joint {name!r} is unknown; name a joint"
+                )
+            if len(values) != joint.nq:
+                raise ModelError(
+                    f"configuration {state.name!r}: joint {name!r} has {joint.nq} coordinates; "
+                    f"{len(values)} are given"
+                )
+            kept.append((name, tuple(map(float, joint.normalize(values)))))
+        return replace(state, joints=tuple(kept))
 
     def _placed(
         self, shape: Shape, body: str | None, where: dict[str, tuple[int, SE3]]

@@ -41,9 +41,14 @@ def without_body(model: Model, name: str) -> Model:
         left = [part for part in parts if not {part.body_a, part.body_b} & gone]
         return [replace(x, body_a=new[x.body_a], body_b=new[x.body_b]) for x in left]
 
+    states = [
+        replace(x, joints=tuple(own for own in x.joints if own[0] not in joints))
+        for x in model._configurations
+    ]
     return model._replace(
         _bodies=bodies,
         _frames=frames,
+        _configurations=states,
         loops=ends(model.loops),
         distances=ends(model.distances),
         springs=ends(model.springs),

@@ -208,6 +208,18 @@ class Model(Content):
         """The configuration (nq,) in which every joint has the pose 1."""
         return np.array([x for body in self._bodies for x in body.joint.neutral()], dtype=float)
 
+    @property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """Named configurations (nq,): start poses, keyframes and group states of the file."""
+        found: dict[str, np.ndarray] = {}
+        for state in self._configurations:
+            q = self.neutral()
+            for joint, values in state.joints:
+                if joint in self.q_slices:
+                    q[self.q_slices[joint]] = values
+            found[state.name] = q
+        return MappingProxyType(found)
+
     def random_configuration(
         self, rng: Any = None, batch: int | tuple[int, ...] = ()
     ) -> np.ndarray:

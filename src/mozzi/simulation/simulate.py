@@ -272,7 +272,20 @@ class Simulation:
             list(self.events),
             complete=n == len(self.grid.t),
             accelerations=self._accelerate,
+            driven=self._driven(),
         )
+
+    def _driven(self) -> bool:
+        """Whether anything but gravity and springs does work."""
+        if self.torque.law is not None or self.torque.held or self.wrenches is not None:
+            return True
+        own = [body.dynamics for body in self.model]
+        if self.stops and any(math.isfinite(x) for one in own for x in (*one.lower, *one.upper)):
+            return True
+        damped = any(any(one.damping) for one in own) or any(x.damping for x in self.model.springs)
+        rough = any(any(one.friction) for one in own)
+        acts = self.resistance
+        return acts is not None and ((acts.damping and damped) or (acts.friction and rough))
 
     def _accelerate(self, x: Trajectory) -> np.ndarray:
         t = np.broadcast_to(x.t, x.q.shape[:-1])

@@ -39,6 +39,8 @@ class Trajectory:
     complete: bool = True
     accelerations: Callable[[Trajectory], np.ndarray] | None = field(default=None, repr=False)
     stored: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    driven: bool = False
+    """Whether anything but gravity and springs does work: torques, wrenches, friction, stops."""
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) + " samples, " if self.batch else ""
@@ -62,6 +64,7 @@ class Trajectory:
             {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
             complete=self.complete,
             stored={name: x[sample] for name, x in self._computed().items()},
+            driven=self.driven,
         )  # fmt: skip
 
     @property
@@ -161,10 +164,18 @@ class Trajectory:
 
         return plot(self, path, sample)
 
-    def animate(self, path: str | os.PathLike[str], sample: Any = None, fps: float = 30.0) -> Path:
-        """Write a moving picture: ``.html`` is a page of its own, ``.gif`` needs the extra
-        ``viz``.
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        sample: Any = None,
+        fps: float = 30.0,
+        wrenches: Any = None,
+    ) -> Path:
+        """Write a moving picture of the model's shapes: ``.html`` is a page of its own, ``.gif``
+        needs the extra ``viz``. What cannot be shown is named in a `NotShownWarning`.
+
+        wrenches: (nb, 6) or (n, nb, 6), body-fixed, that the page can show as forces.
         """
         from mozzi.viz.animate import animate
 
-        return animate(self, Path(path), sample, fps)
+        return animate(self, Path(path), sample, fps, wrenches)

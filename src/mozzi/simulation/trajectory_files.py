@@ -55,6 +55,7 @@ def _head(x: Trajectory) -> dict[str, Any]:
         "name": None if x.model is None else x.model.name,
         "method": x.method,
         "springs": x.springs,
+        "driven": x.driven,
         "complete": x.complete,
         "batch": list(x.batch),
         "diverged": [[list(k), t] for k, t in x.diverged.items()],
@@ -80,6 +81,7 @@ def _trajectory(head: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trajecto
         [Event(tuple(k), t, n, np.array(q), np.array(v)) for k, t, n, q, v in head["events"]],
         head["complete"],
         stored={name: arrays[name] for name in DERIVED if name in arrays},
+        driven=head.get("driven", False),
     )  # fmt: skip
 
 

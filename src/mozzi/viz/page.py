@@ -5,68 +5,71 @@ from __future__ import annotations
 import base64
 import html
 import json
+import math
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from mozzi import __version__
 from mozzi.errors import ConfigurationError
-from mozzi.viz.shapes import Part, box, colour, extent, skeleton
+from mozzi.viz.marks import marks
+from mozzi.viz.meshes import smoothed
+from mozzi.viz.shapes import PAGE_FACES, Drawing, Part, colour, drawing, extent, skeleton
 
-__all__ = ["limbs", "scene", "write_page"]
+if TYPE_CHECKING:
+    from mozzi.model import Model
+    from mozzi.simulation.trajectory import Trajectory
+
+__all__ = [
+    "ball_around", "corners", "floor_of", "limbs", "scene", "shown_records", "write_page",
+]  # fmt: skip
 
 FPS = 30.0
 MOST = 1200  # frames of a scene
+FAR = 4.0  # a base that travels so many times the size of its robot is followed from the start
+
+Scene = dict[str, Any]
 
 
 def scene(
-    trajectory: Any,
+    trajectory: Trajectory,
     title: str | None = None,
     note: str = "",
     samples: Sequence[Any] | None = None,
-    parts: Sequence[Part] | None = None,
+    drawn: Drawing | None = None,
     play: bool = False,
     fps: float = FPS,
-) -> dict[str, Any]:
+    wrenches: Any = None,
+) -> Scene:
     """What a page shows of a trajectory: frames at equal times, several samples in one picture.
 
-    parts: what the bodies look like; drawn from joints and masses where not given.
+    drawn: what the bodies look like; the shapes of the model where not given. wrenches: (nb, 6) or
+    (n, nb, 6), body-fixed, that can be shown as forces.
     """
     model = trajectory._model()
     motions = [trajectory]
     if trajectory.batch:
         chosen = [(0,) * len(trajectory.batch)] if samples is None else samples
         motions = [trajectory[k] for k in chosen]
-    poses, drifts, step = [], [], 1.0 / fps
-    for motion in motions:
-        last = int(np.isfinite(motion.q).all(axis=-1).sum())
-        if last == 0:
-            raise ConfigurationError("the trajectory has no finite record to show")
-        span = trajectory.t[-1] - trajectory.t[0]
-        count = int(min(MOST, max(2, round(span * fps) + 1))) if span > 0.0 else 1
-        times = np.linspace(trajectory.t[0], trajectory.t[-1], count)
-        step = span / max(1, count - 1)
-        index = np.clip(np.searchsorted(motion.t, times - 1e-9 * (1 + span)), 0, last - 1)
-        T = motion._at(index).poses()
-        poses.append(T[:, :, :3, :])
-        energy = motion.energy()
-        drifts.append(np.abs(energy[index] - energy[0]))
-    drawn: list[Part] = []
-    for k in range(len(motions)):
-        tint = None if len(motions) == 1 else colour(k, light=0.6)
-        own = list(parts) if parts is not None else skeleton(model, color=tint)
-        drawn += [
-            Part(p.body if p.body < 0 else p.body + k * model.nb, p.vertices, p.faces,
-                 tint if tint and parts is None else p.color, p.name)
-            for p in own
-        ]  # fmt: skip
+    index, step = shown_records(trajectory, motions, fps)
+    several = len(motions) > 1
+    if drawn is None:
+        drawn = drawing(model)
+        if several and not model.shapes:
+            drawn = Drawing(tuple(skeleton(model, colour(0, light=0.6))), grounds=drawn.grounds)
+    drawn = drawn.within(PAGE_FACES // len(motions))
+    poses = [motion._at(k).poses()[:, :, :3, :] for motion, k in zip(motions, index)]
     whole = np.concatenate(poses, axis=1)
-    lines, tips = zip(*(limbs(model, T) for T in poses), strict=True)
-    points = np.concatenate([whole[..., 3].reshape(-1, 3), *(x.reshape(-1, 3) for x in lines)])
-    center, radius = _around(points, 0.3 * extent(model))
-    drawn.append(Part(-1, *box([0.05 * radius] * 3), (0.35, 0.38, 0.42), "world"))
+    tips = [limbs(model, T)[1] for T in poses]
+    points = np.concatenate([corners(drawn.parts, T) for T in poses], axis=1)
+    center, radius = ball_around(points.reshape(-1, 3), 0.3 * extent(model))
+    force = None if wrenches is None else np.asarray(wrenches, dtype=float)
+    if force is not None and force.ndim == 3:
+        force = force[index[0]]
+    tints = [colour(k, light=0.6) for k in range(len(motions))] if several else [None]
     return {
         "title": title or model.name,
         "note": note,
@@ -74,25 +77,90 @@ def scene(
         "frames": len(whole),
         "bodies": whole.shape[1],
         "poses": _text(whole, "<f4"),
-        "drift": _text(np.nanmax(drifts, axis=0), "<f4"),
-        "trails": [_text(_path(tip, k, len(tips)), "<f4") for k, tip in enumerate(tips)],
+        "energy": _energy(motions, index),
+        "trails": [
+            {"path": _text(tip, "<f4"), "color": tint or (0.75, 0.25, 0.2)}
+            for tip, tint in zip(tips, tints)
+        ],
         "center": center.tolist(),
         "radius": radius,
+        "follow": _follow(model, poses[0], points, radius),
+        "floor": floor_of(drawn, points),
+        "grid": _round(radius / 2.5),
         "azimuth": -1.0,
         "elevation": 0.35,
         "play": play,
-        "parts": [
+        "faults": list(drawn.faults),
+        "marks": [
             {
-                "body": p.body,
-                "vertices": _text(_with_normals(p), "<f4"),
-                "faces": _text(p.faces, "<u4"),
+                "name": mark.name,
+                "segments": _text(mark.segments, "<f4"),
+                "colors": mark.colors,
+                "labels": mark.labels,
+                "arrow": mark.name in ("joint screws", "forces"),
             }
-            for p in drawn
+            for mark in marks(model, motions[0].q[index[0]], force)
         ],
+        "parts": [_part(part, model.nb, tints) for part in drawn.parts],
     }
 
 
-def limbs(model: Any, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def shown_records(
+    trajectory: Trajectory, motions: Sequence[Trajectory], fps: float
+) -> tuple[list[np.ndarray], float]:
+    """The records that are shown of each motion, and the time between two."""
+    span = float(trajectory.t[-1] - trajectory.t[0])
+    count = int(min(MOST, max(2, round(span * fps) + 1))) if span > 0.0 else 1
+    times = np.linspace(trajectory.t[0], trajectory.t[-1], count)
+    index = []
+    for motion in motions:
+        last = int(np.isfinite(motion.q).all(axis=-1).sum())
+        if last == 0:
+            raise ConfigurationError("the trajectory has no finite record to show")
+        found = np.searchsorted(motion.t, times - 1e-9 * (1 + span))
+        index.append(np.clip(found, 0, last - 1))
+    return index, span / max(1, count - 1)
+
+
+def _energy(motions: Sequence[Trajectory], index: Sequence[np.ndarray]) -> dict[str, str] | None:
+    """How far the energy is from what it was; nothing where something drives or brakes."""
+    if any(motion.driven for motion in motions):
+        return None
+    drifts = []
+    for motion, k in zip(motions, index):
+        energy = motion.energy()
+        drifts.append(np.abs(energy[k] - energy[0]))
+    return {"label": "energy error |E − E₀| =", "values": _text(np.nanmax(drifts, axis=0), "<f4")}
+
+
+def _follow(
+    model: Model, poses: np.ndarray, points: np.ndarray, radius: float
+) -> dict[str, Any] | None:
+    """What the camera keeps in view when it follows the base: the robot about its first body."""
+    if not model.nb or model.body(0).joint.nv < 3 or model.parents[0] >= 0:
+        return None
+    base = poses[:, 0, :, 3]
+    around = points[:, : points.shape[1]] - base[:, None]
+    center, own = ball_around(around.reshape(-1, 3), 0.1 * extent(model))
+    return {"body": 0, "center": center.tolist(), "radius": own, "start": radius > FAR * own}
+
+
+def floor_of(drawn: Drawing, points: np.ndarray) -> float:
+    """The height of the floor: that of a horizontal plane, else 0 or below all that is drawn."""
+    for T in drawn.grounds:
+        if T[2, 2] > 0.999:
+            return float(T[2, 3])
+    lowest = float(points[..., 2].min(initial=0.0))
+    return lowest if lowest < -1e-2 * float(np.ptp(points[..., 2]) or 1.0) else 0.0
+
+
+def _round(x: float) -> float:
+    """A length near x that is 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(x))
+    return next((f * power for f in (1.0, 2.0, 5.0) if x <= f * power), 10.0 * power)
+
+
+def limbs(model: Model, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n, limbs, 2, 3) ends of the limbs of all bodies in the inertial frame; (n, 3) the tip."""
     lines = []
     for i, body in enumerate(model):
@@ -104,50 +172,61 @@ def limbs(model: Any, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             ends = [np.array(body.inertia.h.flatten(), dtype=float) / mass if mass > 0.0 else start]
         R, p = poses[:, i, :3, :3], poses[:, i, :3, 3]
         lines += [np.stack([R @ start + p, R @ end + p], axis=1) for end in ends]
+    if not lines:
+        return np.zeros((len(poses), 0, 2, 3)), np.zeros((len(poses), 3))
     out = np.stack(lines, axis=1)
     return out, out[:, -1, 1]
 
 
-def write_page(path: Path, scenes: Sequence[dict[str, Any]], title: str = "mozzi") -> Path:
+def write_page(path: Path, scenes: Sequence[Scene], title: str = "mozzi") -> Path:
     """Write a page that shows these scenes."""
     from mozzi.files import write_atomically
 
-    template = resources.files("mozzi.viz").joinpath("page.html").read_text(encoding="utf-8")
+    text = resources.files("mozzi.viz").joinpath("page.html").read_text(encoding="utf-8")
+    words = {"title": html.escape(title), "maker": f"Made with mozzi {__version__}"}
+    for word, value in words.items():
+        text = text.replace("{{" + word + "}}", value)
     data = json.dumps(list(scenes), allow_nan=False).replace("<", "\\u003c")
-    text = template.replace("{{title}}", html.escape(title)).replace("{{scenes}}", data)
-    return write_atomically(path, lambda file: _put(file, text))
+    return write_atomically(path, lambda file: _put(file, text.replace("{{scenes}}", data)))
 
 
-def _put(file: Any, text: str) -> None:
+def _put(file: IO[bytes], text: str) -> None:
     file.write(text.encode())
 
 
-def _around(points: np.ndarray, least: float) -> tuple[np.ndarray, float]:
-    """A ball that holds these points and the origin."""
-    flat = np.concatenate([points.reshape(-1, 3), np.zeros((1, 3))])
-    low, high = flat.min(axis=0), flat.max(axis=0)
+def corners(parts: Sequence[Part], poses: np.ndarray) -> np.ndarray:
+    """(n, points, 3) in the inertial frame: corners of boxes about what is drawn of each body."""
+    out = []
+    for body in sorted({part.body for part in parts}):
+        own = np.concatenate([part.vertices for part in parts if part.body == body])
+        ends = np.stack([own.min(axis=0), own.max(axis=0)])
+        box = np.stack([ends[[i, j, k], [0, 1, 2]] for i, j, k in np.ndindex(2, 2, 2)])
+        if body < 0:
+            out.append(np.broadcast_to(box, (len(poses), 8, 3)))
+        else:
+            out.append(box @ np.swapaxes(poses[:, body, :, :3], 1, 2) + poses[:, body, None, :, 3])
+    return np.concatenate(out, axis=1) if out else np.zeros((len(poses), 1, 3))
+
+
+def ball_around(points: np.ndarray, least: float) -> tuple[np.ndarray, float]:
+    """A ball that holds these points."""
+    low, high = points.min(axis=0), points.max(axis=0)
     center = 0.5 * (low + high)
-    return center, float(max(np.linalg.norm(flat - center, axis=1).max() * 1.1, least, 1e-6))
+    return center, float(max(np.linalg.norm(points - center, axis=1).max(), least, 1e-6))
 
 
-def _path(points: np.ndarray, number: int, count: int) -> np.ndarray:
-    """A path as (position, normal, colour) rows."""
-    tint = (0.75, 0.25, 0.2) if count == 1 else colour(number, light=0.6)
-    normals, tints = (np.broadcast_to(x, points.shape) for x in ((0.0, 0.0, 1.0), tint))
-    return np.concatenate([points, normals, tints], axis=1)
-
-
-def _with_normals(part: Part) -> np.ndarray:
-    """Vertices as (position, normal, colour) rows."""
-    points = np.asarray(part.vertices, dtype=float)
-    a, b, c = (points[part.faces[:, k]] for k in range(3))
-    face = np.cross(b - a, c - a)
-    normals = np.zeros_like(points)
-    for k in range(3):
-        np.add.at(normals, part.faces[:, k], face)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals /= np.where(length > 0.0, length, 1.0)
-    return np.concatenate([points, normals, np.broadcast_to(part.color, points.shape)], axis=1)
+def _part(part: Part, nb: int, tints: Sequence[Any]) -> dict[str, Any]:
+    """A part, once for each motion: on their bodies, in their colours."""
+    points, normals, faces = smoothed(np.asarray(part.vertices, dtype=float), part.faces)
+    if part.body < 0:
+        tints = tints[:1]
+    return {
+        "bodies": [part.body if part.body < 0 else part.body + k * nb for k in range(len(tints))],
+        "colors": [[*(tint or part.color), part.opacity] for tint in tints],
+        "vertices": _text(points, "<f4"),
+        "normals": _text(np.round(127.0 * np.pad(normals, ((0, 0), (0, 1)))), "<i1"),
+        "faces": _text(faces, "<u4"),
+    }
 
 
 def _text(array: np.ndarray, kind: str) -> str:

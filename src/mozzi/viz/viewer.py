@@ -1,4 +1,4 @@
-"""A mechanism in the browser, through viser: sliders, frames, joint screws, replay."""
+"""A mechanism in the browser, through viser: sliders, marks, replay."""
 
 from __future__ import annotations
 
@@ -6,36 +6,45 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mozzi.algorithms.dynamics.energy import center_of_mass
+from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.algorithms.kinematics.poses import forward_kinematics
-from mozzi.errors import ExtraMissingError
-from mozzi.viz.shapes import Part, capsule, cone, extent, merged, onto, skeleton
+from mozzi.errors import ExtraMissingError, LoopError
+from mozzi.viz.marks import Mark, marks
+from mozzi.viz.meshes import smoothed
+from mozzi.viz.page import ball_around, corners, floor_of
+from mozzi.viz.shapes import PAGE_FACES, Drawing, drawing
 
-__all__ = ["Viewer", "screw_axes"]
+if TYPE_CHECKING:
+    from mozzi.model import Model
+    from mozzi.simulation.trajectory import Trajectory
+
+__all__ = ["Viewer", "from_sliders", "quaternion", "ranges"]
 
 LINEAR = ("x", "y", "z", "vx", "vy", "vz")
-GOLD, TEAL = (214, 158, 46), (56, 150, 160)
+DIRECTION = np.array([0.51, -0.79, 0.34])  # from where the camera looks
+HALF = math.radians(25.0)  # half of viser's angle of view
 Handle = Any
 
 
 class Viewer:
     """Shows a model on a page that a local server gives out; `close` ends it.
 
-    Sliders move every joint: coordinates where they are linear, and an increment from the neutral
-    configuration where they are not (balls, free bodies). Joint screws are arrows, gold where they
-    turn and teal where they slide, with their pitch written at the tip. A trajectory adds a time
-    slider and a replay.
+    Sliders move every joint: coordinates where they are linear, and an increment from the start
+    where they are not (balls, free bodies). In a closed mechanism the others follow the one that
+    is moved. Named configurations of the model are buttons. Joint screws are arrows, gold where
+    they turn, teal where they slide, violet where they do both, with their pitch. A trajectory adds
+    a time slider and a replay.
     """
 
     def __init__(
         self,
-        model: Any,
-        parts: Sequence[Part] | None = None,
-        trajectory: Any = None,
+        model: Model,
+        drawn: Drawing | None = None,
+        trajectory: Trajectory | None = None,
         host: str = "127.0.0.1",
         port: int = 8080,
     ):
@@ -46,17 +55,20 @@ class Viewer:
                 "the viewer needs viser; install it with: pip install 'mozzi[viz]'"
             ) from None
         self.model, self.trajectory = model, trajectory
-        self.size = extent(model)
+        self.closed = bool(model.loops or model.distances or model.couplings)
+        self.start = self._closed_near(model.neutral())
+        self.q = self.start
         self.server = viser.ViserServer(host=host, port=port, label="mozzi", verbose=False)
         self.url = f"http://{host}:{self.server.get_port()}"
         self._closed = threading.Event()
         self._lock = threading.RLock()
-        self.q = model.neutral()
-        self._scene(list(parts) if parts is not None else skeleton(model))
-        self._controls()
+        self._busy = False
+        drawn = (drawing(model) if drawn is None else drawn).within(PAGE_FACES)
+        self._scene(drawn)
+        self._controls(drawn)
         self.show(self.q)
         if trajectory is not None:
-            self._replay()
+            self._replay(trajectory)
 
     def close(self) -> None:
         """Stop the server."""
@@ -69,94 +81,169 @@ class Viewer:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _closed_near(self, q: np.ndarray, hold: Sequence[Any] = ()) -> np.ndarray:
+        """A configuration near q whose loops are closed, with some joints held where that goes."""
+        if not self.closed:
+            return q
+        from mozzi.algorithms.loops.assemble import assemble
+
+        try:
+            return assemble(self.model, q, hold)
+        except LoopError:
+            return assemble(self.model, q) if hold else q
+
     # -- the scene -----------------------------------------------------------------------------
 
-    def _scene(self, parts: Sequence[Part]) -> None:
-        scene, length = self.server.scene, 0.12 * self.size
-        self.server.initial_camera.position = tuple(np.array([0.7, -0.95, 0.7]) * self.size)
-        self.server.initial_camera.look_at = (0.0, 0.0, 0.2 * self.size)
-        side = 4.0 * self.size
-        scene.add_grid("/ground", side, side, cell_size=side / 20, section_size=side / 4)
-        self.bodies: list[Handle] = []
-        for i in range(self.model.nb):
-            frame = scene.add_frame(
-                f"/body/{i}", show_axes=False, axes_length=length, axes_radius=0.04 * length
-            )
-            self.bodies.append(frame)
-        for k, part in enumerate(parts):
+    def _scene(self, drawn: Drawing) -> None:
+        scene = self.server.scene
+        shown = self.q[None]
+        if self.trajectory is not None:
+            q = self.trajectory.q.reshape(-1, self.model.nq)
+            q = q[np.isfinite(q).all(axis=1)]
+            shown = q[:: max(1, len(q) // 200)] if len(q) else shown
+        points = corners(drawn.parts, forward_kinematics(self.model, shown)[:, :, :3, :])
+        self.middle, self.size = ball_around(points.reshape(-1, 3), 1e-3)
+        self.server.initial_camera.position = tuple(self.eye())
+        self.server.initial_camera.look_at = tuple(self.middle)
+        self.server.initial_camera.fov = 2.0 * HALF
+        side, floor = 6.0 * self.size, floor_of(drawn, points)
+        scene.add_grid(
+            "/ground", side, side, cell_size=side / 30, section_size=side / 6,
+            position=(0.0, 0.0, floor),
+        )  # fmt: skip
+        scene.add_frame("/axes", axes_length=0.2 * self.size, axes_radius=0.006 * self.size)
+        scene.set_up_direction("+z")
+        scene.configure_default_lights(cast_shadow=True)
+        self.bodies: list[Handle] = [
+            scene.add_frame(f"/body/{i}", show_axes=False) for i in range(self.model.nb)
+        ]
+        for k, part in enumerate(drawn.parts):
             place = f"/body/{part.body}" if part.body >= 0 else "/world"
             r, g, b = (round(255 * c) for c in part.color)
-            scene.add_mesh_simple(f"{place}/part{k}", part.vertices, part.faces, color=(r, g, b))
-        self.center = scene.add_icosphere("/center", 0.02 * self.size, (200, 40, 40), visible=False)
-        self.screws: list[tuple[Handle, Handle]] = []
-        arrow = merged(
-            capsule((0, 0, 0), (0, 0, 0.24 * self.size), 0.006 * self.size),
-            cone((0, 0, 0.24 * self.size), (0, 0, 0.3 * self.size), 0.018 * self.size),
-        )
-        names = [label for label, _, _ in ranges(self.model)]
-        for k, (_, pitch) in enumerate(screw_axes(self.model, self.q)):
-            color = TEAL if math.isinf(pitch) else GOLD
-            frame = scene.add_frame(f"/screw/{k}", show_axes=False, visible=False)
-            scene.add_mesh_simple(f"/screw/{k}/arrow", *arrow, color=color)
-            motion = "slides" if math.isinf(pitch) else f"pitch {pitch:.3g} m/rad"
-            tip = (0.0, 0.0, 0.31 * self.size)
-            label = scene.add_label(
-                f"/screw/{k}/pitch", f"{names[k]}: {motion}", position=tip, visible=False
-            )
-            self.screws.append((frame, label))
+            points, _, faces = smoothed(np.asarray(part.vertices, dtype=float), part.faces)
+            scene.add_mesh_simple(
+                f"{place}/part{k}", points.astype(np.float32), faces.astype(np.uint32),
+                color=(r, g, b), opacity=None if part.opacity == 1.0 else part.opacity,
+            )  # fmt: skip
+
+    def eye(self) -> np.ndarray:
+        """Where the camera stands so that all is in the picture."""
+        return self.middle + DIRECTION / np.linalg.norm(DIRECTION) * self.size / math.sin(HALF)
 
     def show(self, q: np.ndarray) -> None:
         """Move everything to a configuration."""
         T = forward_kinematics(self.model, q)
         with self._lock, self.server.atomic():
+            before = self.bodies_at(self.q)
             self.q = np.array(q, dtype=float)
             for frame, pose in zip(self.bodies, T, strict=True):
                 frame.wxyz, frame.position = quaternion(pose[:3, :3]), pose[:3, 3]
-            self.center.position = center_of_mass(self.model, q)
-            for (frame, _), (pose, _) in zip(self.screws, screw_axes(self.model, q), strict=True):
-                frame.wxyz, frame.position = quaternion(pose[:3, :3]), pose[:3, 3]
+            for name in self.shown:
+                self._mark(name)
+            if self.follow is not None and self.follow.value and len(T):
+                step = T[0, :3, 3] - before
+                for client in self.server.get_clients().values():
+                    client.camera.position = client.camera.position + step
+                    client.camera.look_at = client.camera.look_at + step
+
+    def bodies_at(self, q: np.ndarray) -> np.ndarray:
+        """Where the first body is."""
+        return forward_kinematics(self.model, q)[0, :3, 3] if self.model.nb else np.zeros(3)
 
     # -- the controls --------------------------------------------------------------------------
 
-    def _controls(self) -> None:
+    def _controls(self, drawn: Drawing) -> None:
         gui = self.server.gui
+        self.shown: set[str] = set()
+        self.drawn: dict[str, list[Handle]] = {}
+        self.follow: Handle = None
         with gui.add_folder("Show"):
-            self._switch("body frames", [(frame, "show_axes") for frame in self.bodies])
-            marks = [(x, "visible") for pair in self.screws for x in pair]
-            self._switch("joint screws", marks)
-            self._switch("centre of mass", [(self.center, "visible")])
+            for mark in marks(self.model, self.q[None]):
+                self._switch(mark.name)
+            if self.model.nb and self.model.body(0).joint.nv >= 3:
+                self.follow = gui.add_checkbox("follow the base", False)
+        if drawn.faults:
+            with gui.add_folder("Not shown"):
+                gui.add_markdown("\n".join(f"- {_plain(text)}" for text in drawn.faults))
+        named = self.model.configurations
+        if named:
+            with gui.add_folder("Configurations"):
+                for name, q in named.items():
+                    gui.add_button(name).on_click(lambda _, q=q: self.go(q))
         self.sliders: list[Handle] = []
         with gui.add_folder("Joints"):
-            for label, low, high in ranges(self.model):
-                step = (high - low) / 1000.0
-                slider = gui.add_slider(label, low, high, step, min(max(0.0, low), high))
-                slider.on_update(lambda _: self._moved())
+            values = difference(self.model, self.model.neutral(), self.start)
+            for k, (label, low, high) in enumerate(ranges(self.model)):
+                value = min(max(float(values[k]), low), high)
+                slider = gui.add_slider(label, low, high, (high - low) / 1000.0, value)
+                slider.on_update(lambda _, k=k: self._moved(k))
                 self.sliders.append(slider)
-            gui.add_button("neutral").on_click(lambda _: self.reset())
-        self._moved()
+            gui.add_button("start").on_click(lambda _: self.reset())
 
-    def _switch(self, label: str, marks: Sequence[tuple[Handle, str]]) -> None:
-        box = self.server.gui.add_checkbox(label, False)
+    def _switch(self, name: str) -> None:
+        box = self.server.gui.add_checkbox(name, False)
 
         @box.on_update
         def _(_: Any) -> None:
-            for handle, name in marks:
-                setattr(handle, name, box.value)
+            with self._lock:
+                (self.shown.add if box.value else self.shown.discard)(name)
+                self._mark(name)
 
-    def _moved(self) -> None:
+    def _mark(self, name: str) -> None:
+        """Draw a mark where it belongs now, or take it away."""
+        for handle in self.drawn.pop(name, []):
+            handle.remove()
+        if name not in self.shown:
+            return
+        found = [mark for mark in marks(self.model, self.q[None]) if mark.name == name]
+        self.drawn[name] = [handle for mark in found for handle in self._lines(mark)]
+
+    def _lines(self, mark: Mark) -> list[Handle]:
+        scene, place = self.server.scene, f"/marks/{mark.name}"
+        points = mark.segments[0].astype(np.float32)
+        colors = np.repeat(np.round(255 * np.array(mark.colors))[:, None], 2, axis=1)
+        thick = 0.008 * self.size
+        lines = scene.add_line_segments(f"{place}/lines", points, colors, thickness=thick)
+        handles: list[Handle] = [lines]
+        for k, text in mark.labels.items():
+            handles.append(scene.add_label(f"{place}/{k}", text, position=points[k, 1]))
+        return handles
+
+    def _moved(self, k: int) -> None:
+        """A slider was moved: to there, and the loops closed by the others."""
+        if self._busy:
+            return
         dv = [float(slider.value) for slider in self.sliders]
-        self.show(from_sliders(self.model, dv))
+        q = from_sliders(self.model, dv)
+        if self.closed:
+            joint = next(j for j, s in self.model.v_slices.items() if s.start <= k < s.stop)
+            wide = self.model.v_slices[joint]
+            hold = joint if wide.stop - wide.start == 1 else (joint, k - wide.start)
+            q = self._closed_near(q, [hold])
+            self._set_sliders(q)
+        self.show(q)
+
+    def _set_sliders(self, q: np.ndarray) -> None:
+        values = difference(self.model, self.model.neutral(), q)
+        self._busy = True
+        try:
+            for slider, value in zip(self.sliders, values, strict=True):
+                slider.value = min(max(float(value), slider.min), slider.max)
+        finally:
+            self._busy = False
+
+    def go(self, q: np.ndarray) -> None:
+        """To a configuration, sliders included."""
+        self._set_sliders(q)
+        self.show(q)
 
     def reset(self) -> None:
-        """All sliders to the neutral configuration, or the limit next to it."""
-        for slider in self.sliders:
-            slider.value = min(max(0.0, slider.min), slider.max)
-        self._moved()
+        """To the start: neutral, with loops closed."""
+        self.go(self.start)
 
     # -- replay --------------------------------------------------------------------------------
 
-    def _replay(self) -> None:
-        motion = self.trajectory
+    def _replay(self, motion: Trajectory) -> None:
         if motion.batch:
             motion = motion[(0,) * len(motion.batch)]
         self.motion = motion
@@ -186,7 +273,7 @@ class Viewer:
             before = now
 
 
-def ranges(model: Any) -> list[tuple[str, float, float]]:
+def ranges(model: Model) -> list[tuple[str, float, float]]:
     """(label, low, high) of a slider for every degree of freedom."""
     out = []
     for body in model:
@@ -203,30 +290,14 @@ def ranges(model: Any) -> list[tuple[str, float, float]]:
     return out
 
 
-def from_sliders(model: Any, values: Sequence[float]) -> np.ndarray:
+def from_sliders(model: Model, values: Sequence[float]) -> np.ndarray:
     """neutral ⊕ values: for joints with linear coordinates, the values themselves."""
-    from mozzi.algorithms.kinematics.configuration import integrate
-
     return integrate(model, model.neutral(), np.asarray(values, dtype=float))
 
 
-def screw_axes(model: Any, q: np.ndarray) -> list[tuple[np.ndarray, float]]:
-    """(pose, pitch) of every joint screw in the inertial frame: z along its axis; the pitch is
-    infinite where it slides.
-    """
-    out, T = [], forward_kinematics(model, q)
-    for i, body in enumerate(model):
-        own = [float(x) for x in q[model.q_slices[body.joint_name]]]
-        place = T[i] @ np.array(body.joint.frame_child.matrix(), dtype=float)
-        for column in body.joint.screws(own):
-            w, u = (np.array(x.flatten(), dtype=float) for x in (column.ang, column.lin))
-            pose = np.eye(4)
-            size = float(w @ w)
-            pose[:3, :3] = onto(w if size > 0.0 else u)
-            if size > 0.0:
-                pose[:3, 3] = np.cross(w, u) / size
-            out.append((place @ pose, float(w @ u) / size if size > 0.0 else math.inf))
-    return out
+def _plain(text: str) -> str:
+    """Text that Markdown leaves alone."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-!<>|" else c for c in text)
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:

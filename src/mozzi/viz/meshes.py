@@ -1,0 +1,184 @@
+"""Meshes of files as triangles: read with their colours, coarsened, smoothed but at edges."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mozzi.errors import ExtraMissingError, ModelError
+
+__all__ = ["clustered", "smoothed", "surfaces"]
+
+KINDS = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".off")
+NEEDS = {".dae": "collada"}
+EDGE = np.cos(np.radians(35.0))
+"""Faces that meet at a larger angle than this meet in an edge."""
+
+Color = tuple[float, float, float]
+Surface = tuple[np.ndarray, np.ndarray, Color | None]
+
+
+def surfaces(path: Path) -> list[Surface]:
+    """Vertices, faces and colour of each surface in a mesh file.
+
+    Raises:
+        ExtraMissingError: a package that reads this format is missing.
+        ModelError: the file cannot be read.
+    """
+    return _surfaces(str(path), os.stat(path).st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _surfaces(name: str, _: int) -> list[Surface]:
+    kind = Path(name).suffix.lower()
+    if kind not in KINDS:
+        raise ModelError(f"mesh {name!r}: no format {kind!r}; convert it to .stl, .obj or .glb")
+    try:
+        import trimesh
+
+        if kind in NEEDS:
+            __import__(NEEDS[kind])
+    except ImportError as error:
+        raise ExtraMissingError(
+            f"mesh {name!r} needs {error.name}; install it with: pip install 'mozzi[viz]'"
+        ) from None
+    try:
+        if kind == ".dae":
+            found = _collada(Path(name))
+        else:
+            scene: Any = trimesh.load(name, force="scene")
+            nodes = scene.graph.nodes_geometry
+            found = [piece for node in nodes for piece in _by_colour(*_placed(scene, node))]
+    except Exception as error:  # whatever a reader of somebody's file may raise
+        text = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ModelError(f"mesh {name!r}: cannot be read ({text}); check the file") from error
+    if not found:
+        raise ModelError(f"mesh {name!r}: has no triangles; check the file")
+    return found
+
+
+def _collada(path: Path) -> list[Surface]:
+    """COLLADA through pycollada itself: in metres, and with materials that lead nowhere left out.
+
+    As robots use the format, the up axis that a file declares does not turn it.
+    """
+    import collada
+
+    data = path.read_bytes()
+    bare = re.sub(rb"<bind_material>.*?</bind_material>", b"", data, flags=re.DOTALL)
+    found: list[Surface] = []
+    for text in (data, bare):
+        file: Any = collada.Collada(io.BytesIO(text), ignore=[collada.common.DaeError])
+        unit = float(file.assetInfo.unitmeter or 1.0)
+        stack = [(node, np.diag([unit, unit, unit, 1.0])) for node in file.scene.nodes]
+        while stack:
+            node, T = stack.pop()
+            if isinstance(node, collada.scene.GeometryNode):
+                found += _primitives(node, T)
+            elif hasattr(node, "children"):
+                stack += [(child, T @ node.matrix) for child in node.children]
+        if found:
+            break
+    return found
+
+
+def _primitives(node: Any, T: np.ndarray) -> list[Surface]:
+    import collada
+
+    paint = {material.symbol: material.target for material in node.materials}
+    out: list[Surface] = []
+    for one in node.geometry.primitives:
+        whole = one.triangleset() if hasattr(one, "triangleset") else one
+        if not isinstance(whole, collada.triangleset.TriangleSet) or not len(whole):
+            continue
+        diffuse = getattr(getattr(paint.get(one.material), "effect", None), "diffuse", None)
+        color = None
+        if isinstance(diffuse, tuple) and len(diffuse) >= 3:
+            color = (float(diffuse[0]), float(diffuse[1]), float(diffuse[2]))
+        points = np.asarray(whole.vertex, dtype=float) @ T[:3, :3].T + T[:3, 3]
+        faces = np.asarray(whole.vertex_index, dtype=np.int64)
+        turn = slice(None, None, -1 if np.linalg.det(T[:3, :3]) < 0.0 else 1)
+        used, index = np.unique(faces, return_inverse=True)
+        out.append((points[used], index.reshape(faces.shape)[:, turn], color))
+    return out
+
+
+def _placed(scene: Any, node: str) -> tuple[Any, np.ndarray]:
+    T, name = scene.graph[node]
+    mesh = scene.geometry[name]
+    points = np.asarray(getattr(mesh, "vertices", np.zeros((0, 3))), dtype=float)
+    return mesh, points @ T[:3, :3].T + T[:3, 3]
+
+
+def _by_colour(mesh: Any, points: np.ndarray) -> list[Surface]:
+    """A surface for every colour of a mesh; the middle one where it has many, as a texture has."""
+    faces = np.asarray(getattr(mesh, "faces", np.zeros((0, 3), int)), dtype=np.int64)
+    if not len(faces):
+        return []
+    look = mesh.visual
+    if not look.defined:
+        return [(points, faces, None)]
+    if look.kind == "texture":
+        return [(points, faces, _color(look.material.main_color))]
+    tints, which = np.unique(np.asarray(look.face_colors), axis=0, return_inverse=True)
+    if len(tints) > 16:
+        return [(points, faces, _color(np.asarray(look.face_colors).mean(axis=0)))]
+    out: list[Surface] = []
+    for k, tint in enumerate(tints):
+        own = faces[which.ravel() == k]
+        used, index = np.unique(own, return_inverse=True)
+        out.append((points[used], index.reshape(own.shape), _color(tint)))
+    return out
+
+
+def _color(rgba: Any) -> Color:
+    r, g, b = (float(x) / 255.0 for x in np.asarray(rgba)[:3])
+    return (r, g, b)
+
+
+def clustered(points: np.ndarray, faces: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices that share a cell of a grid become their mean; faces that collapse go."""
+    cells = np.round((points - points.min(axis=0)) / cell).astype(np.int64)
+    _, which, count = np.unique(_number(cells), return_inverse=True, return_counts=True)
+    means = np.stack([np.bincount(which, points[:, k]) for k in range(3)], axis=1) / count[:, None]
+    new = which[faces]
+    a, b, c = new.T
+    return means, new[(a != b) & (b != c) & (c != a)]
+
+
+def _number(rows: np.ndarray) -> np.ndarray:
+    """A number for every row of small integers, equal where the rows are."""
+    out = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        out = out * (int(column.max(initial=0)) + 1) + column
+    return out
+
+
+def smoothed(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vertices, unit normals and faces: a vertex has one normal for every smooth surface it is on,
+    the mean over its faces there by area.
+    """
+    points, faces = clustered(points, faces, 1e-6 * (float(np.ptp(points, axis=0).max()) or 1.0))
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    area = np.cross(b - a, c - a)
+    unit = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-300)
+    corner = faces.ravel()
+    order = np.argsort(corner, kind="stable")
+    count = np.bincount(corner, minlength=len(points))
+    start = (np.cumsum(count) - count)[corner]
+    own, total = np.repeat(unit, 3, axis=0), np.zeros((len(corner), 3))
+    for k in range(int(count.max(initial=0))):
+        some = np.flatnonzero(count[corner] > k)
+        other = order[start[some] + k] // 3
+        alike = np.einsum("ij,ij->i", own[some], unit[other]) > EDGE
+        total[some[alike]] += area[other[alike]]
+    normals = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
+    rows = np.concatenate([corner[:, None], np.round(127.0 * normals).astype(int) + 127], axis=1)
+    _, first, which = np.unique(_number(rows), return_index=True, return_inverse=True)
+    return points[corner[first]], normals[first], which.reshape(faces.shape)
