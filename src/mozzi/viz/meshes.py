@@ -69,17 +69,19 @@ def _collada(path: Path) -> list[Surface]:
     As robots use the format, the up axis that a file declares does not turn it.
     """
     import collada
+    from collada.common import DaeError
+    from collada.scene import GeometryNode
 
     data = path.read_bytes()
     bare = re.sub(rb"<bind_material>.*?</bind_material>", b"", data, flags=re.DOTALL)
     found: list[Surface] = []
     for text in (data, bare):
-        file: Any = collada.Collada(io.BytesIO(text), ignore=[collada.common.DaeError])
+        file: Any = collada.Collada(io.BytesIO(text), ignore=[DaeError])
         unit = float(file.assetInfo.unitmeter or 1.0)
         stack = [(node, np.diag([unit, unit, unit, 1.0])) for node in file.scene.nodes]
         while stack:
             node, T = stack.pop()
-            if isinstance(node, collada.scene.GeometryNode):
+            if isinstance(node, GeometryNode):
                 found += _primitives(node, T)
             elif hasattr(node, "children"):
                 stack += [(child, T @ node.matrix) for child in node.children]
@@ -89,13 +91,13 @@ def _collada(path: Path) -> list[Surface]:
 
 
 def _primitives(node: Any, T: np.ndarray) -> list[Surface]:
-    import collada
+    from collada.triangleset import TriangleSet
 
     paint = {material.symbol: material.target for material in node.materials}
     out: list[Surface] = []
     for one in node.geometry.primitives:
         whole = one.triangleset() if hasattr(one, "triangleset") else one
-        if not isinstance(whole, collada.triangleset.TriangleSet) or not len(whole):
+        if not isinstance(whole, TriangleSet) or not len(whole):
             continue
         diffuse = getattr(getattr(paint.get(one.material), "effect", None), "diffuse", None)
         color = None
