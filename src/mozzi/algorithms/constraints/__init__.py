@@ -1,3 +1,3 @@
-"""Rows that joints of loops, rods and couplings put on a tree: what they are, how they travel inward
-through it, what counts as rank, and the multipliers that satisfy them.
+"""Rows that joints of loops, rods and couplings put on a tree: what they are, how they travel
+inward, what counts as rank, and the multipliers that satisfy them.
 """

@@ -1,1 +1,1 @@
-"""Derivatives of dynamics: first and second, along directions, with respect to parameters and time."""
+"""Derivatives of dynamics: first and second, along directions, by parameters and by time."""

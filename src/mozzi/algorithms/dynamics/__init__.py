@@ -1,1 +1,1 @@
-"""Forces and accelerations of trees: inverse, forward, hybrid; mass, Coriolis, energy, operators."""
+"""Forces and motion of trees: inverse, forward, hybrid; mass, Coriolis, energy, operators."""

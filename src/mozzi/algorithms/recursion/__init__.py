@@ -1,1 +1,1 @@
-"""How algorithms see a model: the decorator, bodies outward and inward, what is kept of each body."""
+"""How algorithms see a model: the decorator, bodies outward and inward, what bodies keep."""
