@@ -1,15 +1,19 @@
+# pyright: reportConstantRedefinition=false
 """Inertias of rigid bodies (ten numbers) and of articulated bodies (twenty-one)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, final
+from typing import final, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
+from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3, stack, unstack
+from mozzi.program.scalar import Real
 
 __all__ = ["ArticulatedInertia", "Inertia"]
 
@@ -20,7 +24,7 @@ def _six_by_six(J: Sym3, H: Mat3, M: Sym3) -> np.ndarray:
     return stack([e for row in rows for e in row], (6, 6))
 
 
-def _blocks(matrix: Any) -> tuple[Sym3, Mat3, Sym3]:
+def _blocks(matrix: ArrayLike) -> tuple[Sym3, Mat3, Sym3]:
     e = unstack(matrix, (6, 6))
 
     def block(i: int, j: int) -> Mat3:
@@ -29,7 +33,7 @@ def _blocks(matrix: Any) -> tuple[Sym3, Mat3, Sym3]:
     return block(0, 0).sym(), (block(0, 3) + block(3, 0).T) * 0.5, block(3, 3).sym()
 
 
-def _count(numbers: Iterable[Any], count: int, what: str) -> list[Any]:
+def _count(numbers: Iterable[Real], count: int, what: str) -> list[Real]:
     found = list(numbers)
     if len(found) != count:
         raise ValueError(f"{what} {count} numbers; {len(found)} were given")
@@ -52,27 +56,28 @@ class Inertia(Spatial):
     __slots__ = ("J", "h", "m")
     SIZE = 10
 
-    def __init__(self, mass: Any, com: Any, inertia_at_com: Any):
+    def __init__(self, mass: Real, com: Vec3 | Iterable[Real], inertia_at_com: Sym3 | ArrayLike):
         """From the mass, the centre of mass, and the rotational inertia there (`Sym3` or 3×3)."""
-        c = com if type(com) is Vec3 else Vec3(*_count(com, 3, "a centre of mass has"))
-        J = inertia_at_com if type(inertia_at_com) is Sym3 else Sym3.from_array(inertia_at_com)
+        c = com if isinstance(com, Vec3) else Vec3(*_count(com, 3, "a centre of mass has"))
+        J = inertia_at_com
+        J = J if isinstance(J, Sym3) else Sym3.from_array(J)
         self.m, self.h = mass, c * mass
         self.J = _gather(Vec3.zero(), c, self.h, J)
 
     @classmethod
-    def _of(cls, m: Any, h: Vec3, J: Sym3) -> Inertia:
+    def _of(cls, m: Real, h: Vec3, J: Sym3) -> Inertia:
         self = object.__new__(cls)
         self.m, self.h, self.J = m, h, J
         return self
 
     @classmethod
-    def from_parameters(cls, parameters: Iterable[Any]) -> Inertia:
+    def from_parameters(cls, parameters: Iterable[Real]) -> Inertia:
         """From m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, in which everything is linear."""
         m, x, y, z, *J = _count(parameters, 10, "an inertia has")
         return cls._of(m, Vec3(x, y, z), Sym3(*J))
 
     @classmethod
-    def unflatten(cls, scalars: Iterable[Any]) -> Inertia:
+    def unflatten(cls, scalars: Iterable[Real]) -> Inertia:
         return cls.from_parameters(scalars)
 
     @classmethod
@@ -81,7 +86,7 @@ class Inertia(Spatial):
         return cls.from_parameters((0.0,) * 10)
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> Inertia:
+    def from_matrix(cls, matrix: ArrayLike) -> Inertia:
         """From a 6×6 array [[J, [h]], [−[h], m 1]]; numbers that are no such matrix are refused."""
         J, H, M = _blocks(matrix)
         made = cls._of((M.xx + M.yy + M.zz) / 3.0, H.vee(), J)
@@ -98,12 +103,12 @@ class Inertia(Spatial):
         return made
 
     @classmethod
-    def from_array(cls, array: Any) -> Inertia:
+    def from_array(cls, array: ArrayLike) -> Inertia:
         """From a 6×6 array."""
         return cls.from_matrix(array)
 
     @classmethod
-    def from_pseudo(cls, matrix: Any) -> Inertia:
+    def from_pseudo(cls, matrix: ArrayLike) -> Inertia:
         """From the 4×4 pseudo-inertia, the inverse of `pseudo`."""
         e = unstack(matrix, (4, 4))
         S = Mat3(*e[0:3], *e[4:7], *e[8:11]).sym()
@@ -133,13 +138,13 @@ class Inertia(Spatial):
         The principal moments must satisfy the triangle inequality (the pseudo-inertia is positive
         semidefinite), up to the tolerance times the trace of J.
         """
-        ten = [float(e) for e in self.parameters()]
+        ten = list(self.floats())
         if not all(map(math.isfinite, ten)):
             return (f"the parameters {ten} are not all finite",)
         if ten[0] <= 0.0:
             return (f"the mass {ten[0]:g} is not positive",)
         a, b, c = np.linalg.eigvalsh(Inertia.from_parameters(ten).at_com().array())
-        slack = tolerance * abs(self.J.trace())
+        slack = tolerance * abs(ten[4] + ten[7] + ten[9])
         if a < -slack:
             return (f"the principal moment {a:.6g} is negative",)
         if c > a + b + slack:
@@ -150,11 +155,11 @@ class Inertia(Spatial):
         """Whether some body of positive mass density has this inertia."""
         return not self.defects(tolerance)
 
-    def parameters(self) -> tuple[Any, ...]:
+    def parameters(self) -> tuple[Real, ...]:
         """The ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz."""
         return (self.m, *self.h, *self.J.flatten())
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return self.parameters()
 
     def __repr__(self) -> str:
@@ -171,7 +176,11 @@ class Inertia(Spatial):
         """The same inertia as an articulated one."""
         return ArticulatedInertia(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
 
-    def __add__(self, other: Any) -> Any:
+    @overload
+    def __add__(self, other: Inertia) -> Inertia: ...
+    @overload
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
+    def __add__(self, other: Inertia | ArticulatedInertia) -> Inertia | ArticulatedInertia:
         if type(other) is Inertia:
             return Inertia._of(self.m + other.m, self.h + other.h, self.J + other.J)
         if type(other) is ArticulatedInertia:
@@ -186,14 +195,18 @@ class Inertia(Spatial):
     def __neg__(self) -> Inertia:
         return Inertia._of(-self.m, -self.h, -self.J)
 
-    def __mul__(self, scale: Any) -> Inertia:
+    def __mul__(self, scale: Real) -> Inertia:
         if isinstance(scale, Spatial):
             return NotImplemented
         return Inertia._of(self.m * scale, self.h * scale, self.J * scale)
 
     __rmul__ = __mul__
 
-    def __matmul__(self, V: Any) -> Any:
+    @overload
+    def __matmul__(self, V: Twist) -> Momentum: ...
+    @overload
+    def __matmul__(self, V: Screws[Twist]) -> Screws[Momentum]: ...
+    def __matmul__(self, V: Twist | Screws[Twist]) -> Momentum | Screws[Momentum]:
         if type(V) is Screws:
             return Screws(self @ column for column in V.columns)
         if type(V) is not Twist:
@@ -226,14 +239,14 @@ class Inertia(Spatial):
         )
         return Wrench(turn + h.cross(a), force)
 
-    def _push(self, R: Any, p: Vec3) -> Inertia:
+    def pushed(self, R: SO3, p: Vec3) -> Inertia:
         h, J = R.rotate(self.h), R.congruence(self.J)
         if p.vanishes():
             return Inertia._of(self.m, h, J)
         moved = h + p * self.m
         return Inertia._of(self.m, moved, _gather(h, p, moved, J))
 
-    def _pull(self, R: Any, p: Vec3) -> Inertia:
+    def pulled(self, R: SO3, p: Vec3) -> Inertia:
         h, J = self.h, self.J
         if not p.vanishes():
             p = -p
@@ -258,12 +271,12 @@ class ArticulatedInertia(Spatial):
         return cls(Sym3.zero(), Mat3.zero(), Sym3.zero())
 
     @classmethod
-    def from_matrix(cls, matrix: Any) -> ArticulatedInertia:
+    def from_matrix(cls, matrix: ArrayLike) -> ArticulatedInertia:
         """From a 6×6 array, whose symmetric part is taken."""
         return cls(*_blocks(matrix))
 
     @classmethod
-    def from_array(cls, array: Any) -> ArticulatedInertia:
+    def from_array(cls, array: ArrayLike) -> ArticulatedInertia:
         """From a 6×6 array."""
         return cls.from_matrix(array)
 
@@ -274,11 +287,11 @@ class ArticulatedInertia(Spatial):
     def array(self) -> np.ndarray:
         return self.matrix()
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return self.J.flatten() + self.H.flatten() + self.M.flatten()
 
     @classmethod
-    def unflatten(cls, scalars: Iterable[Any]) -> ArticulatedInertia:
+    def unflatten(cls, scalars: Iterable[Real]) -> ArticulatedInertia:
         s = tuple(scalars)
         return cls(Sym3(*s[:6]), Mat3(*s[6:15]), Sym3(*s[15:]))
 
@@ -286,7 +299,7 @@ class ArticulatedInertia(Spatial):
         """Itself."""
         return self
 
-    def __add__(self, other: Any) -> ArticulatedInertia:
+    def __add__(self, other: Inertia | ArticulatedInertia) -> ArticulatedInertia:
         if type(other) is Inertia:
             h, M, m, H = other.h, self.M, other.m, self.H
             return ArticulatedInertia(
@@ -302,7 +315,7 @@ class ArticulatedInertia(Spatial):
             raise TypeError(f"cannot add an ArticulatedInertia and a {type(other).__name__}")
         return ArticulatedInertia(self.J + other.J, self.H + other.H, self.M + other.M)
 
-    def __sub__(self, other: Any) -> ArticulatedInertia:
+    def __sub__(self, other: Inertia | ArticulatedInertia) -> ArticulatedInertia:
         if type(other) not in (Inertia, ArticulatedInertia):
             raise TypeError(f"cannot subtract a {type(other).__name__} from an ArticulatedInertia")
         other = other.articulated()
@@ -311,14 +324,18 @@ class ArticulatedInertia(Spatial):
     def __neg__(self) -> ArticulatedInertia:
         return ArticulatedInertia(-self.J, -self.H, -self.M)
 
-    def __mul__(self, scale: Any) -> ArticulatedInertia:
+    def __mul__(self, scale: Real) -> ArticulatedInertia:
         if isinstance(scale, Spatial):
             return NotImplemented
         return ArticulatedInertia(self.J * scale, self.H * scale, self.M * scale)
 
     __rmul__ = __mul__
 
-    def __matmul__(self, V: Any) -> Any:
+    @overload
+    def __matmul__(self, V: Twist) -> Wrench: ...
+    @overload
+    def __matmul__(self, V: Screws[Twist]) -> Screws[Wrench]: ...
+    def __matmul__(self, V: Twist | Screws[Twist]) -> Wrench | Screws[Wrench]:
         if type(V) is Screws:
             return Screws(self @ column for column in V.columns)
         if type(V) is not Twist:
@@ -327,7 +344,7 @@ class ArticulatedInertia(Spatial):
         return Wrench(self.J @ w + self.H @ v, self.H.T @ w + self.M @ v)
 
     def project(
-        self, S: Screws, U: Screws, Dinv: Sequence[Sequence[Any]], free: bool = True
+        self, S: Screws[Twist], U: Screws[Wrench], Dinv: Sequence[Sequence[Real]], free: bool = True
     ) -> ArticulatedInertia:
         """I − U D⁻¹ Uᵀ, with U = I S and D = Sᵀ U: what is left behind a joint that moves freely.
 
@@ -338,7 +355,7 @@ class ArticulatedInertia(Spatial):
         rows = list(zip(*(column.flatten() for column in U.columns), strict=True))
         scaled = [() if i in zeros else tuple(_sum(u, d) for d in Dinv) for i, u in enumerate(rows)]
 
-        def entry(i: int, j: int, old: Any) -> Any:
+        def entry(i: int, j: int, old: Real) -> Real:
             return 0.0 if i in zeros or j in zeros else old - _sum(scaled[i], rows[j])
 
         J, H, M = self.J, self.H, self.M
@@ -368,20 +385,20 @@ class ArticulatedInertia(Spatial):
             self.M,
         )  # fmt: skip
 
-    def _rotated(self, R: Any) -> ArticulatedInertia:
+    def _rotated(self, R: SO3) -> ArticulatedInertia:
         return ArticulatedInertia(R.congruence(self.J), R.congruence(self.H), R.congruence(self.M))
 
-    def _push(self, R: Any, p: Vec3) -> ArticulatedInertia:
+    def pushed(self, R: SO3, p: Vec3) -> ArticulatedInertia:
         return self._rotated(R)._shift(p)
 
-    def _pull(self, R: Any, p: Vec3) -> ArticulatedInertia:
+    def pulled(self, R: SO3, p: Vec3) -> ArticulatedInertia:
         return self._shift(-p)._rotated(R.T)
 
 
 _UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
-def _sum(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def _sum(a: Sequence[Real], b: Sequence[Real]) -> Real:
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
         total = total + x * y

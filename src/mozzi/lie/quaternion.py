@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final, overload
 
 from mozzi.lie.series import C0, C1, angle_ratio
 from mozzi.lie.vec import Spatial, Vec3
-from mozzi.program.scalar import real, select, sqrt
+from mozzi.program.scalar import Real, real, select, sqrt
 
 __all__ = ["Quaternion"]
 
@@ -18,7 +18,7 @@ class Quaternion(Spatial):
     __slots__ = ("w", "x", "y", "z")
     SIZE, SHAPE = 4, (4,)
 
-    def __init__(self, x: Any, y: Any, z: Any, w: Any):
+    def __init__(self, x: Real, y: Real, z: Real, w: Real):
         self.x, self.y, self.z, self.w = x, y, z, w
 
     @classmethod
@@ -33,7 +33,7 @@ class Quaternion(Spatial):
         v = w * (0.5 * C1(quarter))
         return cls(v.x, v.y, v.z, C0(quarter))
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return (self.x, self.y, self.z, self.w)
 
     def vector(self) -> Vec3:
@@ -62,7 +62,11 @@ class Quaternion(Spatial):
     def __neg__(self) -> Quaternion:
         return Quaternion(-self.x, -self.y, -self.z, -self.w)
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Quaternion) -> Quaternion: ...
+    def __matmul__(self, other: Vec3 | Quaternion) -> Vec3 | Quaternion:
         """The product, in the order of rotations; a `Vec3` is rotated."""
         if type(other) is Vec3:
             v = self.vector()
@@ -84,6 +88,6 @@ class Quaternion(Spatial):
         """dq/dt = ½ q (ω, 0), for the body-fixed angular velocity ω."""
         return self @ Quaternion(0.5 * omega.x, 0.5 * omega.y, 0.5 * omega.z, 0.0)
 
-    def slerp(self, other: Quaternion, t: Any) -> Quaternion:
+    def slerp(self, other: Quaternion, t: Real) -> Quaternion:
         """The geodesic with slerp(0) = q and slerp(1) = ± other, the shorter way."""
         return self @ Quaternion.exp((self.conjugate() @ other).log() * t)

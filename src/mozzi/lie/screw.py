@@ -1,16 +1,53 @@
+# pyright: reportConstantRedefinition=false
 """Twists, wrenches and momenta: six-vectors (angular, linear) that know what they are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, final
+from typing import Generic, Protocol, Self, TypeVar, cast, final, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mozzi.lie.small import Matrix
+from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial, Vec3, number, stack
+from mozzi.program.scalar import Real
 
-__all__ = ["Momentum", "Screws", "Twist", "Wrench"]
+__all__ = ["Algebra", "Dual", "Momentum", "Movable", "Screws", "Six", "Twist", "Wrench", "angular"]
+
+
+class Movable(Protocol):
+    """What has coordinates in frames, and so goes from one to another."""
+
+    def pulled(self, R: SO3, p: Vec3) -> Self:
+        """In the frame that the rotation and the position say."""
+        ...
+
+    def pushed(self, R: SO3, p: Vec3) -> Self:
+        """Out of it."""
+        ...
+
+
+class Algebra(Protocol):
+    """An element of so(3) (`Vec3`) or of se(3) (`Twist`)."""
+
+    def cross(self, other: Self, /) -> Self:
+        """The Lie bracket."""
+        ...
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __mul__(self, scale: Real, /) -> Self: ...
+
+
+def angular(X: Algebra) -> Vec3:
+    """The angular part of an element of so(3) or se(3)."""
+    if isinstance(X, Twist):
+        return X.ang
+    if isinstance(X, Vec3):
+        return X
+    raise TypeError(f"a {type(X).__name__} is neither a Vec3 nor a Twist")
 
 
 class Six(Spatial):
@@ -23,41 +60,49 @@ class Six(Spatial):
         self.ang, self.lin = ang, lin
 
     @classmethod
-    def zero(cls):
+    def zero(cls) -> Self:
         """Structural zeros."""
         return cls(Vec3.zero(), Vec3.zero())
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         a, b = self.ang, self.lin
         return (a.x, a.y, a.z, b.x, b.y, b.z)
 
     @classmethod
-    def unflatten(cls, scalars: Iterable[Any]):
+    def unflatten(cls, scalars: Iterable[Real]) -> Self:
         a, b, c, x, y, z = scalars
         return cls(Vec3(a, b, c), Vec3(x, y, z))
 
-    def __add__(self, other):
+    def __add__(self, other: Self) -> Self:
         if type(self) is not type(other):
             raise _unlike("add", self, other)
         return type(self)(self.ang + other.ang, self.lin + other.lin)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Self) -> Self:
         if type(self) is not type(other):
             raise _unlike("subtract", self, other)
         return type(self)(self.ang - other.ang, self.lin - other.lin)
 
-    def __neg__(self):
+    def __neg__(self) -> Self:
         return type(self)(-self.ang, -self.lin)
 
-    def __mul__(self, scale: Any):
+    def __mul__(self, scale: Real) -> Self:
         if isinstance(scale, Spatial):
             return NotImplemented
         return type(self)(self.ang * scale, self.lin * scale)
 
     __rmul__ = __mul__
 
+    def pulled(self, R: SO3, p: Vec3) -> Self:
+        """See `Movable`."""
+        raise NotImplementedError
 
-def _unlike(verb: str, a: Any, b: Any) -> TypeError:
+    def pushed(self, R: SO3, p: Vec3) -> Self:
+        """See `Movable`."""
+        raise NotImplementedError
+
+
+def _unlike(verb: str, a: object, b: object) -> TypeError:
     return TypeError(f"cannot {verb} a {type(a).__name__} and a {type(b).__name__}")
 
 
@@ -66,17 +111,17 @@ class Dual(Six):
 
     __slots__ = ()
 
-    def dot(self, V: Twist) -> Any:
+    def dot(self, V: Twist) -> Real:
         """The pairing with a twist: power of a wrench, twice the kinetic energy of a momentum."""
         if type(V) is not Twist:
             raise _unlike("pair", self, V)
         return self.ang.dot(V.ang) + self.lin.dot(V.lin)
 
-    def _pull(self, R: Any, p: Vec3):
+    def pulled(self, R: SO3, p: Vec3) -> Self:
         moment = self.ang if p.vanishes() else self.ang - p.cross(self.lin)
         return type(self)(R.unrotate(moment), R.unrotate(self.lin))
 
-    def _push(self, R: Any, p: Vec3):
+    def pushed(self, R: SO3, p: Vec3) -> Self:
         moment, force = R.rotate(self.ang), R.rotate(self.lin)
         return type(self)(moment if p.vanishes() else moment + p.cross(force), force)
 
@@ -105,19 +150,31 @@ class Twist(Six):
 
     __slots__ = ()
 
-    def cross(self, other: Any) -> Any:
+    @overload
+    def cross(self, other: Twist) -> Twist: ...
+    @overload
+    def cross(self, other: Dual) -> Wrench: ...
+    @overload
+    def cross(self, other: Screws[Twist]) -> Screws[Twist]: ...
+    @overload
+    def cross(self, other: Screws[Dual]) -> Screws[Wrench]: ...
+    def cross(
+        self, other: Twist | Dual | Screws[Twist] | Screws[Dual]
+    ) -> Twist | Wrench | Screws[Twist | Wrench]:
         """The rate of what moves along with this twist: ad of twists, −adᵀ of wrenches, momenta."""
         w, v = self.ang, self.lin
         if type(other) is Twist:
             return Twist(w.cross(other.ang), w.cross(other.lin) + v.cross(other.ang))
-        if type(other) is Screws:
-            return Screws(self.cross(column) for column in other.columns)
         if isinstance(other, Dual):
             return Wrench(w.cross(other.ang) + v.cross(other.lin), w.cross(other.lin))
+        if type(other) is Screws:
+            return Screws(self.cross(column) for column in other.columns)
         raise _unlike("cross", self, other)
 
     @classmethod
-    def screw(cls, axis: Any, point: Any = (0.0, 0.0, 0.0), pitch: Any = 0.0) -> Twist:
+    def screw(
+        cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0
+    ) -> Twist:
         """(e, p × e + h e), or (0, e) for infinite pitch.  Müller, Kinematics (67)."""
         e, p = Vec3(*axis), Vec3(*point)
         if number(pitch) == math.inf:
@@ -132,26 +189,31 @@ class Twist(Six):
         """ad* = adᵀ, the 6×6 matrix of −`cross` on wrenches.  Kim (29)."""
         return np.swapaxes(self.ad(), -1, -2)
 
-    def dot(self, W: Dual) -> Any:
+    def dot(self, W: Dual) -> Real:
         """The pairing with a wrench or a momentum."""
         return W.dot(self)
 
-    def _pull(self, R: Any, p: Vec3) -> Twist:
+    def pulled(self, R: SO3, p: Vec3) -> Twist:
         lin = self.lin if p.vanishes() else self.lin + self.ang.cross(p)
         return Twist(R.unrotate(self.ang), R.unrotate(lin))
 
-    def _push(self, R: Any, p: Vec3) -> Twist:
+    def pushed(self, R: SO3, p: Vec3) -> Twist:
         ang, lin = R.rotate(self.ang), R.rotate(self.lin)
         return Twist(ang, lin if p.vanishes() else lin + p.cross(ang))
 
 
+#: What the columns of `Screws` are: all twists, or all wrenches, or all momenta.
+Column = TypeVar("Column", bound=Six, covariant=True)
+Kind = TypeVar("Kind", bound=Six)
+
+
 @final
-class Screws(Spatial):
+class Screws(Spatial, Generic[Column]):
     """The 6×n matrix with these columns: twists, or wrenches or momenta."""
 
     __slots__ = ("columns",)
 
-    def __init__(self, columns: Iterable[Any]):
+    def __init__(self, columns: Iterable[Column]):
         self.columns = tuple(columns)
 
     @property
@@ -159,72 +221,95 @@ class Screws(Spatial):
         """The number of scalars, 6 n."""
         return 6 * len(self.columns)
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         """The scalars, column by column."""
         return tuple(e for column in self.columns for e in column.flatten())
 
+    @overload
     @classmethod
-    def unflatten(cls, scalars: Iterable[Any], kind: type[Six] = Twist) -> Screws:
+    def unflatten(cls, scalars: Iterable[Real]) -> Screws[Twist]: ...
+    @overload
+    @classmethod
+    def unflatten(cls, scalars: Iterable[Real], kind: type[Kind]) -> Screws[Kind]: ...
+    @classmethod
+    def unflatten(cls, scalars: Iterable[Real], kind: type[Six] = Twist) -> Screws[Six]:
         """From scalars column by column, each column of this kind."""
         s = tuple(scalars)
-        return cls(kind.unflatten(s[k : k + 6]) for k in range(0, len(s), 6))
+        return Screws(kind.unflatten(s[k : k + 6]) for k in range(0, len(s), 6))
 
     def array(self) -> np.ndarray:
         """The array (..., 6, n)."""
         return np.swapaxes(stack(self.flatten(), (len(self.columns), 6)), -1, -2)
 
+    @overload
     @classmethod
-    def from_array(cls, array: Any, kind: type[Six] = Twist) -> Screws:
+    def from_array(cls, array: ArrayLike) -> Screws[Twist]: ...
+    @overload
+    @classmethod
+    def from_array(cls, array: ArrayLike, kind: type[Kind]) -> Screws[Kind]: ...
+    @classmethod
+    def from_array(cls, array: ArrayLike, kind: type[Six] = Twist) -> Screws[Six]:
         """From an array (..., 6, n)."""
         array = np.asarray(array)
-        return cls(kind.from_array(array[..., k]) for k in range(array.shape[-1]))
+        return Screws(kind.from_array(array[..., k]) for k in range(array.shape[-1]))
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
-    def __getitem__(self, k: int) -> Any:
+    def __getitem__(self, k: int) -> Column:
         return self.columns[k]
 
-    def __matmul__(self, v: Sequence[Any]) -> Any:
+    @overload
+    def __matmul__(self, v: Iterable[Real]) -> Column: ...
+    @overload
+    def __matmul__(self, v: Sequence[Sequence[Real]]) -> Screws[Column]: ...
+    def __matmul__(
+        self, v: Sequence[Sequence[Real]] | Iterable[Real]
+    ) -> Screws[Column] | Column | Twist:
         """Σ column · v; a nested sequence (n rows) gives `Screws`."""
         if isinstance(v, Spatial):
             return NotImplemented
-        v = tuple(v)
-        if len(v) != len(self.columns):
-            raise ValueError(f"{len(self.columns)} screws do not go with {len(v)} coefficients")
-        if v and isinstance(v[0], (tuple, list)):
-            return Screws(self @ [row[k] for row in v] for k in range(len(v[0])))
+        entries = tuple(v)
+        if len(entries) != len(self.columns):
+            given = len(entries)
+            raise ValueError(f"{len(self.columns)} screws do not go with {given} coefficients")
+        if entries and isinstance(entries[0], (tuple, list)):
+            rows = cast("tuple[Sequence[Real], ...]", entries)
+            return Screws(self._sum([row[k] for row in rows]) for k in range(len(rows[0])))
+        return self._sum(cast("tuple[Real, ...]", entries))
+
+    def _sum(self, v: Sequence[Real]) -> Column:
         if not v:
-            return Twist.zero()
+            return Twist.zero()  # pyright: ignore[reportReturnType] of no columns, the kind is open
         total = self.columns[0] * v[0]
         for column, x in zip(self.columns[1:], v[1:], strict=True):
             total = total + column * x
         return total
 
-    def __add__(self, other: Screws) -> Screws:
+    def __add__(self, other: Screws[Column]) -> Screws[Column]:
         if type(other) is not Screws:
             raise _unlike("add", self, other)
         return Screws(a + b for a, b in zip(self.columns, other.columns, strict=True))
 
-    def __sub__(self, other: Screws) -> Screws:
+    def __sub__(self, other: Screws[Column]) -> Screws[Column]:
         if type(other) is not Screws:
             raise _unlike("subtract", self, other)
         return Screws(a - b for a, b in zip(self.columns, other.columns, strict=True))
 
-    def __neg__(self) -> Screws:
+    def __neg__(self) -> Screws[Column]:
         return Screws(-column for column in self.columns)
 
     @property
-    def T(self) -> Covectors:
+    def T(self) -> Covectors[Column]:
         """The transpose: `S.T @ W` pairs every column with W."""
         return Covectors(self)
 
     def units(self) -> tuple[int, ...] | None:
         """Where every column is structurally a basis vector: the indices of the ones; else None."""
-        where = []
+        where: list[int] = []
         for column in self.columns:
             e = [number(x) for x in column.flatten()]
             if e.count(0.0) != 5 or e.count(1.0) != 1:
@@ -232,30 +317,48 @@ class Screws(Spatial):
             where.append(e.index(1.0))
         return tuple(where)
 
-    def _pull(self, R: Any, p: Vec3) -> Screws:
-        return Screws(column._pull(R, p) for column in self.columns)
+    def pulled(self, R: SO3, p: Vec3) -> Screws[Column]:
+        """See `Movable`."""
+        return Screws(column.pulled(R, p) for column in self.columns)
 
-    def _push(self, R: Any, p: Vec3) -> Screws:
-        return Screws(column._push(R, p) for column in self.columns)
+    def pushed(self, R: SO3, p: Vec3) -> Screws[Column]:
+        """See `Movable`."""
+        return Screws(column.pushed(R, p) for column in self.columns)
 
 
-def matrix_of(action: Callable[[Any], Spatial], kind: type[Six]) -> np.ndarray:
+def matrix_of(action: Callable[[Kind], Six], kind: type[Kind]) -> np.ndarray:
     """The matrix (..., 6, 6) of a linear map on six-vectors of this kind."""
     basis = (kind.unflatten(float(i == k) for i in range(6)) for k in range(6))
     return Screws(action(e) for e in basis).array()
 
 
+def _pairing(a: Six, b: Six) -> Real:
+    if isinstance(a, Twist) and isinstance(b, Dual):
+        return b.dot(a)
+    if isinstance(a, Dual) and isinstance(b, Twist):
+        return a.dot(b)
+    raise _unlike("pair", a, b)
+
+
 @final
-class Covectors:
+class Covectors(Generic[Column]):
     """The transpose of `Screws`."""
 
     __slots__ = ("T",)
 
-    def __init__(self, S: Screws):
+    def __init__(self, S: Screws[Column]):
         self.T = S
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self: Covectors[Twist], other: Dual) -> tuple[Real, ...]: ...
+    @overload
+    def __matmul__(self: Covectors[Twist], other: Screws[Dual]) -> Matrix: ...
+    @overload
+    def __matmul__(self: Covectors[Dual], other: Twist) -> tuple[Real, ...]: ...
+    @overload
+    def __matmul__(self: Covectors[Dual], other: Screws[Twist]) -> Matrix: ...
+    def __matmul__(self, other: Six | Screws[Six]) -> tuple[Real, ...] | Matrix:
         """The pairings with a six-vector (a tuple), or with the columns of `Screws` (rows)."""
-        if type(other) is Screws:
-            return tuple(tuple(a.dot(b) for b in other.columns) for a in self.T.columns)
-        return tuple(column.dot(other) for column in self.T.columns)
+        if isinstance(other, Screws):
+            return tuple(tuple(_pairing(a, b) for b in other.columns) for a in self.T.columns)
+        return tuple(_pairing(column, other) for column in self.T.columns)

@@ -1,20 +1,25 @@
+# pyright: reportConstantRedefinition=false
 """Poses: the group SE(3)."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, final
+from collections.abc import Iterable, Sequence
+from typing import TypeVar, final, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.lie.dexp import dexp_inverse
-from mozzi.lie.screw import Twist, matrix_of
+from mozzi.lie.screw import Movable, Twist, matrix_of
 from mozzi.lie.series import C1, C2, C3
-from mozzi.lie.so3 import Rotation, RotationZ
+from mozzi.lie.so3 import SO3, Rotation
 from mozzi.lie.vec import Spatial, Vec3, number, stack, unstack
-from mozzi.program.scalar import cos, sin
+from mozzi.program.scalar import Real, cos, sin
 
 __all__ = ["SE3"]
+
+M = TypeVar("M", bound=Movable)
 
 
 @final
@@ -24,7 +29,7 @@ class SE3(Spatial):
     __slots__ = ("R", "p")
     SIZE, SHAPE = 12, (4, 4)
 
-    def __init__(self, R: Rotation | RotationZ, p: Vec3):
+    def __init__(self, R: SO3, p: Vec3):
         self.R, self.p = R, p
 
     @classmethod
@@ -33,17 +38,17 @@ class SE3(Spatial):
         return cls(Rotation.identity(), Vec3.zero())
 
     @classmethod
-    def translation(cls, x: Any, y: Any, z: Any) -> SE3:
+    def translation(cls, x: Real, y: Real, z: Real) -> SE3:
         """The pure translation by (x, y, z)."""
         return cls(Rotation.identity(), Vec3(x, y, z))
 
     @classmethod
-    def exp(cls, X: Twist, scale: Any = 1.0) -> SE3:
+    def exp(cls, X: Twist, scale: Real = 1.0) -> SE3:
         """The screw motion exp(scale X̂).  Müller, Kinematics (69), (70)."""
-        w = tuple(number(e) for e in X.ang)
+        known = [e for x in X.ang if (e := number(x)) is not None]
         mpmath = hasattr(scale, "context")  # to 50 digits, an axis of doubles is no unit vector
-        if None not in w and not mpmath:
-            return cls._constant(Vec3(*w), X.lin, scale)
+        if len(known) == 3 and not mpmath:
+            return cls._constant(known, X.lin, scale)
         w, v = X.ang * scale, X.lin * scale
         x = w.dot(w)
         b = C2[0](x)
@@ -51,12 +56,12 @@ class SE3(Spatial):
         return cls(Rotation.polynomial(w, C1(x), b), v + u * b + w.cross(u) * C3[0](x))
 
     @classmethod
-    def _constant(cls, w: Vec3, v: Vec3, scale: Any) -> SE3:
+    def _constant(cls, w: Sequence[float], v: Vec3, scale: Real) -> SE3:
         """exp of a multiple of a screw whose axis is known: one sine, one cosine, no branch."""
-        n = math.hypot(w.x, w.y, w.z)
+        n = math.hypot(*w)
         if n == 0.0:
             return cls(Rotation.identity(), v * scale)
-        e, h = Vec3(w.x / n, w.y / n, w.z / n), 0.5 * n * scale
+        e, h = Vec3(*(x / n for x in w)), 0.5 * n * scale
         s, c = sin(h), cos(h)
         a, b = 2.0 * (s * c), 2.0 * (s * s)
         u = e.cross(v)
@@ -69,7 +74,7 @@ class SE3(Spatial):
         return Twist(w, dexp_inverse(w, self.p))
 
     @classmethod
-    def from_matrix(cls, matrix: Any, p: Any = None) -> SE3:
+    def from_matrix(cls, matrix: ArrayLike, p: ArrayLike | None = None) -> SE3:
         """From a 4×4 array, or from a 3×3 array and a position."""
         if p is not None:
             return cls(Rotation.from_array(matrix), Vec3.from_array(p))
@@ -77,7 +82,7 @@ class SE3(Spatial):
         return cls(Rotation(*e[0:3], *e[4:7], *e[8:11]), Vec3(e[3], e[7], e[11]))
 
     @classmethod
-    def from_array(cls, array: Any) -> SE3:
+    def from_array(cls, array: ArrayLike) -> SE3:
         """From a 4×4 array."""
         return cls.from_matrix(array)
 
@@ -90,11 +95,11 @@ class SE3(Spatial):
     def array(self) -> np.ndarray:
         return self.matrix()
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return self.R.general().flatten() + self.p.flatten()
 
     @classmethod
-    def unflatten(cls, scalars: Any) -> SE3:
+    def unflatten(cls, scalars: Iterable[Real]) -> SE3:
         r = tuple(scalars)
         return cls(Rotation(*r[:9]), Vec3(*r[9:]))
 
@@ -102,20 +107,24 @@ class SE3(Spatial):
         """T_BA of T_AB."""
         return SE3(self.R.T, -self.R.unrotate(self.p))
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self, other: SE3) -> SE3: ...
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    def __matmul__(self, other: SE3 | Vec3) -> SE3 | Vec3:
         if type(other) is SE3:
             return SE3(self.R @ other.R, self.R.rotate(other.p) + self.p)
         if type(other) is Vec3:
             return self.R.rotate(other) + self.p
         return NotImplemented
 
-    def pull(self, x: Any) -> Any:
+    def pull(self, x: M) -> M:
         """x_B of x_A, for the pose T_AB."""
-        return x._pull(self.R, self.p)
+        return x.pulled(self.R, self.p)
 
-    def push(self, x: Any) -> Any:
+    def push(self, x: M) -> M:
         """x_A of x_B, for the pose T_AB."""
-        return x._push(self.R, self.p)
+        return x.pushed(self.R, self.p)
 
     def Ad(self) -> np.ndarray:
         """The 6×6 matrix of `push` on twists."""

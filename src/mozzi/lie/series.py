@@ -7,13 +7,13 @@ The polynomial has as many terms as the precision of its argument asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from math import factorial
-from typing import Any, final
+from typing import final
 
-from mozzi.program.scalar import atan2, cos, minimum, real, select, sin, sqrt
+from mozzi.program.scalar import Real, atan2, cos, minimum, real, select, sin, sqrt
 
 __all__ = ["C0", "C1", "C2", "C3", "COT", "angle_ratio"]
 
@@ -26,7 +26,8 @@ NEAR = 0.25
 @cache
 def _coefficients(taylor: Taylor, limit: float, bits: int) -> tuple[Fraction, ...]:
     """Enough Taylor coefficients for full relative precision on [0, limit]."""
-    x, terms, power = Fraction(limit), [], Fraction(1)
+    terms: list[Fraction] = []
+    x, power = Fraction(limit), Fraction(1)
     while not terms or abs(terms[-1]) * power > Fraction(1, 1 << bits) * abs(terms[0]):
         terms.append(taylor(len(terms)))
         power = x ** (len(terms) - 1)
@@ -40,11 +41,11 @@ def _floats(taylor: Taylor, limit: float) -> tuple[float, ...]:
     return tuple(float(c) for c in _coefficients(taylor, limit, 53))
 
 
-def polynomial(taylor: Taylor, limit: float, x: Any) -> Any:
+def polynomial(taylor: Taylor, limit: float, x: Real) -> Real:
     """The Taylor polynomial at x, |x| ≤ limit, by Horner's rule in the precision of x."""
     context = getattr(x, "context", None)
     if context is None:
-        c: Any = _floats(taylor, limit)
+        c: Sequence[Real] = _floats(taylor, limit)
     else:
         exact = _coefficients(taylor, limit, context.prec)
         c = [context.mpf(t.numerator) / t.denominator for t in exact]
@@ -60,10 +61,10 @@ class Coefficient:
 
     __slots__ = ("closed", "limit", "taylor")
 
-    def __init__(self, taylor: Taylor, limit: float, closed: Callable[[Any], Any]):
+    def __init__(self, taylor: Taylor, limit: float, closed: Callable[[Real], Real]):
         self.taylor, self.limit, self.closed = taylor, limit, closed
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Real) -> Real:
         far = select(real(x) < NEAR, NEAR, x)
         near = polynomial(self.taylor, self.limit, minimum(x, self.limit))
         return select(real(x) < self.limit, near, self.closed(far))
@@ -96,50 +97,50 @@ def _arctan(j: int) -> Fraction:
 # The closed forms, from the half angle h. Derivatives: 2 x c_k' = c_{k−1} − k c_k.
 
 
-def _c1(x: Any) -> Any:
+def _c1(x: Real) -> Real:
     h = 0.5 * sqrt(x)
     return sin(h) * cos(h) / h
 
 
-def _c2(x: Any) -> Any:
+def _c2(x: Real) -> Real:
     s = sin(0.5 * sqrt(x))
     return 2.0 * s * s / x
 
 
-def _c3(x: Any) -> Any:
+def _c3(x: Real) -> Real:
     return (1.0 - _c1(x)) / x
 
 
-def _d1(x: Any) -> Any:
+def _d1(x: Real) -> Real:
     return 0.5 * (_c3(x) - _c2(x))
 
 
-def _d2(x: Any) -> Any:
+def _d2(x: Real) -> Real:
     return 0.5 * (_c1(x) - 2.0 * _c2(x)) / x
 
 
-def _d3(x: Any) -> Any:
+def _d3(x: Real) -> Real:
     return 0.5 * (_c2(x) - 3.0 * _c3(x)) / x
 
 
-def _dd2(x: Any) -> Any:
+def _dd2(x: Real) -> Real:
     return 0.5 * (_d1(x) - 4.0 * _d2(x)) / x
 
 
-def _dd3(x: Any) -> Any:
+def _dd3(x: Real) -> Real:
     return 0.5 * (_d2(x) - 5.0 * _d3(x)) / x
 
 
-def _k(x: Any) -> Any:
+def _k(x: Real) -> Real:
     h = 0.5 * sqrt(x)
     return (1.0 - h * cos(h) / sin(h)) / x
 
 
-def _dk(x: Any) -> Any:
+def _dk(x: Real) -> Real:
     return (0.25 * _c3(x) / _c2(x) - _k(x)) / x
 
 
-def _ddk(x: Any) -> Any:
+def _ddk(x: Real) -> Real:
     c2, c3 = _c2(x), _c3(x)
     return (0.25 * (_d3(x) * c2 - c3 * _d2(x)) / (c2 * c2) - 2.0 * _dk(x)) / x
 
@@ -170,7 +171,7 @@ COT = (
 )
 
 
-def angle_ratio(n2: Any, w: Any) -> Any:
+def angle_ratio(n2: Real, w: Real) -> Real:
     """atan2(√n2, w) / √n2, for n2 ≥ 0 and w ≥ 0 that do not both vanish."""
     limit = 0.01
     near = real(n2) < limit * real(w) * real(w)

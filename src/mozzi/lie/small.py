@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
-from mozzi.program.scalar import divide
+from mozzi.program.scalar import Real, divide
 
 __all__ = ["inverse_spd", "solve_spd"]
 
-Matrix = tuple[tuple[Any, ...], ...]
+#: Rows of scalars.
+Matrix: TypeAlias = tuple[tuple[Real, ...], ...]
 
 
-def _factor(D: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any]]:
+def _factor(D: Sequence[Sequence[Real]]) -> tuple[list[list[Real]], list[Real]]:
     """L (unit lower triangular, by rows) and the reciprocal pivots with D = L diag(pivots) Lᵀ."""
     n = len(D)
-    L: list[list[Any]] = [[] for _ in range(n)]
-    reciprocal = []
+    L: list[list[Real]] = [[] for _ in range(n)]
+    reciprocal: list[Real] = []
     for i in range(n):
-        scaled = []  # scaled[k] = L[i][k] · pivot[k]
+        scaled: list[Real] = []  # scaled[k] = L[i][k] · pivot[k]
         for j in range(i):
             y = D[i][j]
             for k in range(j):
@@ -32,7 +33,7 @@ def _factor(D: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any]]:
     return L, reciprocal
 
 
-def inverse_spd(D: Sequence[Sequence[Any]]) -> Matrix:
+def inverse_spd(D: Sequence[Sequence[Real]]) -> Matrix:
     """D⁻¹ of a symmetric positive definite D, exactly symmetric; by LDLᵀ, 2×2 by its adjugate."""
     n = len(D)
     if n == 2:
@@ -42,9 +43,9 @@ def inverse_spd(D: Sequence[Sequence[Any]]) -> Matrix:
         return (d * r, off), (off, a * r)
     L, r = _factor(D)
     # rows of K = L⁻¹, then D⁻¹ = Kᵀ diag(r) K
-    K: list[list[Any]] = []
+    K: list[list[Real]] = []
     for i in range(n):
-        row = []
+        row: list[Real] = []
         for j in range(i):
             x = -L[i][j]
             for k in range(j + 1, i):
@@ -52,7 +53,7 @@ def inverse_spd(D: Sequence[Sequence[Any]]) -> Matrix:
             row.append(x)
         K.append(row)
     scaled = [[r[i] * x for x in K[i]] for i in range(n)]
-    inverse: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    inverse: list[list[Real]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
             x = scaled[i][j] if j < i else r[i]
@@ -62,11 +63,11 @@ def inverse_spd(D: Sequence[Sequence[Any]]) -> Matrix:
     return tuple(tuple(row) for row in inverse)
 
 
-def solve_spd(D: Sequence[Sequence[Any]], columns: Sequence[Sequence[Any]]) -> Matrix:
+def solve_spd(D: Sequence[Sequence[Real]], columns: Sequence[Sequence[Real]]) -> Matrix:
     """The columns D⁻¹ b of a symmetric positive definite D, for each column b."""
     n = len(D)
     L, r = _factor(D)
-    solutions = []
+    solutions: list[tuple[Real, ...]] = []
     for b in columns:
         x = list(b)
         for i in range(n):

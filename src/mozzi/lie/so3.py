@@ -1,18 +1,22 @@
+# pyright: reportConstantRedefinition=false
 """Rotations: the group SO(3)."""
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import TypeAlias, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.lie.quaternion import Quaternion
 from mozzi.lie.series import C1, C2
 from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3, number, unstack
-from mozzi.program.scalar import atan2, cos, real, select, sin
+from mozzi.program.scalar import Real, atan2, cos, real, select, sin
 
-__all__ = ["Rotation", "RotationZ"]
+__all__ = ["SO3", "Rotation", "RotationZ"]
 
 
-def _turn_sym(c: Any, s: Any, S: Sym3) -> Sym3:
+def _turn_sym(c: Real, s: Real, S: Sym3) -> Sym3:
     """Rz S Rzᵀ in 8 multiplications, using c² + s² = 1."""
     twice = (c + c) * S.xy if number(S.xy) is None else c * (S.xy + S.xy)
     u = s * (S.xx - S.yy) + twice
@@ -20,7 +24,7 @@ def _turn_sym(c: Any, s: Any, S: Sym3) -> Sym3:
     return Sym3(S.xx - su, c * u - S.xy, c * S.xz - s * S.yz, S.yy + su, s * S.xz + c * S.yz, S.zz)
 
 
-def _turn_mat(c: Any, s: Any, A: Mat3) -> Mat3:
+def _turn_mat(c: Real, s: Real, A: Mat3) -> Mat3:
     """Rz A Rzᵀ in 12 multiplications, using c² + s² = 1."""
     u = s * (A.xx - A.yy) + c * (A.xy + A.yx)
     su, cu = s * u, c * u
@@ -38,16 +42,16 @@ class RotationZ(Spatial):
     __slots__ = ("c", "s")
     SIZE, SHAPE = 2, (3, 3)
 
-    def __init__(self, c: Any, s: Any):
+    def __init__(self, c: Real, s: Real):
         self.c, self.s = c, s
 
     @classmethod
-    def angle(cls, q: Any) -> RotationZ:
+    def angle(cls, q: Real) -> RotationZ:
         """The rotation about z by the angle q."""
         return cls(cos(q), sin(q))
 
     @classmethod
-    def from_array(cls, array: Any) -> RotationZ:
+    def from_array(cls, array: ArrayLike) -> RotationZ:
         """From a 3×3 array that is a rotation about z."""
         e = unstack(array, (3, 3))
         return cls(e[0], e[3])
@@ -60,7 +64,7 @@ class RotationZ(Spatial):
         """The unit quaternion with w ≥ 0."""
         return self.general().quaternion()
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return (self.c, self.s)
 
     def general(self) -> Rotation:
@@ -72,7 +76,7 @@ class RotationZ(Spatial):
         """The matrix."""
         return self.general().mat()
 
-    def array(self) -> Any:
+    def array(self) -> np.ndarray:
         return self.general().array()
 
     @property
@@ -90,7 +94,13 @@ class RotationZ(Spatial):
         c, s = self.c, self.s
         return Vec3(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: RotationZ) -> RotationZ: ...
+    @overload
+    def __matmul__(self, other: Rotation) -> Rotation: ...
+    def __matmul__(self, other: Vec3 | SO3) -> Vec3 | SO3:
         if type(other) is Vec3:
             return self.rotate(other)
         if type(other) is RotationZ:
@@ -105,13 +115,18 @@ class RotationZ(Spatial):
             )  # fmt: skip
         return NotImplemented
 
-    def congruence(self, A: Any) -> Any:
+    @overload
+    def congruence(self, A: Sym3) -> Sym3: ...
+    @overload
+    def congruence(self, A: Mat3) -> Mat3: ...
+    def congruence(self, A: Sym3 | Mat3) -> Sym3 | Mat3:
         """R A Rᵀ, of a `Sym3` or a `Mat3`."""
-        turn: Any = _turn_sym if type(A) is Sym3 else _turn_mat
-        return turn(self.c, self.s, A)
+        if isinstance(A, Sym3):
+            return _turn_sym(self.c, self.s, A)
+        return _turn_mat(self.c, self.s, A)
 
 
-def _axis(entries: tuple[Any, ...]) -> int:
+def _axis(entries: tuple[Real, ...]) -> int:
     """Where a rotation about a coordinate axis (up to signed permutations) has its ±1; else −1."""
     known = [number(e) for e in entries]
     if known.count(0.0) == 4:
@@ -132,8 +147,11 @@ class Rotation(Spatial):
     SIZE, SHAPE = 9, (3, 3)
 
     def __init__(
-        self, xx: Any, xy: Any, xz: Any, yx: Any, yy: Any, yz: Any, zx: Any, zy: Any, zz: Any
-    ):
+        self,
+        xx: Real, xy: Real, xz: Real,
+        yx: Real, yy: Real, yz: Real,
+        zx: Real, zy: Real, zz: Real,
+    ):  # fmt: skip
         self.xx, self.xy, self.xz = xx, xy, xz
         self.yx, self.yy, self.yz = yx, yy, yz
         self.zx, self.zy, self.zz = zx, zy, zz
@@ -150,14 +168,14 @@ class Rotation(Spatial):
         return cls.polynomial(w, C1(x), C2[0](x))
 
     @classmethod
-    def about(cls, axis: Vec3, angle: Any) -> Rotation:
+    def about(cls, axis: Vec3, angle: Real) -> Rotation:
         """The rotation about a unit axis.  Müller, Kinematics (66)."""
         h = 0.5 * angle
         s, c = sin(h), cos(h)
         return cls.polynomial(axis, 2.0 * (s * c), 2.0 * (s * s))
 
     @classmethod
-    def polynomial(cls, w: Vec3, a: Any, b: Any) -> Rotation:
+    def polynomial(cls, w: Vec3, a: Real, b: Real) -> Rotation:
         """1 + a [w] + b [w]²."""
         x, y, z = w.x, w.y, w.z
         bx, by, bz = b * x, b * y, b * z
@@ -210,7 +228,7 @@ class Rotation(Spatial):
         """The shortest w with exp(w) = R; at |w| = π its largest entry (the first) is positive."""
         return self.ray().log()
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return (
             self.xx, self.xy, self.xz, self.yx, self.yy, self.yz, self.zx, self.zy, self.zz,
         )  # fmt: skip
@@ -248,7 +266,11 @@ class Rotation(Spatial):
             self.xz * x + self.yz * y + self.zz * z,
         )
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: SO3) -> Rotation: ...
+    def __matmul__(self, other: Vec3 | SO3) -> Vec3 | Rotation:
         if type(other) is Vec3:
             return self.rotate(other)
         if type(other) is RotationZ:
@@ -262,12 +284,16 @@ class Rotation(Spatial):
             return Rotation(*(self.mat() @ other.mat()).flatten())
         return NotImplemented
 
-    def congruence(self, A: Any) -> Any:
+    @overload
+    def congruence(self, A: Sym3) -> Sym3: ...
+    @overload
+    def congruence(self, A: Mat3) -> Mat3: ...
+    def congruence(self, A: Sym3 | Mat3) -> Sym3 | Mat3:
         """R A Rᵀ, of a `Sym3` or a `Mat3`."""
         axis = _axis(self.flatten())
         if axis >= 0:
             return self._turn(A, *divmod(axis, 3))
-        if type(A) is Mat3:
+        if isinstance(A, Mat3):
             return self.mat() @ A @ self.T.mat()
         x, y, z = self.mat().rows()
         Ax, Ay = A @ x, A @ y
@@ -276,26 +302,30 @@ class Rotation(Spatial):
         zz = (A @ z).dot(z) if zeros else (A.xx - xx) + (A.yy - yy) + A.zz
         return Sym3(xx, Ax.dot(y), Ax.dot(z), yy, Ay.dot(z), zz)
 
-    def _turn(self, A: Any, i: int, j: int) -> Any:
+    def _turn(self, A: Sym3 | Mat3, i: int, j: int) -> Sym3 | Mat3:
         """R A Rᵀ for R = P Rz Q, where Rᵢⱼ = ±1 and P, Q are signed permutations."""
         R = self.flatten()
         i0, i1, j0, j1 = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
         e = number(R[3 * i + j]) or 1.0  # the other rows and columns: [[c, -s], [s, c]] diag(1, e)
-        a = (A.mat() if type(A) is Sym3 else A).flatten()
+        a = (A.mat() if isinstance(A, Sym3) else A).flatten()
 
-        def old(k: int, m: int) -> Any:
+        def old(k: int, m: int) -> Real:
             sign = (e if k in (j, j1) else 1.0) * (e if m in (j, j1) else 1.0)
             return a[3 * k + m] * sign
 
         c, s, order = R[3 * i0 + j0], R[3 * i1 + j0], (j0, j1, j)
         place = (i0, i1, i)
-        if type(A) is Sym3:
+        if isinstance(A, Sym3):
             upper = [old(order[k], order[m]) for k in range(3) for m in range(k, 3)]
             B = _turn_sym(c, s, Sym3(*upper)).mat().flatten()
         else:
             B = _turn_mat(c, s, Mat3(*(old(k, m) for k in order for m in order))).flatten()
         where = [place.index(k) for k in range(3)]
         full = [B[3 * k + m] for k in where for m in where]
-        if type(A) is Sym3:
+        if isinstance(A, Sym3):
             return Sym3(full[0], full[1], full[2], full[4], full[5], full[8])
         return Mat3(*full)
+
+
+#: A rotation, whichever way it is stored.
+SO3: TypeAlias = Rotation | RotationZ

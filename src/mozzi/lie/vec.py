@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Self, final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Self, final, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mozzi.program.scalar import Node
+from mozzi.program.scalar import Node, Real, is_array
 
 __all__ = ["Mat3", "Spatial", "Sym3", "Vec3", "number", "stack", "unstack"]
 
 
-def number(x: Any) -> float | None:
+def number(x: Real) -> float | None:
     """The number that a scalar is known to be while tracing, else None."""
     if isinstance(x, (float, int)):
         return x
     return x.value if type(x) is Node and x.op == "const" else None
 
 
-def stack(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+def stack(entries: Sequence[Real], shape: tuple[int, ...]) -> np.ndarray:
     """The array of this shape, behind the batch axes of its entries, filled row by row."""
     if all(type(e) is float for e in entries):
         return np.array(entries).reshape(shape)
-    boxes = []
+    boxes: list[np.ndarray] = []
     for e in entries:
-        if isinstance(e, (float, int, complex, np.ndarray, np.generic)):
+        if is_array(e) or isinstance(e, (float, int, complex)):
             boxes.append(np.asarray(e))
         else:  # mpmath numbers and traced scalars stay what they are
             box = np.empty((), object)
@@ -35,7 +36,7 @@ def stack(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     return array.reshape(array.shape[:-1] + shape)
 
 
-def unstack(array: Any, shape: tuple[int, ...]) -> list[Any]:
+def unstack(array: ArrayLike, shape: tuple[int, ...]) -> list[Real]:
     """The entries of the last axes of an array, row by row: the inverse of `stack`."""
     array = np.asarray(array)
     if array.shape[array.ndim - len(shape) :] != shape:
@@ -43,7 +44,7 @@ def unstack(array: Any, shape: tuple[int, ...]) -> list[Any]:
     if array.ndim == len(shape):
         return array.reshape(-1).tolist()
     flat = array.reshape((*array.shape[: array.ndim - len(shape)], -1))
-    return [flat[..., i] for i in range(flat.shape[-1])]
+    return list(np.moveaxis(flat, -1, 0))
 
 
 class Spatial:
@@ -54,12 +55,20 @@ class Spatial:
     SIZE: ClassVar[int]
     SHAPE: ClassVar[tuple[int, ...]]
 
-    def flatten(self) -> tuple[Any, ...]:
+    if TYPE_CHECKING:  # of those that do not write their own `unflatten`
+
+        def __init__(self, *scalars: Real): ...
+
+    def flatten(self) -> tuple[Real, ...]:
         """The scalars, in order."""
         raise NotImplementedError
 
+    def floats(self) -> tuple[float, ...]:
+        """The scalars, in order, of plain numbers; traced ones are refused."""
+        return tuple(float(e) for e in self.flatten())
+
     @classmethod
-    def unflatten(cls, scalars: Iterable[Any]) -> Self:
+    def unflatten(cls, scalars: Iterable[Real]) -> Self:
         """The inverse of `flatten`."""
         return cls(*scalars)
 
@@ -68,12 +77,14 @@ class Spatial:
         return stack(self.flatten(), self.SHAPE)
 
     @classmethod
-    def from_array(cls, array: Any) -> Self:
+    def from_array(cls, array: ArrayLike) -> Self:
         """The inverse of `array`."""
         return cls.unflatten(unstack(array, cls.SHAPE))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.flatten() == other.flatten()  # type: ignore
+        if not isinstance(other, Spatial) or type(self) is not type(other):
+            return False
+        return self.flatten() == other.flatten()
 
     def __hash__(self) -> int:
         return hash(self.flatten())
@@ -89,7 +100,7 @@ class Vec3(Spatial):
     __slots__ = ("x", "y", "z")
     SIZE, SHAPE = 3, (3,)
 
-    def __init__(self, x: Any, y: Any, z: Any):
+    def __init__(self, x: Real, y: Real, z: Real):
         self.x, self.y, self.z = x, y, z
 
     @classmethod
@@ -97,10 +108,10 @@ class Vec3(Spatial):
         """The vector of structural zeros."""
         return cls(0.0, 0.0, 0.0)
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return (self.x, self.y, self.z)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Real]:
         return iter((self.x, self.y, self.z))
 
     def vanishes(self) -> bool:
@@ -120,14 +131,14 @@ class Vec3(Spatial):
     def __neg__(self) -> Vec3:
         return Vec3(-self.x, -self.y, -self.z)
 
-    def __mul__(self, scale: Any) -> Vec3:
+    def __mul__(self, scale: Real) -> Vec3:
         if isinstance(scale, Spatial):
             return NotImplemented
         return Vec3(self.x * scale, self.y * scale, self.z * scale)
 
     __rmul__ = __mul__
 
-    def dot(self, other: Vec3) -> Any:
+    def dot(self, other: Vec3) -> Real:
         """a · b."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
@@ -159,7 +170,7 @@ class Sym3(Spatial):
     __slots__ = ("xx", "xy", "xz", "yy", "yz", "zz")
     SIZE, SHAPE = 6, (3, 3)
 
-    def __init__(self, xx: Any, xy: Any, xz: Any, yy: Any, yz: Any, zz: Any):
+    def __init__(self, xx: Real, xy: Real, xz: Real, yy: Real, yz: Real, zz: Real):
         self.xx, self.xy, self.xz, self.yy, self.yz, self.zz = xx, xy, xz, yy, yz, zz
 
     @classmethod
@@ -168,11 +179,11 @@ class Sym3(Spatial):
         return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     @classmethod
-    def diagonal(cls, xx: Any, yy: Any, zz: Any) -> Sym3:
+    def diagonal(cls, xx: Real, yy: Real, zz: Real) -> Sym3:
         """diag(xx, yy, zz)."""
         return cls(xx, 0.0, 0.0, yy, 0.0, zz)
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)
 
     def mat(self) -> Mat3:
@@ -184,7 +195,7 @@ class Sym3(Spatial):
         return self.mat().array()
 
     @classmethod
-    def from_array(cls, array: Any) -> Sym3:
+    def from_array(cls, array: ArrayLike) -> Sym3:
         """From a 3×3 array, whose symmetric part is taken."""
         return Mat3.from_array(array).sym()
 
@@ -207,7 +218,7 @@ class Sym3(Spatial):
     def __neg__(self) -> Sym3:
         return Sym3(-self.xx, -self.xy, -self.xz, -self.yy, -self.yz, -self.zz)
 
-    def __mul__(self, scale: Any) -> Sym3:
+    def __mul__(self, scale: Real) -> Sym3:
         if isinstance(scale, Spatial):
             return NotImplemented
         return Sym3(*(e * scale for e in self.flatten()))
@@ -229,7 +240,7 @@ class Sym3(Spatial):
         """The transpose: the matrix itself."""
         return self
 
-    def trace(self) -> Any:
+    def trace(self) -> Real:
         """The sum of the diagonal."""
         return self.xx + self.yy + self.zz
 
@@ -242,8 +253,11 @@ class Mat3(Spatial):
     SIZE, SHAPE = 9, (3, 3)
 
     def __init__(
-        self, xx: Any, xy: Any, xz: Any, yx: Any, yy: Any, yz: Any, zx: Any, zy: Any, zz: Any
-    ):
+        self,
+        xx: Real, xy: Real, xz: Real,
+        yx: Real, yy: Real, yz: Real,
+        zx: Real, zy: Real, zz: Real,
+    ):  # fmt: skip
         self.xx, self.xy, self.xz = xx, xy, xz
         self.yx, self.yy, self.yz = yx, yy, yz
         self.zx, self.zy, self.zz = zx, zy, zz
@@ -258,7 +272,7 @@ class Mat3(Spatial):
         """The matrix with these rows."""
         return cls(x.x, x.y, x.z, y.x, y.y, y.z, z.x, z.y, z.z)
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return (
             self.xx, self.xy, self.xz, self.yx, self.yy, self.yz, self.zx, self.zy, self.zz,
         )  # fmt: skip
@@ -295,14 +309,18 @@ class Mat3(Spatial):
     def __neg__(self) -> Mat3:
         return Mat3(*(-e for e in self.flatten()))
 
-    def __mul__(self, scale: Any) -> Mat3:
+    def __mul__(self, scale: Real) -> Mat3:
         if isinstance(scale, Spatial):
             return NotImplemented
         return Mat3(*(e * scale for e in self.flatten()))
 
     __rmul__ = __mul__
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Sym3 | Mat3) -> Mat3: ...
+    def __matmul__(self, other: Vec3 | Sym3 | Mat3) -> Vec3 | Mat3:
         if type(other) is Vec3:
             return Vec3(*(row.dot(other) for row in self.rows()))
         if type(other) is Sym3:

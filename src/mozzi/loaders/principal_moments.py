@@ -51,7 +51,7 @@ def defect(moments: Sequence[float], slack: float = 0.0) -> str | None:
 
 def body_defect(inertia: Inertia) -> str | None:
     """What is wrong with the inertia of a whole body, in words."""
-    m, x, y, z, xx, xy, xz, yy, yz, zz = inertia.parameters()
+    m, x, y, z, xx, xy, xz, yy, yz, zz = inertia.floats()
     if m == 0.0:
         return defect(principal_moments((xx, xy, xz, yy, yz, zz)))
     x, y, z = x / m, y / m, z / m

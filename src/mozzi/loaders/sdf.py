@@ -378,7 +378,7 @@ def _axis(
         return direction
     R = frames.pose(expressed, axis).R
     in_model = R.rotate(Vec3(*direction))
-    return tuple(T.R.unrotate(in_model))
+    return T.R.unrotate(in_model).floats()
 
 
 def _dynamics(

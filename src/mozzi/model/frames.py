@@ -56,7 +56,7 @@ IDENTITY = _pose(IDENTITY_ENTRIES)
 
 def pose_key(T: SE3) -> tuple[float, ...]:
     """Twelve numbers: the rotation matrix row by row, then the position."""
-    return T.flatten()
+    return T.floats()
 
 
 def is_identity(T: SE3) -> bool:
@@ -110,7 +110,7 @@ def as_axis(axis: Any, what: str) -> tuple[float, float, float]:
     return (x / norm, y / norm, z / norm)
 
 
-def rotation_to(axis: tuple[float, float, float]) -> Rotation:
+def rotation_to(axis: Sequence[float]) -> Rotation:
     """The rotation R with R z = axis that turns least (for the axis −z, about x)."""
     x, y, z = axis
     s = (
@@ -203,7 +203,7 @@ def _entries_of_array(x: Any, what: str) -> list[float]:
 
 def inertia_key(inertia: Inertia) -> tuple[float, ...]:
     """The ten numbers of an inertia."""
-    return inertia.parameters()
+    return inertia.floats()
 
 
 def as_inertia(x: Any, what: str = "inertia") -> Inertia:

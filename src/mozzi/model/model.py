@@ -168,7 +168,7 @@ class Model(Content):
     @property
     def mass(self) -> float:
         """The mass of all moving bodies."""
-        return sum(body.inertia.m for body in self._bodies)
+        return sum(float(body.inertia.m) for body in self._bodies)
 
     def singular_joints(self, q: Any = None) -> tuple[str, ...]:
         """The joints with a motion that nothing resists: see `mozzi.model.physical`."""

@@ -16,7 +16,7 @@ from typing import Any
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
 from mozzi.lie.vec import number
 from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
-from mozzi.program.scalar import atan2, cos, divide, select, sin, sqrt
+from mozzi.program.scalar import Real, atan2, cos, divide, select, sin, sqrt
 
 __all__ = ["Meeting", "meet"]
 
@@ -178,7 +178,7 @@ def _start(joint: Any, G: SE3) -> Sequence[Any]:
     """A first guess: of a product each simple factor in turn, the others as they are."""
     if not isinstance(joint, Composite):
         return joint.neutral()
-    q = [list(factor.neutral()) for factor in joint.factors]
+    q: list[list[Real]] = [list(factor.neutral()) for factor in joint.factors]
     inner = [SE3.identity(), *joint.inner]
     for _ in range(2):
         for k, factor in enumerate(joint.factors):

@@ -59,7 +59,7 @@ class Flow(Spatial):
     def __add__(self, other: Flow) -> Flow:
         return Flow(self.N + other.N, self.p + other.p)
 
-    def _push(self, R: Any, p: Vec3) -> Flow:
+    def pushed(self, R: Any, p: Vec3) -> Flow:
         N, lin = R.congruence(self.N), R.rotate(self.p)
         return Flow(N if p.vanishes() else N + lin.outer(p), lin)
 

@@ -49,8 +49,8 @@ class Compliance(Spatial):
         swap = [3, 4, 5, 0, 1, 2]
         return self.dual.array()[..., swap, :][..., :, swap]
 
-    def _pull(self, R: Any, p: Vec3) -> Compliance:
-        return Compliance(self.dual._pull(R, p))
+    def pulled(self, R: Any, p: Vec3) -> Compliance:
+        return Compliance(self.dual.pulled(R, p))
 
     def __matmul__(self, F: Screws) -> Screws:
         """The accelerations that wrenches produce."""

@@ -130,5 +130,6 @@ def common_normal(body: BodyData) -> CommonNormal | None:
         return None
     direction, twist = math.atan2(R.xz, -R.yz), math.atan2(sine, R.zz)
     c, s = math.cos(direction), math.sin(direction)
-    along, across = c * p.x + s * p.y, c * p.y - s * p.x
+    x, y, _ = p.floats()
+    along, across = c * x + s * y, c * y - s * x
     return CommonNormal(direction, twist, along, -across / sine)

@@ -63,8 +63,8 @@ def _tidy(x: float, unit: float = 1.0) -> float:
 
 def tidy_pose(T: SE3) -> SE3:
     """A constant pose without the rounding noise of its making."""
-    R = Rotation(*(_tidy(x) for x in T.R.general().flatten()))
-    return SE3(R, Vec3(*(0.0 if abs(x) < 1e-16 else x for x in T.p.flatten())))
+    R = Rotation(*(_tidy(x) for x in T.R.general().floats()))
+    return SE3(R, Vec3(*(0.0 if abs(x) < 1e-16 else x for x in T.p.floats())))
 
 
 def bodies_of(model: Model) -> tuple[BodyData, ...]:

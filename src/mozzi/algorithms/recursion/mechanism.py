@@ -26,6 +26,7 @@ from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD
 from mozzi.program.program import Buffer, Index, load, loop
+from mozzi.program.scalar import Real
 
 __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
 
@@ -126,16 +127,16 @@ class SymbolicBody:
             raise AttributeError("while rolled, a parent is known by its place only")
         return next(b for b in self.mechanism.bodies if b.kind == self.kind)
 
-    def _column(self, values: Callable[[BodyData], float], name: str) -> Any:
+    def _column(self, values: Callable[[BodyData], Real], name: str) -> Any:
         """A number of the body: constant where all bodies of the kind agree, else from a table."""
         bodies = self.mechanism.bodies
         numbers = {values(b) for b in bodies if b.kind == self.kind}
         if len(numbers) == 1:
             return numbers.pop()
-        data = np.array([0.0, *(values(b) if b.kind == self.kind else 0.0 for b in bodies)])
+        data = np.array([0.0, *(float(values(b)) if b.kind == self.kind else 0.0 for b in bodies)])
         return load(Buffer(name, len(data), "table", data), self.slot, 1, 0)
 
-    def _columns(self, values: Callable[[BodyData], Sequence[float]], name: str) -> list[Any]:
+    def _columns(self, values: Callable[[BodyData], Sequence[Real]], name: str) -> list[Any]:
         size = len(values(self._example))
         return [self._column(lambda b, n=n: values(b)[n], f"{name}_{n}") for n in range(size)]
 

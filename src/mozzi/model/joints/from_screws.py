@@ -57,12 +57,12 @@ def infer(X: Sequence[float]) -> Joint:
     """The joint with one degree of freedom that moves along a unit screw:  T(q) = exp(X q)."""
     w, v = Vec3(*X[:3]), Vec3(*X[3:])
     if w.vanishes():
-        return _at(Prismatic(), SE3(rotation_to(v.flatten()), Vec3.zero()))
-    pitch = w.dot(v)
+        return _at(Prismatic(), SE3(rotation_to(v.floats()), Vec3.zero()))
+    pitch = float(w.dot(v))
     p = Vec3(*(x + 0.0 for x in w.cross(v)))  # the point of the axis next to the origin
     size = max(1.0, *map(abs, X[3:]))
     joint = Revolute() if abs(pitch) <= 1e-12 * size else Screw(pitch=pitch)
-    return _at(joint, SE3(rotation_to(w.flatten()), p))
+    return _at(joint, SE3(rotation_to(w.floats()), p))
 
 
 def place(joint: Joint | None, screw: Any, what: str) -> Joint:

@@ -59,7 +59,7 @@ class Quaternions:
         return Quaternion(*q).normalized().flatten()
 
     @staticmethod
-    def random(rng: np.random.Generator, batch: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    def random(rng: np.random.Generator, batch: tuple[int, ...]) -> Scalars:
         """Uniform on the rotations."""
         q = rng.normal(size=(4, *batch))
         return tuple(q / np.sqrt((q * q).sum(axis=0)))
@@ -92,7 +92,7 @@ class RotationVectors(Quaternions):
         return tuple(q)
 
     @staticmethod
-    def random(rng: np.random.Generator, batch: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    def random(rng: np.random.Generator, batch: tuple[int, ...]) -> Scalars:
         return Quaternion(*Quaternions.random(rng, batch)).log().flatten()
 
 
@@ -138,7 +138,7 @@ class Angles(Quaternions):
         return tuple(q)
 
     @staticmethod
-    def random(rng: np.random.Generator, batch: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    def random(rng: np.random.Generator, batch: tuple[int, ...]) -> Scalars:
         return Angles.of(Quaternions.rotation(Quaternions.random(rng, batch)))
 
 
