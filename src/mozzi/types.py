@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Array", "ArrayLike", "Base", "DType", "Form", "JointChoice", "Kernel", "Method", "Minimize",
-    "Physical", "Placing", "Rep", "Residual", "Resolved", "ScrewRep", "Target", "words",
+    "Physical", "Placing", "Rep", "Residual", "Resolved", "ScrewRep", "Target", "Traced", "words",
 ]  # fmt: skip
 
 Array: TypeAlias = NDArray[np.float64]
 """What functions on arrays give."""
+
+Traced: TypeAlias = NDArray[np.object_]
+"""An array of scalars while a program is traced."""
 
 Rep: TypeAlias = Literal["body", "spatial", "hybrid", "mixed"]
 """How twists and wrenches are represented: see `mozzi.algorithms.recursion.representations`."""

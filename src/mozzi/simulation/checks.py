@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.errors import ConfigurationError, LoopError
+from mozzi.model import Model
+from mozzi.types import Array, ArrayLike
 
 __all__ = ["check_model", "check_state", "check_wrenches", "finite", "numbers", "positive"]
 
 OPEN = 1e-6  # loops that are open by more are not closed by accident
 
 
-def check_model(model: Any) -> None:
+def check_model(model: Model) -> None:
     """A mechanism that moves."""
     if model.nv == 0:
         raise ConfigurationError(f"model {model.name!r} has no joint that moves")
 
 
-def check_state(model: Any, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
+def check_state(model: Model, q0: ArrayLike, v0: ArrayLike) -> tuple[Array, Array]:
     """(q0, v0) as arrays of one batch."""
     q = model.normalize(model.check_configuration(q0))
     v = numbers(v0, "v0")
@@ -46,7 +47,7 @@ def check_state(model: Any, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
     return q, v
 
 
-def check_closed(model: Any, q: np.ndarray, v: np.ndarray) -> None:
+def check_closed(model: Model, q: Array, v: Array) -> None:
     """Loops that are closed, and velocities that keep them so; what little is missing is mended
     by the first step.
     """
@@ -63,7 +64,7 @@ def check_closed(model: Any, q: np.ndarray, v: np.ndarray) -> None:
         )
 
 
-def _worst(model: Any, rows: np.ndarray) -> tuple[float, str]:
+def _worst(model: Model, rows: Array) -> tuple[float, str]:
     """The largest entry of rows, and whose row it is."""
     size = np.abs(rows).reshape(-1, rows.shape[-1]).max(0, initial=0.0)
     names = {name: size[s].max(initial=0.0) for name, s in loop_rows(model).items()}
@@ -71,7 +72,9 @@ def _worst(model: Any, rows: np.ndarray) -> tuple[float, str]:
     return float(names[worst]), worst
 
 
-def check_wrenches(wrenches: Any, model: Any, batch: tuple[int, ...]) -> np.ndarray | None:
+def check_wrenches(
+    wrenches: ArrayLike | None, model: Model, batch: tuple[int, ...]
+) -> Array | None:
     """Wrenches of the batch."""
     if wrenches is None:
         return None
@@ -84,7 +87,7 @@ def check_wrenches(wrenches: Any, model: Any, batch: tuple[int, ...]) -> np.ndar
         ) from None
 
 
-def numbers(x: Any, name: str) -> np.ndarray:
+def numbers(x: ArrayLike, name: str) -> Array:
     """An array of finite floats."""
     try:
         array = np.asarray(x, dtype=float)
@@ -96,7 +99,7 @@ def numbers(x: Any, name: str) -> np.ndarray:
     return array
 
 
-def finite(x: Any, name: str) -> float:
+def finite(x: float, name: str) -> float:
     """A finite number."""
     try:
         value = float(x)
@@ -107,7 +110,7 @@ def finite(x: Any, name: str) -> float:
     return value
 
 
-def positive(x: Any, name: str) -> float:
+def positive(x: float, name: str) -> float:
     """A positive number."""
     value = finite(x, name)
     if value <= 0.0:

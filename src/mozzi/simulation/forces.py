@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError, MozziError
+from mozzi.model import Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.place import named
 from mozzi.simulation.system import Law, as_forces
+from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Torque", "torque_of"]
 
@@ -24,8 +26,8 @@ class Torque:
     """
 
     law: Law | None = None
-    constant: np.ndarray | None = None
-    rows: np.ndarray | None = None
+    constant: Array | None = None
+    rows: Array | None = None
     call: Law | None = None
 
     @property
@@ -38,7 +40,7 @@ class Torque:
         """Whether they change from step to step."""
         return self.rows is not None or self.call is not None
 
-    def at(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+    def at(self, step: int, t: float, q: Array, v: Array) -> Array | None:
         """What is held over a step."""
         if self.call is not None:
             value = np.asarray(self.call(t, q, v), dtype=float)
@@ -54,7 +56,12 @@ class Torque:
 
 
 def torque_of(
-    torque: Any, model: Any, batch: tuple[int, ...], steps: int, trace: bool | None, target: str
+    torque: ArrayLike | Law | None,
+    model: Model,
+    batch: tuple[int, ...],
+    steps: int,
+    trace: bool | None,
+    target: str,
 ) -> Torque:
     """What a caller means by a torque; on targets other than the CPU a law must be traced."""
     if torque is None:
@@ -79,15 +86,19 @@ def torque_of(
     return Torque(rows=tau) if over_time else Torque(constant=tau)
 
 
-def _law(law: Law, model: Any, trace: bool | None, target: str) -> Torque:
+def _law(law: Law, model: Model, trace: bool | None, target: str) -> Torque:
     python = f"target {target!r} calls no Python between steps; write the law on traced scalars"
     if trace is False and target != "cpu":
         raise ConfigurationError(f"torque: trace=False, but {python}")
     if trace is False:
         return Torque(call=law)
+
+    def forces(t: Real, q: Traced, v: Traced) -> Traced:
+        return as_forces(law(t, q, v), model)
+
     try:
         named(
-            lambda t, q, v: as_forces(law(t, q, v), model),
+            forces,
             {"t": (), "q": (model.nq,), "v": (model.nv,)},
             model,
             "torque",

@@ -11,8 +11,10 @@ import numpy as np
 
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 from mozzi.simulation.system import System
 from mozzi.targets.cuda.kernel import cupy_here
+from mozzi.types import Array, Traced
 
 __all__ = ["CPU", "Place", "Shapes", "held_inputs", "named", "on_the_host"]
 
@@ -35,8 +37,8 @@ class Place:
         if self.dtype not in ("float64", "float32"):
             raise ConfigurationError(f"dtype {self.dtype!r}: give 'float64' or 'float32'")
 
-    def put(self, x: np.ndarray) -> Any:
-        """An array where the kernels run."""
+    def put(self, x: Array) -> Array:
+        """An array where the kernels run: on a GPU one of CuPy, which behaves the same."""
         if self.target == "cpu":
             return np.asarray(x, self.dtype)
         return cupy_here().asarray(x, self.dtype)
@@ -45,15 +47,16 @@ class Place:
 CPU = Place()
 
 
-def on_the_host(x: Any) -> np.ndarray:
+def on_the_host(x: Array) -> Array:
     """What a kernel gave, as a NumPy array; copied where it was on a GPU."""
-    return x if isinstance(x, np.ndarray) else np.asarray(x.get() if hasattr(x, "get") else x)
+    get: Callable[[], Array] | None = getattr(x, "get", None)
+    return np.asarray(x) if get is None else get()
 
 
 def named(
-    function: Callable[..., Any],
+    function: Callable[..., Traced | tuple[Traced, ...]],
     shapes: Shapes,
-    model: Any,
+    model: Model,
     name: str,
     target: str = "cpu",
     dtype: str = "float64",
@@ -61,7 +64,7 @@ def named(
     """The kernel of function(arrays by name), whose arguments are these, in this order."""
     names = list(shapes)
 
-    def call(*arrays: Any) -> Any:
+    def call(*arrays: Traced) -> Traced | tuple[Traced, ...]:
         return function(**dict(zip(names, arrays, strict=True)))
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.algorithms.dynamics.springs import spring_wrenches
+from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
+from mozzi.types import Array, Traced
 
 __all__ = ["Resistance", "Stops"]
 
@@ -29,14 +31,14 @@ class Resistance:
     springs: bool = True
     slip: float = 1e-3
 
-    def force(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def force(self, model: Model, q: Traced, v: Traced) -> Traced:
         """On all joints, (nv,)."""
         out = np.full(model.nv, 0.0, dtype=object)
         for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
             own, joint = body.dynamics, body.joint
-            stretch: Any = (0.0,) * joint.nv
+            stretch: Sequence[Real] = (0.0,) * joint.nv
             if self.springs and any(own.stiffness):
-                stretch = joint.difference(own.rest, q[i : i + joint.nq])
+                stretch = joint.difference(own.rest, q[i : i + joint.nq].tolist())
             for n in range(joint.nv):
                 x: Real = v.item(k + n)
                 force: Real = 0.0
@@ -47,7 +49,7 @@ class Resistance:
                 out[k + n] = force - own.stiffness[n] * stretch[n]
         return out
 
-    def wrenches(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def wrenches(self, model: Model, q: Traced, v: Traced) -> Traced:
         """Of springs and dampers between bodies, on all bodies (nb, 6)."""
         return spring_wrenches(model, q, v, elastic=self.springs, viscous=self.damping)
 
@@ -65,7 +67,7 @@ class Stops:
     dissipation: float = 1.0
     effort: bool = False
 
-    def force(self, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def force(self, model: Model, q: Traced, v: Traced) -> Traced:
         """On all joints, (nv,)."""
         out = np.full(model.nv, 0.0, dtype=object)
         stiffness = self.stiffness(model)
@@ -73,13 +75,13 @@ class Stops:
             own, joint = body.dynamics, body.joint
             if not any(map(math.isfinite, (*own.lower, *own.upper))):
                 continue
-            x, u = q[i : i + joint.nq], v[k : k + joint.nv]
+            x, u = q[i : i + joint.nq].tolist(), v[k : k + joint.nv].tolist()
             rate = joint.rates(x, u)
             units = np.eye(joint.nv)
             columns = [joint.rates(x, list(units[n])) for n in range(joint.nv)]
             for n, (low, high) in enumerate(zip(own.lower, own.upper, strict=True)):
                 k_n = stiffness[k + min(n, joint.nv - 1)]
-                f: Any = 0.0
+                f: Real = 0.0
                 if math.isfinite(high):
                     f = f - self._push(x[n] - high, rate[n], k_n)
                 if math.isfinite(low):
@@ -88,10 +90,10 @@ class Stops:
                     out[k + m] = out[k + m] + f * columns[m][n]
         return out
 
-    def _push(self, excess: Any, rate: Any, k: Any) -> Any:
+    def _push(self, excess: Real, rate: Real, k: float) -> Real:
         return k * maximum(excess, 0.0) * maximum(1.0 + self.dissipation * rate, 0.0)
 
-    def stiffness(self, model: Any) -> np.ndarray:
+    def stiffness(self, model: Model) -> Array:
         """k for every degree of freedom."""
         key = ("stops", self.frequency)
         if key not in model.cache:
@@ -100,7 +102,7 @@ class Stops:
             model.cache[key] = inertia * (2.0 * math.pi * self.frequency) ** 2
         return model.cache[key]
 
-    def clip(self, model: Any, tau: np.ndarray) -> np.ndarray:
+    def clip(self, model: Model, tau: Traced) -> Traced:
         """The applied torques that the motors can give."""
         if not self.effort:
             return tau

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 
@@ -12,12 +12,22 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.resistance import Resistance, Stops
+from mozzi.types import ArrayLike, Traced
 
 __all__ = ["Law", "System", "as_forces"]
 
-Law = Callable[[Any, Any, Any], Any]
+Forces: TypeAlias = ArrayLike | Sequence[Real]
+Law: TypeAlias = Callable[..., Forces]
 """Joint forces τ(t, q, v)."""
+
+
+class Wrenches(TypedDict, total=False):
+    """An option of the dynamics: wrenches on the bodies, (nb, 6)."""
+
+    wrenches: Traced
 
 
 @dataclass
@@ -27,14 +37,14 @@ class System:
     ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs.
     """
 
-    model: Any
+    model: Model
     law: Law | None = None
     resistance: Resistance | None = None
     stops: Stops | None = None
-    tau: Any = field(default=None, repr=False)
-    wrenches: Any = field(default=None, repr=False)
+    tau: Traced | None = field(default=None, repr=False)
+    wrenches: Traced | None = field(default=None, repr=False)
 
-    def joint_force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def joint_force(self, t: Real, q: Traced, v: Traced) -> Traced:
         """All that acts in the joints: what is applied, resistance, stops."""
         tau = np.full(self.model.nv, 0.0, dtype=object)
         if self.tau is not None:
@@ -47,19 +57,19 @@ class System:
             tau = tau + self.resistance.force(self.model, q, v)
         return tau
 
-    def acceleration(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def acceleration(self, t: Real, q: Traced, v: Traced) -> Traced:
         """v̇."""
         tau = self.joint_force(t, q, v)
         return forward_dynamics(self.model, q, v, tau, **self.given(q, v))
 
-    def force(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def force(self, t: Real, q: Traced, v: Traced) -> Traced:
         """All that acts in the joints, and what loops exert on them: Aᵀ λ."""
         if not closed(self.model):
             return self.joint_force(t, q, v)
         a = self.acceleration(t, q, v)
         return inverse_dynamics(self.model, q, v, a, **self.given(q, v))
 
-    def balance(self, t: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    def balance(self, t: Real, q: Traced, v: Traced, a: Traced) -> Traced:
         """M a + C v + g − Jᵀ W − τ: zero where a is the acceleration."""
         needed = inverse_dynamics(self.model, q, v, a, **self.given(q, v))
         return needed - self.force(t, q, v)
@@ -69,7 +79,7 @@ class System:
         """Whether springs between bodies act."""
         return self.resistance is not None and bool(self.model.springs)
 
-    def given(self, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+    def given(self, q: Traced, v: Traced) -> Wrenches:
         """The wrenches on the bodies, as an option of the dynamics: applied, and of springs."""
         W = self.wrenches
         if self.resistance is not None and self.sprung:
@@ -78,7 +88,7 @@ class System:
         return {} if W is None else {"wrenches": W}
 
 
-def as_forces(value: Any, model: Any) -> np.ndarray:
+def as_forces(value: Forces, model: Model) -> Traced:
     """What a torque law returned, if it is nv numbers."""
     tau = np.asarray(value, dtype=object)
     if tau.shape != (model.nv,):

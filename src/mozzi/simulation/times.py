@@ -7,11 +7,11 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 
 __all__ = ["Grid", "check_memory"]
 
@@ -52,7 +52,7 @@ class Grid:
             yield segments
 
 
-def check_memory(grid: Grid, model: Any, batch: tuple[int, ...]) -> int:
+def check_memory(grid: Grid, model: Model, batch: tuple[int, ...]) -> int:
     """How many records there will be, if they fit into the memory of this machine."""
     count = len(grid.t)
     needed = 8.0 * count * math.prod(batch) * (model.nq + model.nv)

@@ -6,16 +6,25 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.types import Array, ArrayLike
 
-__all__ = ["Trajectory"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Sample", "Trajectory"]
+
+Sample: TypeAlias = int | tuple[int, ...] | slice | NDArray[np.int_] | NDArray[np.bool_]
+"""Which of a batch: as an index of its axes."""
 
 
 @dataclass(eq=False)
@@ -27,18 +36,18 @@ class Trajectory:
     are the zeros that dopri5 found; a terminal one leaves NaN behind it, too.
     """
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    model: Any = None
-    tau: np.ndarray | None = None
+    t: Array
+    q: Array
+    v: Array
+    model: Model | None = None
+    tau: Array | None = None
     method: str = ""
     springs: bool = False
-    diverged: dict[tuple[int, ...], float] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    diverged: dict[tuple[int, ...], float] = field(default_factory=dict[tuple[int, ...], float])
+    events: list[Event] = field(default_factory=list[Event])
     complete: bool = True
-    accelerations: Callable[[Trajectory], np.ndarray] | None = field(default=None, repr=False)
-    stored: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    accelerations: Callable[[Trajectory], Array] | None = field(default=None, repr=False)
+    stored: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     driven: bool = False
     """Whether anything but gravity and springs does work: torques, wrenches, friction, stops."""
 
@@ -50,7 +59,7 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, sample: Any) -> Trajectory:
+    def __getitem__(self, sample: Sample) -> Trajectory:
         """The motion of one sample of a batch, or of some of them."""
         if not self.batch:
             raise ConfigurationError("this trajectory is one motion; it has no samples to choose")
@@ -63,7 +72,7 @@ class Trajectory:
             None if self.tau is None else self.tau[sample], self.method, self.springs,
             {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
             complete=self.complete,
-            stored={name: x[sample] for name, x in self._computed().items()},
+            stored={name: x[sample] for name, x in self.derived().items()},
             driven=self.driven,
         )  # fmt: skip
 
@@ -75,52 +84,53 @@ class Trajectory:
     # -- what follows from it ------------------------------------------------------------------
 
     @property
-    def a(self) -> np.ndarray:
+    def a(self) -> Array:
         """Accelerations, (B, n, nv)."""
-        return self._get("a", lambda: self.accelerations and self.accelerations(self))
+        make = self.accelerations
+        return self._get("a", lambda: None if make is None else make(self))
 
-    def kinetic_energy(self) -> np.ndarray:
+    def kinetic_energy(self) -> Array:
         """½ vᵀ M v, (B, n)."""
         return self._get("kinetic", lambda: kinetic_energy(self._model(), self.q, self.v))
 
-    def potential_energy(self) -> np.ndarray:
+    def potential_energy(self) -> Array:
         """Of gravity, and of springs where they acted, (B, n)."""
         return self._get(
             "potential", lambda: potential_energy(self._model(), self.q, springs=self.springs)
         )
 
-    def energy(self) -> np.ndarray:
+    def energy(self) -> Array:
         """Kinetic and potential energy, (B, n): constant where nothing drives or brakes."""
         return self.kinetic_energy() + self.potential_energy()
 
-    def momentum(self) -> np.ndarray:
+    def momentum(self) -> Array:
         """Angular and linear momentum of all bodies about the inertial origin, (B, n, 6)."""
         return self._get("momentum", lambda: momentum(self._model(), self.q, self.v))
 
-    def poses(self) -> np.ndarray:
+    def poses(self) -> Array:
         """Poses of all bodies, (B, n, nb, 4, 4)."""
         return forward_kinematics(self._model(), self.q)
 
-    def energy_drift(self) -> np.ndarray:
+    def energy_drift(self) -> Array:
         """The largest change of the energy, over the largest kinetic energy, (B,)."""
         E, T = self.energy(), self.kinetic_energy()
         with np.errstate(invalid="ignore", divide="ignore"):
-            change = np.nanmax(np.abs(E - E[..., :1]), axis=-1)
-            scale = np.maximum(np.nanmax(T, axis=-1), np.abs(E[..., 0]))
+            change: Array = np.nanmax(np.abs(E - E[..., :1]), axis=-1)
+            scale: Array = np.maximum(np.nanmax(T, axis=-1), np.abs(E[..., 0]))
             return np.where(scale > 0.0, change / scale, change)
 
-    def _at(self, index: np.ndarray) -> Trajectory:
+    def _at(self, index: NDArray[np.int_]) -> Trajectory:
         """Some of the records of one motion."""
         return Trajectory(self.t[index], self.q[index], self.v[index], self.model)
 
-    def _model(self) -> Any:
+    def _model(self) -> Model:
         if self.model is None:
             raise ConfigurationError(
                 "this trajectory has no model; load it with Trajectory.load(path, model=model)"
             )
         return self.model
 
-    def _get(self, name: str, make: Callable[[], Any]) -> np.ndarray:
+    def _get(self, name: str, make: Callable[[], Array | None]) -> Array:
         if name not in self.stored:
             with np.errstate(all="ignore"):
                 value = make()
@@ -129,7 +139,7 @@ class Trajectory:
             self.stored[name] = value
         return self.stored[name]
 
-    def _computed(self) -> dict[str, np.ndarray]:
+    def derived(self) -> dict[str, Array]:
         """Everything that is not yet computed, computed where the model is known."""
         if self.model is not None:
             self.energy()
@@ -150,13 +160,15 @@ class Trajectory:
         return save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], model: Any = None) -> Trajectory:
+    def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:
         """Read what `save` wrote; ``model`` gives back what needs the mechanism, such as poses."""
         from mozzi.simulation.trajectory_files import load
 
         return load(Path(path), model)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, sample: Any = None) -> Any:
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, sample: Sample | None = None
+    ) -> Figure:
         """A matplotlib figure of coordinates, velocities, energies and drift; saved where a path
         is given. Needs the extra ``viz``.
         """
@@ -167,9 +179,9 @@ class Trajectory:
     def animate(
         self,
         path: str | os.PathLike[str],
-        sample: Any = None,
+        sample: Sample | None = None,
         fps: float = 30.0,
-        wrenches: Any = None,
+        wrenches: ArrayLike | None = None,
     ) -> Path:
         """Write a moving picture of the model's shapes: ``.html`` is a page of its own, ``.gif``
         needs the extra ``viz``. What cannot be shown is named in a `NotShownWarning`.

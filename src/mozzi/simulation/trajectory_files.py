@@ -7,19 +7,36 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypedDict
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError
 from mozzi.files import write_atomically
+from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.trajectory import Trajectory
+from mozzi.types import Array
 
 __all__ = ["load", "save"]
 
 FORMAT = "mozzi trajectory 1"
 DERIVED = ("a", "kinetic", "potential", "momentum")
+
+
+class Head(TypedDict):
+    """What of a trajectory is not arrays, as JSON has it."""
+
+    format: str
+    model: str | None
+    name: str | None
+    method: str
+    springs: bool
+    driven: bool
+    complete: bool
+    batch: list[int]
+    diverged: list[tuple[list[int], float]]
+    events: list[tuple[list[int], float, int, list[float], list[float]]]
 
 
 def save(trajectory: Trajectory, path: Path) -> Path:
@@ -30,7 +47,7 @@ def save(trajectory: Trajectory, path: Path) -> Path:
     raise ConfigurationError(f"{path}: no format {path.suffix!r}; save as .npz or .csv")
 
 
-def load(path: Path, model: Any = None) -> Trajectory:
+def load(path: Path, model: Model | None = None) -> Trajectory:
     if path.suffix not in (".npz", ".csv"):
         raise ConfigurationError(f"{path}: no format {path.suffix!r}; give a .npz or .csv file")
     try:
@@ -48,7 +65,7 @@ def load(path: Path, model: Any = None) -> Trajectory:
     return found
 
 
-def _head(x: Trajectory) -> dict[str, Any]:
+def _head(x: Trajectory) -> Head:
     return {
         "format": FORMAT,
         "model": None if x.model is None else x.model.digest,
@@ -58,20 +75,20 @@ def _head(x: Trajectory) -> dict[str, Any]:
         "driven": x.driven,
         "complete": x.complete,
         "batch": list(x.batch),
-        "diverged": [[list(k), t] for k, t in x.diverged.items()],
-        "events": [[list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()] for e in x.events],
+        "diverged": [(list(k), t) for k, t in x.diverged.items()],
+        "events": [(list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()) for e in x.events],
     }
 
 
-def _arrays(x: Trajectory) -> dict[str, np.ndarray]:
-    derived = x._computed()
+def _arrays(x: Trajectory) -> dict[str, Array]:
+    derived = x.derived()
     arrays = {"t": x.t, "q": x.q, "v": x.v}
     if x.tau is not None:
         arrays["tau"] = x.tau
     return arrays | {name: derived[name] for name in DERIVED if name in derived}
 
 
-def _trajectory(head: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trajectory:
+def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
     if head.get("format") != FORMAT:
         raise ValueError(f"its format is {head.get('format')!r}, not {FORMAT!r}")
     return Trajectory(
@@ -86,11 +103,10 @@ def _trajectory(head: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trajecto
 
 
 def _write_npz(x: Trajectory, file: IO[bytes]) -> None:
-    arrays: dict[str, Any] = {"head": np.array(json.dumps(_head(x))), **_arrays(x)}
-    np.savez(file, **arrays)
+    np.savez(file, allow_pickle=False, head=np.array(json.dumps(_head(x))), **_arrays(x))
 
 
-def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read_npz(path: Path) -> tuple[Head, dict[str, Array]]:
     with np.load(path, allow_pickle=False) as data:
         arrays = {name: data[name] for name in data.files}
     return json.loads(str(arrays.pop("head"))), arrays
@@ -129,7 +145,7 @@ def _write_csv(x: Trajectory, file: IO[bytes]) -> None:
     text.detach()
 
 
-def _read_csv(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read_csv(path: Path) -> tuple[Head, dict[str, Array]]:
     with path.open(encoding="utf-8", newline="") as text:
         first = next(text)
         if not first.startswith("# {"):
@@ -139,11 +155,11 @@ def _read_csv(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         heads = next(rows)
         data = np.array([[float(x) for x in row] for row in rows])
     shape = (*head["batch"], -1)
-    groups: dict[str, list[np.ndarray]] = {}
+    groups: dict[str, list[Array]] = {}
     for name, column in zip(heads, data.T, strict=True):
         if not name.startswith("sample"):
             groups.setdefault(name.split(".", 1)[0], []).append(column.reshape(shape))
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Array] = {}
     for name, columns in groups.items():
         single = name in ("t", "kinetic", "potential")
         arrays[name] = columns[0] if single else np.stack(columns, axis=-1)

@@ -7,27 +7,33 @@ have. So the motion of a sample does not depend on the batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import EllipsisType
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 from mozzi.program.program import loop
-from mozzi.program.scalar import maximum, minimum, select, sqrt
+from mozzi.program.scalar import Condition, Node, Real, maximum, minimum, select, sqrt
 from mozzi.simulation.loop_state import Memory
-from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages
+from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
 from mozzi.simulation.projection import closed_again, closed_states
 from mozzi.simulation.system import System
+from mozzi.types import Array, Kernel, Traced
 
 __all__ = ["Adaptive", "DormandPrince", "Event", "attempt_kernel"]
 
 TRIES = 6  # steps that a call tries
 LARGEST, SMALLEST, SAFETY = 5.0, 0.2, 0.9  # change of a step
+
+State: TypeAlias = dict[str, Traced]
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,14 @@ class Event:
     sample: tuple[int, ...]
     t: float
     number: int
-    q: np.ndarray = field(repr=False)
-    v: np.ndarray = field(repr=False)
+    q: Array = field(repr=False)
+    v: Array = field(repr=False)
+
+
+class EventFunction(Protocol):
+    """g(t, q, v) of arrays (B,), (B, nq), (B, nv), with values (B,)."""
+
+    def __call__(self, t: Array, q: Array, v: Array, /) -> Array | float: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class DormandPrince:
 
     rtol: float = 1e-8
     atol: float = 1e-10
-    events: tuple[Callable[..., Any], ...] = ()
+    events: tuple[EventFunction, ...] = ()
     tries: int = 100_000
     order = 5
 
@@ -67,7 +79,7 @@ class DormandPrince:
                 raise ConfigurationError(f"{name} {getattr(self, name)!r}: give a number in (0, 1)")
 
 
-def state_shapes(model: Any) -> dict[str, tuple[int, ...]]:
+def state_shapes(model: Model) -> dict[str, tuple[int, ...]]:
     """What a sample carries from call to call: its state, and its last step for dense output."""
     n = model.nv
     return {
@@ -79,7 +91,7 @@ def state_shapes(model: Any) -> dict[str, tuple[int, ...]]:
 
 def attempt_kernel(
     method: DormandPrince, system: System, forces: Shapes, place: Place = CPU
-) -> Any:
+) -> Kernel[tuple[Array, ...]]:
     """(state…, until, end, tries, forces…) ↦ state… after so many tries to come to `until`.
 
     No step goes beyond `end`.
@@ -87,23 +99,23 @@ def attempt_kernel(
     model, n = system.model, system.model.nv
     shapes = state_shapes(model)
 
-    def attempt(until: Any, end: Any, tries: Any, **arrays: Any) -> Any:
+    def attempt(
+        t: Real, until: Real, end: Real, tries: Node, **arrays: Traced
+    ) -> tuple[Traced, ...]:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
-        memory = {name: Memory(name, shape or 1, arrays[name]) for name, shape in shapes.items()}
-        q, v, t = arrays["q"], arrays["v"], arrays["t"]
-        first = Memory("first", n, system.acceleration(t, q, v))
+        memory = {
+            name: Memory(name, shape or 1, t if name == "t" else arrays[name])
+            for name, shape in shapes.items()
+        }
+        first = Memory("first", n, system.acceleration(t, arrays["q"], arrays["v"]))
         for _ in loop(0, tries, name="try"):
-            x = {name: m.get() if shapes[name] else m.get()[0] for name, m in memory.items()}
+            x = {name: m.get() for name, m in memory.items()}
             a = first.get()
-            new, k = _attempt(method, system, x, end, np.concatenate([x["v"], a]))
-            going = x["t"] < until
+            new, ok, k = _attempt(method, system, x, end, np.concatenate([x["v"], a]))
+            going = x["t"][0] < until
             for name, m in memory.items():
-                old = np.ravel(np.asarray(x[name], dtype=object))
-                fresh = np.ravel(np.asarray(new[name], dtype=object))
-                both = [select(going, a, b) for a, b in zip(fresh, old, strict=True)]
-                m.set(np.reshape(np.array(both, dtype=object), m.shape))
-            last = [select(new["ok"], e, b) for e, b in zip(k[-1, n:], a, strict=True)]
-            first.set([select(going, e, b) for e, b in zip(last, a, strict=True)])  # δ is 0 again
+                m.set(_chosen(going, new[name], x[name]))
+            first.set(_chosen(going, _chosen(ok, k[-1, n:], a), a))  # δ is 0 again
         return tuple(m.get() if shapes[name] else m.get()[0] for name, m in memory.items())
 
     times = {"until": (), "end": (), "tries": ()}
@@ -112,52 +124,54 @@ def attempt_kernel(
 
 
 def _attempt(
-    method: DormandPrince, system: System, x: dict[str, Any], end: Any, first: np.ndarray
-) -> tuple[dict[str, Any], np.ndarray]:
-    """One step: the state behind it, kept or not, and the rates of its stages."""
+    method: DormandPrince, system: System, x: State, end: Real, first: Traced
+) -> tuple[State, Condition, Traced]:
+    """One step: the state behind it, whether it is kept, and the rates of its stages."""
     model, n = system.model, system.model.nv
-    h = minimum(x["h"], end - x["t"])
-    k = munthe_kaas_stages(DOPRI5, system, x["t"], x["q"], x["v"], h, first)
+    t, longest, q, v = x["t"][0], x["h"][0], x["q"], x["v"]
+    h = minimum(longest, end - t)
+    k = munthe_kaas_stages(DOPRI5, system, t, q, v, h, first)
     assert DOPRI5.error is not None and DOPRI5.dense is not None
-    step, error = (h * _sum(w, k) for w in (DOPRI5.b, DOPRI5.error))
-    ends = {"q": integrate(model, x["q"], step[:n]), "v": x["v"] + step[n:]}
+    step, error = (h * weighted(w, k) for w in (DOPRI5.b, DOPRI5.error))
+    ends = {"q": integrate(model, q, step[:n]), "v": v + step[n:]}
     q1, v1 = closed_again(model, ends).values()
-    ratio: Any = 0.0
+    ratio: Real = 0.0
     for i in range(n):
-        scale = method.atol + method.rtol * maximum(abs(x["v"][i]), abs(v1[i]))
+        scale = method.atol + method.rtol * maximum(abs(v[i]), abs(v1[i]))
         ratio = maximum(ratio, abs(error[i]) * (1.0 / (method.atol + method.rtol)))
         ratio = maximum(ratio, abs(error[n + i]) / scale)
     finite = abs(sum(abs(e) for e in error)) < 1e200  # not a number: not finite
     ok = select(finite, select(ratio <= 1.0, 1.0, 0.0), 0.0) > 0.5
     root = sqrt(sqrt(maximum(ratio, 1e-9)))
     change = select(finite, minimum(LARGEST, maximum(SMALLEST, SAFETY / root)), SMALLEST)
-    clipped = h < x["h"]
-    longer = select(clipped, maximum(x["h"], h * change), h * change)
-    dense = np.stack([h * _sum(DOPRI5.dense[:, m], k) for m in range(4)])
+    clipped = h < longest
+    longer = select(clipped, maximum(longest, h * change), h * change)
+    dense = np.stack([h * weighted(DOPRI5.dense[:, m], k) for m in range(4)])
     kept = {
-        "q": q1, "v": v1, "t": select(clipped, end, x["t"] + h), "h": longer,
-        "q_old": x["q"], "v_old": x["v"], "t_old": x["t"], "h_old": h, "dense": dense,
+        "q": q1, "v": v1, "t": _one(select(clipped, end, t + h)), "h": _one(longer),
+        "q_old": q, "v_old": v, "t_old": x["t"], "h_old": _one(h), "dense": dense,
         "taken": x["taken"] + 1.0, "tried": x["tried"] + 1.0,
     }  # fmt: skip
-    refused = x | {"h": h * change, "tried": x["tried"] + 1.0}
-    new: dict[str, Any] = {"ok": ok}
-    for name, value in kept.items():
-        a = np.ravel(np.asarray(value, dtype=object))
-        b = np.ravel(np.asarray(refused[name], dtype=object))
-        new[name] = np.array([select(ok, p, r) for p, r in zip(a, b, strict=True)], dtype=object)
-    return new, k
+    refused = x | {"h": _one(h * change), "tried": x["tried"] + 1.0}
+    return {name: _chosen(ok, kept[name], refused[name]) for name in kept}, ok, k
 
 
-def _sum(weights: np.ndarray, k: np.ndarray) -> Any:
-    return sum(row * w for row, w in zip(k, weights) if w)
+def _one(x: Real) -> Traced:
+    return np.array([x], dtype=object)
+
+
+def _chosen(condition: Condition, a: Traced, b: Traced) -> Traced:
+    """a where the condition holds, else b."""
+    chosen = [select(condition, x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True)]
+    return np.array(chosen, dtype=object).reshape(b.shape)
 
 
 class Adaptive:
     """The state of all samples between calls, where the kernel runs: `here` looks at it."""
 
     def __init__(
-        self, method: DormandPrince, model: Any, kernel: Any, q: np.ndarray, v: np.ndarray,
-        t: float, a: np.ndarray, span: float, place: Place = CPU,
+        self, method: DormandPrince, model: Model, kernel: Kernel[tuple[Array, ...]],
+        q: Array, v: Array, t: float, a: Array, span: float, place: Place = CPU,
     ):  # fmt: skip
         self.method, self.model, self.kernel = method, model, kernel
         batch = q.shape[:-1]
@@ -173,11 +187,11 @@ class Adaptive:
         self._g = [np.asarray(g(self.x["t"], q, v)) for g in method.events]
         self.x = {name: place.put(value) for name, value in self.x.items()}
 
-    def here(self, name: str) -> np.ndarray:
+    def here(self, name: str) -> Array:
         """A part of the state as a NumPy array."""
         return on_the_host(self.x[name])
 
-    def advance(self, until: float, end: float, forces: Sequence[np.ndarray]) -> Iterator[None]:
+    def advance(self, until: float, end: float, forces: Sequence[Array]) -> Iterator[None]:
         """Take all samples to a time; yields after every call."""
         tries = 1.0 if self.method.events else float(TRIES)
         while True:
@@ -197,7 +211,9 @@ class Adaptive:
             self.end = np.where(lost, now, self.end)
             yield
 
-    def at(self, t: float | np.ndarray, where: Any = ...) -> tuple[np.ndarray, np.ndarray]:
+    def at(
+        self, t: float | Array, where: tuple[int, ...] | EllipsisType = ...
+    ) -> tuple[Array, Array]:
         """(q, v) on the last step of every sample."""
         x = {name: self.here(name)[where] for name in self.x}
         theta = ((t - x["t_old"]) / x["h_old"])[..., None]
@@ -210,7 +226,7 @@ class Adaptive:
         here = np.equal(t, x["t"])[..., None]
         return np.where(here, x["q"], q), np.where(here, x["v"], v)
 
-    def _look(self, moved: np.ndarray) -> None:
+    def _look(self, moved: NDArray[np.bool_]) -> None:
         """Find the events on the steps that were just taken."""
         found: dict[tuple[int, ...], list[tuple[float, int]]] = {}
         for number, g in enumerate(self.method.events):
@@ -233,7 +249,7 @@ class Adaptive:
                     self.end[sample] = time
                     break
 
-    def _zero(self, g: Any, sample: tuple[int, ...], before: float) -> float:
+    def _zero(self, g: EventFunction, sample: tuple[int, ...], before: float) -> float:
         """When g vanishes on the last step of a sample: bisection on the dense output."""
         low, high = (float(self.here(name)[sample]) for name in ("t_old", "t"))
         for _ in range(60):

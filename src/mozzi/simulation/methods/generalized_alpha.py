@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
-from mozzi.program.scalar import maximum
+from mozzi.model import Model
+from mozzi.program.scalar import Real, maximum
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
+from mozzi.types import Traced
 
 __all__ = ["GeneralizedAlpha"]
 
@@ -37,14 +38,14 @@ class GeneralizedAlpha:
         if not 0.0 <= self.rho <= 1.0:
             raise ConfigurationError(f"rho {self.rho!r}: give a number in [0, 1]")
 
-    def extra(self, model: Any) -> Mapping[str, int]:
+    def extra(self, model: Model) -> Mapping[str, int]:
         return {"a": model.nv, "alpha": model.nv, "defect": 1}
 
     def start(self, system: System, x: State) -> State:
         a = system.acceleration(x["t"], x["q"], x["v"])
         return x | {"a": a, "alpha": a, "defect": np.array([0.0], dtype=object)}
 
-    def step(self, system: System, x: State, h: Any) -> State:
+    def step(self, system: System, x: State, h: Real) -> State:
         model, rho = system.model, self.rho
         am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         gamma = 0.5 - am + af
@@ -52,12 +53,12 @@ class GeneralizedAlpha:
         t, q, v, a, alpha = (x[n] for n in ("t", "q", "v", "a", "alpha"))
         c = (1.0 - am) / (1.0 - af)
 
-        def moved(new: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def moved(new: Traced) -> tuple[Traced, Traced, Traced]:
             dq = h * (v + h * ((0.5 - beta) * alpha + beta * new))
             dv = h * ((1.0 - gamma) * alpha + gamma * new)
             return integrate(model, q, dq), v + dv, c * new + (am * alpha - af * a) * (1 / (1 - af))
 
-        def residual(new: np.ndarray) -> np.ndarray:
+        def residual(new: Traced) -> Traced:
             return system.balance(t + h, *moved(new))
 
         known = (t, q, v, a, alpha)

@@ -13,10 +13,12 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
 from mozzi.lie import SE3, Momentum, Twist
-from mozzi.program.scalar import maximum
+from mozzi.model import Model
+from mozzi.program.scalar import Real, maximum
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
+from mozzi.types import Traced
 
 __all__ = ["MomentumPreserving", "projected", "spatial_momenta"]
 
@@ -36,13 +38,13 @@ class MomentumPreserving:
     iterations: int = 4
     order = 2
 
-    def extra(self, model: Any) -> Mapping[str, int]:
+    def extra(self, model: Model) -> Mapping[str, int]:
         return {"defect": 1}
 
     def start(self, system: System, x: State) -> State:
         return x | {"defect": np.array([0.0], dtype=object)}
 
-    def step(self, system: System, x: State, h: Any) -> State:
+    def step(self, system: System, x: State, h: Real) -> State:
         model = system.model
         t, q, v = x["t"], x["q"], x["v"]
         half = 0.5 * h
@@ -51,12 +53,12 @@ class MomentumPreserving:
         armature = np.array([m for body in model for m in body.dynamics.armature])
         still = np.zeros(model.nv)
 
-        def load(u: np.ndarray) -> np.ndarray:  # gravity and wrenches
+        def load(u: Traced) -> Traced:  # gravity and wrenches
             return inverse_dynamics(model, mid, still, still, **system.given(mid, u))
 
         held = None if system.sprung else load(v)
 
-        def residual(new: np.ndarray) -> np.ndarray:
+        def residual(new: Traced) -> Traced:
             after = spatial_momenta(model, integrate(model, mid, half * new), new)
             mean = 0.5 * (v + new)
             force = (load(mean) if held is None else held) - system.force(t + half, mid, mean)

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.algorithm import rolls
+from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.program.program import loop
-from mozzi.program.scalar import Node, divide, maximum
+from mozzi.program.scalar import Node, Real, divide, maximum
 from mozzi.simulation.loop_state import Memory
+from mozzi.types import Traced
 
 __all__ = ["newton", "solve"]
 
-Residual = Callable[[np.ndarray], np.ndarray]
+Residual: TypeAlias = Callable[[Traced], Traced]
 
 
 def newton(
-    model: Any,
+    model: Model,
     residual: Residual,
-    start: Any,
-    known: Sequence[Any],
+    start: Traced,
+    known: Sequence[Traced | Real],
     iterations: int,
-    mass: tuple[np.ndarray, Any],
-) -> tuple[np.ndarray, Any]:
+    mass: tuple[Traced, Real],
+) -> tuple[Traced, Real]:
     """(x, defect): residual(x) = 0 from a start, and the last correction relative to x.
 
     known: the loaded values that the residual depends on besides x. mass: (q, c) with ∂residual/∂x
@@ -52,7 +54,7 @@ def newton(
     return x.get(), defect.get()[0]
 
 
-def _tangent(r: np.ndarray, x: np.ndarray, known: Sequence[Any]) -> np.ndarray:
+def _tangent(r: Traced, x: Traced, known: Sequence[Traced | Real]) -> Traced:
     """∂r/∂x, everything that is known held."""
     held = [e for part in known for e in np.ravel(np.asarray(part, dtype=object))]
     held = [e for e in dict.fromkeys(held) if isinstance(e, Node) and e.op == "load"]
@@ -61,11 +63,11 @@ def _tangent(r: np.ndarray, x: np.ndarray, known: Sequence[Any]) -> np.ndarray:
     return forward(r, [*x, *held], directions)
 
 
-def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def solve(A: Traced, b: Traced) -> Traced:
     """A⁻¹ b by elimination without pivoting: A is close to a positive definite matrix."""
     A, b = np.array(A, dtype=object), np.array(b, dtype=object)
     n = len(b)
-    pivots = []
+    pivots: list[Real] = []
     for k in range(n):
         pivot = divide(1.0, A[k, k], nonzero=True)
         pivots.append(pivot)
@@ -78,7 +80,7 @@ def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return b
 
 
-def _largest(values: Sequence[Any]) -> Any:
+def _largest(values: Sequence[Real]) -> Real:
     out = values[0]
     for x in values[1:]:
         out = maximum(out, x)

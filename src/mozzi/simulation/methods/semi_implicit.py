@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.model import Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.system import System
 
@@ -21,12 +22,12 @@ class SemiImplicit:
 
     order = 1
 
-    def extra(self, model: Any) -> Mapping[str, int]:
+    def extra(self, model: Model) -> Mapping[str, int]:
         return {}
 
     def start(self, system: System, x: State) -> State:
         return x
 
-    def step(self, system: System, x: State, h: Any) -> State:
+    def step(self, system: System, x: State, h: Real) -> State:
         v = x["v"] + h * system.acceleration(x["t"], x["q"], x["v"])
         return {"q": integrate(system.model, x["q"], h * v), "v": v}

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mozzi.types import Array
+
 __all__ = ["DOPRI5", "EULER", "MIDPOINT", "RK4", "Tableau"]
 
 
@@ -19,13 +21,13 @@ class Tableau:
 
     name: str
     order: int
-    A: np.ndarray
-    b: np.ndarray
-    error: np.ndarray | None = None
-    dense: np.ndarray | None = None
+    A: Array
+    b: Array
+    error: Array | None = None
+    dense: Array | None = None
 
     @property
-    def c(self) -> np.ndarray:
+    def c(self) -> Array:
         """The times of the stages, Σ_j a_ij."""
         return self.A.sum(axis=1)
 
@@ -39,7 +41,7 @@ class Tableau:
         return not (self.A - np.diag(np.diag(self.A, -1), -1)).any()
 
 
-def _lower(*rows: tuple[float, ...]) -> np.ndarray:
+def _lower(*rows: tuple[float, ...]) -> Array:
     A = np.zeros((len(rows) + 1, len(rows) + 1))
     for i, row in enumerate(rows, 1):
         A[i, : len(row)] = row
