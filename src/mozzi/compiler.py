@@ -12,12 +12,18 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mozzi.algorithms.constraints.solve import pivoting
 from mozzi.algorithms.recursion.algorithm import ARRAYS, Algorithm, rolling, rolls, shape_of
+from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.types import DType, Kernel, Result, Target, words
+
+if TYPE_CHECKING:
+    from mozzi.targets.c.source import CSource
+    from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = ["TARGETS", "compile", "program_of", "run"]
 
@@ -32,22 +38,70 @@ TARGETS: dict[str, str] = {
     "jax": "mozzi.targets.jax.kernel",
     "torch": "mozzi.targets.torch",
 }
-DTYPES = ("float64", "float32")
+DTYPES = words(DType)
 
 _LOCK = threading.RLock()
 
 
+@overload
 def compile(
-    function: Callable[..., Any],
-    model: Any,
-    target: str = "cpu",
-    dtype: Any = "float64",
+    function: Callable[..., Result],
+    model: Model,
+    target: Literal["cpu"] = "cpu",
+    dtype: DType = "float64",
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> CpuKernel[Result]: ...
+@overload
+def compile(
+    function: Callable[..., Result],
+    model: Model,
+    target: Literal["interpret"],
+    dtype: DType = "float64",
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Kernel[Result]: ...
+@overload
+def compile(
+    function: Callable[..., Any],
+    model: Model,
+    target: Literal["c"],
+    dtype: DType = "float64",
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> CSource: ...
+@overload
+def compile(
+    function: Callable[..., Any],
+    model: Model,
+    target: Literal["sympy", "cuda", "jax", "torch"],
+    dtype: DType = "float64",
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Kernel[Any]: ...
+def compile(
+    function: Callable[..., Any],
+    model: Model,
+    target: Target = "cpu",
+    dtype: DType = "float64",
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Kernel[Any] | CSource:
     """A kernel of a function of q, v, … on this model.
 
     ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "Array", "ArrayLike", "Base", "DType", "Form", "JointChoice", "Kernel", "Method", "Minimize",
-    "Physical", "Placing", "Rep", "Residual", "Resolved", "ScrewRep", "Target", "Traced", "words",
+    "Array", "ArrayLike", "Base", "DType", "Device", "Form", "JointChoice", "Kernel", "Method",
+    "Minimize", "Physical", "Placing", "Rep", "Residual", "Resolved", "Result", "ScrewRep", "Seed",
+    "Target", "Traced", "words",
 ]  # fmt: skip
 
 Array: TypeAlias = NDArray[np.float64]
@@ -56,16 +57,23 @@ Physical: TypeAlias = bool | Literal["warn"]
 Target: TypeAlias = Literal["cpu", "interpret", "c", "sympy", "cuda", "jax", "torch"]
 """Where kernels run, or what they become."""
 
+Device: TypeAlias = Literal["cpu", "cuda"]
+"""Where motions are integrated."""
+
 DType: TypeAlias = Literal["float64", "float32"]
 """The numbers of a kernel."""
 
 JointChoice: TypeAlias = "str | Sequence[str | tuple[str, int]]"
 """Joints: a name, or names and pairs (name, number of a coordinate)."""
 
-Result = TypeVar("Result", covariant=True)
+Seed: TypeAlias = "int | np.random.Generator | None"
+"""Where random numbers come from."""
+
+Result = TypeVar("Result")
+Given = TypeVar("Given", covariant=True)
 
 
-class Kernel(Protocol[Result]):
+class Kernel(Protocol[Given]):
     """A compiled function of arrays: what `compile` gives for targets that run on NumPy arrays.
 
     Leading axes of the arguments are batch axes and broadcast.
@@ -83,7 +91,7 @@ class Kernel(Protocol[Result]):
         """The program as text, where the target has one."""
         ...
 
-    def __call__(self, *arrays: ArrayLike) -> Result: ...
+    def __call__(self, *arrays: ArrayLike) -> Given: ...
 
 
 def words(choice: Any) -> tuple[str, ...]:

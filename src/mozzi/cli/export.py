@@ -80,7 +80,7 @@ def export(
     chosen = algorithm(function)
     options = settings(chosen, option or ())
     model = load(file, "free" if free_base else base.value)
-    number = {"double": "float64", "float": "float32"}.get(dtype.value, dtype.value)
+    number = "float32" if dtype in (Number.float, Number.float32) else "float64"
     code = compile(
         chosen, model, target.value, number, rolled=rolled, options=options, name=name or function
     )
@@ -104,10 +104,12 @@ def functions() -> dict[str, Algorithm]:
     import mozzi
     from mozzi.algorithms.recursion.algorithm import Algorithm
 
-    homes = mozzi._HOME  # pyright: ignore[reportPrivateUsage]
-    names = sorted(name for name, home in homes.items() if home.startswith("mozzi.algorithms."))
-    found = {name: getattr(mozzi, name) for name in names}
-    return {name: value for name, value in found.items() if isinstance(value, Algorithm)}
+    found: dict[str, Algorithm] = {}
+    for name in sorted(mozzi.__all__):
+        value = getattr(mozzi, name)
+        if isinstance(value, Algorithm) and value.__module__.startswith("mozzi.algorithms."):
+            found[name] = value
+    return found
 
 
 def algorithm(name: str) -> Algorithm:

@@ -69,6 +69,7 @@ def simulate(
     Ctrl-C stops it and keeps what was computed.
     """
     from mozzi.loaders import load
+    from mozzi.simulation.methods import as_method
     from mozzi.simulation.simulate import Simulation
 
     check_paths(out, plot, view)
@@ -85,7 +86,8 @@ def simulate(
         every = max(1, round(ratio / 1000)) if math.isfinite(ratio) else 1
     begin = time.perf_counter()
     run = Simulation(
-        model, start, speed, duration, dt, method, record_every=every, resistance=resistance
+        model, start, speed, duration, dt, as_method(method), record_every=every,
+        resistance=resistance,
     )
     if not resistance and resisting(model):
         put(f"[yellow]note:[/] {resisting(model)} in the file do not act; --resistance lets them")

@@ -19,6 +19,7 @@ from mozzi.model.content import GRAVITY, Content, Frame, key_of
 from mozzi.model.frames import IDENTITY, as_vector
 from mozzi.model.loop import Coupling, Distance, Loop
 from mozzi.model.physical import singular_joints
+from mozzi.types import Array, ArrayLike, Seed
 
 if TYPE_CHECKING:
     from mozzi.model.joints.joint import Joint
@@ -204,7 +205,7 @@ class Model(Content):
 
     # -- configurations ------------------------------------------------------------------------
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         """The configuration (nq,) in which every joint has the pose 1."""
         return np.array([x for body in self._bodies for x in body.joint.neutral()], dtype=float)
 
@@ -221,8 +222,8 @@ class Model(Content):
         return MappingProxyType(found)
 
     def random_configuration(
-        self, rng: Any = None, batch: int | tuple[int, ...] = ()
-    ) -> np.ndarray:
+        self, rng: Seed = None, batch: int | tuple[int, ...] = ()
+    ) -> Array:
         """Configurations (*batch, nq), within the limits of the joints where they are finite.
 
         ``rng`` is a NumPy generator or a seed. Unlimited angles are uniform on the circle,
@@ -245,7 +246,7 @@ class Model(Content):
                 k += 1
         return q
 
-    def check_configuration(self, q: Any) -> np.ndarray:
+    def check_configuration(self, q: ArrayLike) -> Array:
         """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit
         quaternions.
 
@@ -276,7 +277,7 @@ class Model(Content):
                 f"give nq = {self.nq} numbers on the last axis"
             )
 
-    def normalize(self, q: Any) -> np.ndarray:
+    def normalize(self, q: ArrayLike) -> Array:
         """q with its quaternions scaled to unit length."""
         q = np.array(q, dtype=float)
         self._check_shape(q)
@@ -298,7 +299,7 @@ class Model(Content):
         """A copy with another name."""
         return self._replace(name=str(name))
 
-    def with_gravity(self, gravity: Any) -> Model:
+    def with_gravity(self, gravity: Iterable[float]) -> Model:
         """A copy with another acceleration of gravity, in the inertial frame."""
         return self._replace(gravity=as_vector(gravity, 3, f"model {self.name!r}: gravity"))
 

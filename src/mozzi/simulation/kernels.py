@@ -6,14 +6,14 @@ from typing import Any
 
 from mozzi.program.program import loop
 from mozzi.simulation.loop_state import Memory
-from mozzi.simulation.methods.method import Method, as_state, sizes
+from mozzi.simulation.methods.method import OneStep, as_state, sizes
 from mozzi.simulation.place import CPU, Place, Shapes, named
 from mozzi.simulation.projection import closed_again
 from mozzi.simulation.system import System
 
 __all__ = ["acceleration_kernel", "advance_kernel", "start_kernel"]
 
-def advance_kernel(method: Method, system: System, forces: Shapes, place: Place = CPU) -> Any:
+def advance_kernel(method: OneStep, system: System, forces: Shapes, place: Place = CPU) -> Any:
     """(state…, t, forces…, dt, steps) ↦ state… after that many steps of length dt."""
     size = sizes(method, system.model)
 
@@ -35,7 +35,7 @@ def advance_kernel(method: Method, system: System, forces: Shapes, place: Place 
     return named(advance, shapes, system.model, "advance", place.target, place.dtype)
 
 
-def start_kernel(method: Method, system: System, forces: Shapes, place: Place = CPU) -> Any:
+def start_kernel(method: OneStep, system: System, forces: Shapes, place: Place = CPU) -> Any:
     """(q, v, t, forces…) ↦ what else the method carries, or None where that is nothing."""
     extra = list(method.extra(system.model))
     if not extra:

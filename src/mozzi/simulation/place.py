@@ -14,7 +14,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.system import System
 from mozzi.targets.cuda.kernel import cupy_here
-from mozzi.types import Array, Traced
+from mozzi.types import Array, Device, DType, Target, Traced, words
 
 __all__ = ["CPU", "Place", "Shapes", "held_inputs", "named", "on_the_host"]
 
@@ -25,16 +25,16 @@ Shapes = Mapping[str, tuple[int, ...]]
 class Place:
     """Where the kernels of a simulation run and its state is: "cpu" or "cuda", and its numbers."""
 
-    target: str = "cpu"
-    dtype: str = "float64"
+    target: Device = "cpu"
+    dtype: DType = "float64"
 
     def __post_init__(self) -> None:
-        if self.target not in ("cpu", "cuda"):
+        if self.target not in words(Device):
             raise ConfigurationError(
                 f"simulate runs on target 'cpu' or 'cuda', not {self.target!r}; mozzi.stepper takes"
                 " every target"
             )
-        if self.dtype not in ("float64", "float32"):
+        if self.dtype not in words(DType):
             raise ConfigurationError(f"dtype {self.dtype!r}: give 'float64' or 'float32'")
 
     def put(self, x: Array) -> Array:
@@ -58,8 +58,8 @@ def named(
     shapes: Shapes,
     model: Model,
     name: str,
-    target: str = "cpu",
-    dtype: str = "float64",
+    target: Target = "cpu",
+    dtype: DType = "float64",
 ) -> Any:
     """The kernel of function(arrays by name), whose arguments are these, in this order."""
     names = list(shapes)

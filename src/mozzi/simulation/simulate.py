@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ConfigurationError, DivergenceWarning, SingularWarning
+from mozzi.model import Model
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.forces import Torque, torque_of
 from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
 from mozzi.simulation.methods import method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
-from mozzi.simulation.methods.method import sizes
+from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.simulation.singular import singular_record
-from mozzi.simulation.system import System
+from mozzi.simulation.system import Law, System
 from mozzi.simulation.times import Grid, check_memory
 from mozzi.simulation.trajectory import Trajectory
+from mozzi.types import ArrayLike, Device, DType, Method
 
 __all__ = ["Simulation", "simulate"]
 
@@ -34,22 +36,22 @@ Forces = list[np.ndarray]
 
 
 def simulate(
-    model: Any,
-    q0: Any,
-    v0: Any,
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
     duration: float,
     dt: float,
-    method: Any = "rkmk4",
-    torque: Any = None,
+    method: Method | OneStep | DormandPrince = "rkmk4",
+    torque: ArrayLike | Law | None = None,
     *,
-    wrenches: Any = None,
+    wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = False,
     limits: bool | Stops = False,
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
-    target: str = "cpu",
-    dtype: str = "float64",
+    target: Device = "cpu",
+    dtype: DType = "float64",
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Trajectory:
@@ -105,22 +107,22 @@ class Simulation:
 
     def __init__(
         self,
-        model: Any,
-        q0: Any,
-        v0: Any,
+        model: Model,
+        q0: ArrayLike,
+        v0: ArrayLike,
         duration: float,
         dt: float,
-        method: Any = "rkmk4",
-        torque: Any = None,
+        method: Method | OneStep | DormandPrince = "rkmk4",
+        torque: ArrayLike | Law | None = None,
         *,
-        wrenches: Any = None,
+        wrenches: ArrayLike | None = None,
         resistance: bool | Resistance = False,
         limits: bool | Stops = False,
         record_every: int = 1,
         t0: float = 0.0,
         trace: bool | None = None,
-        target: str = "cpu",
-        dtype: str = "float64",
+        target: Device = "cpu",
+        dtype: DType = "float64",
         **options: Any,
     ):
         self.model, self.method = model, method_of(method, options)

@@ -11,22 +11,24 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 from mozzi.program.program import load, loop
 from mozzi.simulation.checks import check_model
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods import method_of
-from mozzi.simulation.methods.method import as_state, sizes
+from mozzi.simulation.methods.method import OneStep, as_state, sizes
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again
 from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.simulation.system import Law, System
+from mozzi.types import Array, DType, Kernel, Method, Target
 
 __all__ = ["stepper"]
 
 
 def stepper(
-    model: Any,
-    method: Any = "rkmk4",
+    model: Model,
+    method: Method | OneStep = "rkmk4",
     torque: Law | None = None,
     *,
     records: int | None = None,
@@ -34,9 +36,9 @@ def stepper(
     wrenches: bool = False,
     resistance: bool | Resistance = False,
     limits: bool | Stops = False,
-    target: str = "cpu",
-    dtype: str = "float64",
-) -> Any:
+    target: Target = "cpu",
+    dtype: DType = "float64",
+) -> Kernel[tuple[Array, Array]]:
     """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
 
     Arguments broadcast over leading batch axes; t, dt and steps are numbers, and steps is the same

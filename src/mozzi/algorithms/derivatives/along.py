@@ -8,7 +8,7 @@ Kim, section 4: each recursion is run together with its derivative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mozzi.algorithms.derivatives.loops.along import closed_accelerations, refuse_geometry
@@ -29,7 +29,8 @@ from mozzi.algorithms.recursion.blocks import (
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
-from mozzi.types import JointChoice
+from mozzi.model import Model
+from mozzi.types import ArrayLike, JointChoice, Result
 
 __all__ = [
     "directional", "forward_dynamics_directional", "hybrid_dynamics_directional",
@@ -37,7 +38,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def directional(function: Any, model: Any, *arrays: Any, **changes: Any) -> Any:
+def directional(
+    function: Callable[..., Result], model: Model, *arrays: ArrayLike, **changes: Any
+) -> Result:
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
     ``mz.directional(mz.inverse_dynamics, model, q, v, a, dq=…, dv=…, da=…)``. Changes that are not
@@ -48,7 +51,7 @@ def directional(function: Any, model: Any, *arrays: Any, **changes: Any) -> Any:
     and hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
     Kim Tables 5, 6, 7.
     """
-    if function not in _DIRECTIONAL:
+    if not isinstance(function, Algorithm) or function not in _DIRECTIONAL:
         known = ", ".join(f"mz.{f.name}" for f in _DIRECTIONAL)
         name = getattr(function, "__name__", repr(function))
         raise ValueError(f"directional: no recursion for {name}; there is one for {known}")

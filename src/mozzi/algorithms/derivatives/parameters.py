@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -26,7 +26,9 @@ from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Twist
+from mozzi.model import Model
 from mozzi.program.differentiate import jacobian
+from mozzi.types import ArrayLike
 
 __all__ = ["Sensitivity", "sensitivity"]
 
@@ -35,7 +37,7 @@ GEOMETRIC = {"rx": 0, "ry": 1, "rz": 2, "x": 3, "y": 4, "z": 5}
 
 
 def sensitivity(
-    function: Algorithm, model: Any, parameters: str | Iterable[str], **options: Any
+    function: Callable[..., Any], model: Model, parameters: str | Iterable[str], **options: Any
 ) -> Sensitivity:
     """The derivative of a function of the model with respect to named parameters, as a kernel.
 
@@ -74,13 +76,13 @@ class Sensitivity:
         self.derivative = _varying(function, "derivative", tuple(arrays), tuple(self.options))
         self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
 
-    def __call__(self, *arrays: Any, parameters: Any = None) -> Any:
+    def __call__(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
         if self._shared:
             return actuated().derivative(self, arrays, self._numbers(parameters))
         return self._run(self.derivative, arrays, parameters)
 
-    def value(self, *arrays: Any, parameters: Any = None) -> Any:
+    def value(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """The function with these parameters."""
         if self._shared:
             return actuated().value(self, arrays, self._numbers(parameters))

@@ -5,11 +5,11 @@ Müller, Dynamics, section 3; the representations are those of `representations`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from mozzi.algorithms.recursion.representations import check, turning
 from mozzi.lie import SE3, Inertia, Twist, Vec3, Wrench
-from mozzi.types import Rep
+from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["arbitrary_newton_euler", "newton_euler"]
 
@@ -17,9 +17,18 @@ __all__ = ["arbitrary_newton_euler", "newton_euler"]
 # -- Newton–Euler equations --
 
 
+@overload
+def newton_euler(
+    inertia: Inertia, twist: Twist, twist_rate: Twist, rep: Rep = "body", pose: SE3 | None = None
+) -> Wrench: ...
+@overload
+def newton_euler(
+    inertia: Inertia, twist: ArrayLike, twist_rate: ArrayLike, rep: Rep = "body",
+    pose: SE3 | None = None,
+) -> Array: ...  # fmt: skip
 def newton_euler(
     inertia: Inertia, twist: Any, twist_rate: Any, rep: Rep = "body", pose: SE3 | None = None
-) -> Any:
+) -> Wrench | Array:
     """The wrench that gives a body this twist and twist rate, all in one representation.
 
     ``inertia`` is constant, in the body frame; that frame is the reference point and need not be

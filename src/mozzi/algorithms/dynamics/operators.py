@@ -20,11 +20,13 @@ from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.containers import body_array, joint_array, joint_matrix, per_body
 from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.model import Model
+from mozzi.types import ArrayLike
 
 __all__ = ["LinearOperator", "Operators", "operators"]
 
 
-def operators(model: Any, q: Any) -> Operators:
+def operators(model: Model, q: ArrayLike) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.kinematics.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics.poses import frame_pose
@@ -16,7 +17,9 @@ from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.containers import joint_array, joint_configuration
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.lie import Rotation, Vec3, solve_spd
+from mozzi.model import Model
 from mozzi.program.scalar import maximum, minimum, select
+from mozzi.types import Array, ArrayLike, Seed
 
 __all__ = ["InverseKinematicsResult", "inverse_kinematics", "inverse_kinematics_step"]
 
@@ -134,15 +137,15 @@ class InverseKinematicsResult:
     frame (…, frames) in radians and metres; `success` says where all are below the tolerance.
     """
 
-    model: Any
+    model: Model
     frames: tuple[str, ...]
     tolerance: float
-    q: np.ndarray
-    success: np.ndarray
-    angle: np.ndarray
-    distance: np.ndarray
-    iterations: np.ndarray
-    starts: np.ndarray
+    q: Array
+    success: NDArray[np.bool_]
+    angle: Array
+    distance: Array
+    iterations: NDArray[np.int_]
+    starts: NDArray[np.int_]
 
     def report(self, most: int = 5) -> str:
         """What was reached and what was not, and why, in words."""
@@ -175,15 +178,15 @@ class InverseKinematicsResult:
 
 
 def inverse_kinematics(
-    model: Any,
-    targets: Mapping[str, Any],
-    q0: Any = None,
+    model: Model,
+    targets: Mapping[str, ArrayLike],
+    q0: ArrayLike | None = None,
     *,
     limits: bool = True,
     tolerance: float = 1e-8,
     iterations: int = 60,
     restarts: int = 126,
-    rng: Any = 0,
+    rng: Seed = 0,
 ) -> InverseKinematicsResult:
     """Configurations in which the frames named in `targets` have the poses given there.
 

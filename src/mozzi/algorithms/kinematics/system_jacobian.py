@@ -17,8 +17,9 @@ from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
 from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.recursion.representations import check, convert, from_body
 from mozzi.lie import SE3, Screws, Twist, Wrench
+from mozzi.model import Model
 from mozzi.program.node import active
-from mozzi.types import Rep, ScrewRep
+from mozzi.types import ArrayLike, Rep, ScrewRep
 
 __all__ = ["Operator", "SystemJacobianFactors", "system_jacobian_factors"]
 
@@ -234,7 +235,7 @@ class SystemJacobianFactors(NamedTuple):
 
 
 def system_jacobian_factors(
-    model: Any, q: Any, rep: Rep = "body", screws: ScrewRep | None = None
+    model: Model, q: ArrayLike, rep: Rep = "body", screws: ScrewRep | None = None
 ) -> SystemJacobianFactors:
     """The factors of the system Jacobian, J = A X, as operators that act in O(n).
 

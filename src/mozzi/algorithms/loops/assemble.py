@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -16,7 +17,8 @@ from mozzi.algorithms.loops.singular import counted, rank_nearby, scaled
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError, LoopError
-from mozzi.types import JointChoice
+from mozzi.model import Model
+from mozzi.types import Array, ArrayLike, JointChoice, Seed
 
 __all__ = ["Assembly", "assemble", "consistent_velocities"]
 
@@ -35,19 +37,19 @@ class Assembly:
     the mechanism; iterations: taken.
     """
 
-    model: Any
+    model: Model
     hold: JointChoice
-    q: np.ndarray
-    closed: np.ndarray
-    residual: np.ndarray
-    rank: np.ndarray
-    mobility: np.ndarray
-    singular: np.ndarray
-    margin: np.ndarray
-    iterations: np.ndarray
+    q: Array
+    closed: NDArray[np.bool_]
+    residual: Array
+    rank: NDArray[np.int_]
+    mobility: NDArray[np.int_]
+    singular: NDArray[np.bool_]
+    margin: Array
+    iterations: NDArray[np.int_]
 
     @cached_property
-    def branch(self) -> np.ndarray:
+    def branch(self) -> NDArray[np.int_]:
         """Which way the mechanism is assembled: +1 or −1, and 0 in a singular configuration.
 
         The sign of a minor of A: of its first independent rows, and of the first independent
@@ -89,17 +91,41 @@ class Assembly:
         return self
 
 
+@overload
 def assemble(
-    model: Any,
-    q: Any,
+    model: Model,
+    q: ArrayLike,
     hold: JointChoice = (),
     *,
-    loop_offsets: Any = None,
+    loop_offsets: ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 80,
+    report: Literal[False] = False,
+    rng: Seed = 0,
+) -> Array: ...
+@overload
+def assemble(
+    model: Model,
+    q: ArrayLike,
+    hold: JointChoice = (),
+    *,
+    loop_offsets: ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 80,
+    report: Literal[True],
+    rng: Seed = 0,
+) -> Assembly: ...
+def assemble(
+    model: Model,
+    q: ArrayLike,
+    hold: JointChoice = (),
+    *,
+    loop_offsets: ArrayLike | None = None,
     tolerance: float = 1e-10,
     iterations: int = 80,
     report: bool = False,
-    rng: Any = 0,
-) -> Any:
+    rng: Seed = 0,
+) -> Array | Assembly:
     """A closed configuration near q, with some joints held where they are.
 
     Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
@@ -176,9 +202,12 @@ def _assembly(
     if judge and len(q):
         rank, margin = _rank(scaled(model, loop_jacobian(model, q)))
         singular = (rank < model.nv) & rank_nearby(model, q, rank)[0]
-    shaped = (x.reshape(batch) for x in (gap <= tolerance, gap, rank, model.nv - rank, singular))
-    tail = (x.reshape(batch) for x in (margin, steps))
-    return Assembly(model, tuple(hold), q.reshape(*batch, model.nq), *shaped, *tail)
+    joints = (hold,) if isinstance(hold, str) else tuple(hold)
+    return Assembly(
+        model, joints, q.reshape(*batch, model.nq), (gap <= tolerance).reshape(batch),
+        gap.reshape(batch), rank.reshape(batch), (model.nv - rank).reshape(batch),
+        singular.reshape(batch), margin.reshape(batch), steps.reshape(batch),
+    )  # fmt: skip
 
 
 def _rank(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,8 +244,9 @@ def _independent(A: np.ndarray) -> list[int]:
 
 
 def consistent_velocities(
-    model: Any, q: Any, v: Any, hold: JointChoice = (), *, loop_rates: Any = None
-) -> np.ndarray:
+    model: Model, q: ArrayLike, v: ArrayLike, hold: JointChoice = (), *,
+    loop_rates: ArrayLike | None = None,
+) -> Array:  # fmt: skip
     """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
 
     Nearest in kinetic energy, ½ (v′ − v)ᵀ M (v′ − v): what an impulse in the loops leaves of v.

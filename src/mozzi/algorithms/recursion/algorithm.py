@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.recursion.containers import ALGORITHMS, BlockArray
+from mozzi.algorithms.recursion.documentation import documented, public_signature
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.errors import LoopError
 from mozzi.lie import Inertia, Momentum, Twist, Wrench
@@ -128,16 +129,23 @@ class Algorithm:
         self.function, self.regroup, self.threshold = function, regroup, threshold
         self.loops, self.outside = loops, outside
         self.name = ALGORITHMS[function.__code__] = function.__name__
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__name__ = function.__name__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
         self.__wrapped__ = function
         self.signature = inspect.signature(function)
+        axes = {n: axes for n, (axes, _) in ARRAYS.items()}
+        self.__signature__ = public_signature(self.signature, axes)
+        self.__doc__ = documented(function.__doc__, self.signature, axes)
         names = list(self.signature.parameters)[1:]
         self.arrays = tuple(name for name in names if name in ARRAYS)
         defaults = {n: p.default for n, p in self.signature.parameters.items()}
         self.required = tuple(n for n in self.arrays if defaults[n] is inspect.Parameter.empty)
         self.defaults = {n: defaults[n] for n in names if n not in self.arrays}
         self._leading = names[: len(self.required)] == list(self.required)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Algorithm:
+        """Itself, wherever it is: help() takes what has this for a function."""
+        return self
 
     def __call__(self, model: Any, *args: Any, **options: Any) -> Any:
         if not options and len(args) == len(self.required) and active() is None:

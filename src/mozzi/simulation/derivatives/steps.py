@@ -28,15 +28,18 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.simulation.checks import check_closed
 from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
 from mozzi.simulation.loop_state import Memory, table
 from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_of
+from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again
 from mozzi.simulation.system import System
+from mozzi.types import Array, ArrayLike, Method, Target
 
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
 
@@ -138,8 +141,9 @@ def _munthe_kaas(
 
 
 def rollout(
-    model: Any, q0: Any, v0: Any, tau: Any, dt: float, method: Any = "rkmk4"
-) -> tuple[np.ndarray, np.ndarray]:
+    model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
+    method: Method | OneStep = "rkmk4",
+) -> tuple[Array, Array]:  # fmt: skip
     """(q, v) along as many steps as tau has rows: (steps + 1, …, nq) and (steps + 1, …, nv).
 
     tau (steps, …, nv) is held over each step; axes in the middle are a batch. With loops, the state
@@ -160,8 +164,9 @@ def rollout(
 
 
 def rollout_gradient(
-    model: Any, q: Any, v: Any, tau: Any, dt: float, dq: Any, dv: Any, method: Any = "rkmk4"
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
+    method: Method | OneStep = "rkmk4",
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
     dq, dv (steps + 1, …, nv): the derivatives of the cost with respect to the states, along the
@@ -188,7 +193,7 @@ def _cached(model: Any, what: str, method: Any) -> Any:
     return model.cache[key]
 
 
-def step_kernel(model: Any, method: Any = "rkmk4", target: str = "cpu") -> Any:
+def step_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> Any:
     """(q, v, tau, dt) ↦ (q′, v′)."""
     rule = _rule(method)
 
@@ -200,7 +205,7 @@ def step_kernel(model: Any, method: Any = "rkmk4", target: str = "cpu") -> Any:
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
 
 
-def pullback_kernel(model: Any, method: Any = "rkmk4", target: str = "cpu") -> Any:
+def pullback_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> Any:
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 from mozzi.errors import ConfigurationError
 from mozzi.simulation.methods.dormand_prince import DormandPrince
@@ -12,10 +12,11 @@ from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
 from mozzi.simulation.methods.momentum import MomentumPreserving
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
+from mozzi.types import Method
 
 __all__ = [
     "METHODS", "DormandPrince", "GeneralizedAlpha", "MomentumPreserving", "MuntheKaas",
-    "SemiImplicit", "method_of",
+    "SemiImplicit", "as_method", "method_of",
 ]  # fmt: skip
 
 METHODS: dict[str, Any] = {
@@ -28,15 +29,20 @@ METHODS: dict[str, Any] = {
 """What ``method=`` of `simulate` may be: a name here, or a method with other options."""
 
 
+def as_method(name: str) -> Method:
+    """A name of a method, checked."""
+    if name not in METHODS:
+        raise ConfigurationError(f"no method {name!r}; there are {', '.join(METHODS)}")
+    return cast(Method, name)
+
+
 def method_of(method: Any, options: Mapping[str, Any]) -> Any:
     """A method, of its name and options or itself."""
     if not isinstance(method, str):
         if options:
             raise ConfigurationError(f"options {sorted(options)} go with the name of a method")
         return method
-    if method not in METHODS:
-        raise ConfigurationError(f"no method {method!r}; there are {', '.join(METHODS)}")
-    kind = METHODS[method]
+    kind = METHODS[as_method(method)]
     known = {x.name for x in fields(kind)}
     if not options.keys() <= known:
         wrong = sorted(options.keys() - known)

@@ -11,12 +11,12 @@ import numpy as np
 
 from mozzi.simulation.system import System
 
-__all__ = ["Method", "State", "as_state", "sizes"]
+__all__ = ["OneStep", "State", "as_state", "sizes"]
 
 State = dict[str, Any]
 
 
-class Method(Protocol):
+class OneStep(Protocol):
     """A one-step method of constant step.
 
     A state holds t, q, v and what else the method carries (``extra``: name → size); ``start``
@@ -33,7 +33,7 @@ class Method(Protocol):
     def step(self, system: System, x: State, h: Any) -> State: ...
 
 
-def sizes(method: Method, model: Any) -> dict[str, int]:
+def sizes(method: OneStep, model: Any) -> dict[str, int]:
     """The arrays of a state besides the time, and their sizes."""
     return {"q": model.nq, "v": model.nv, **method.extra(model)}
 

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Generic, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from mozzi.targets.cpu.batch_loop import TABLE, Operand, driver
 from mozzi.targets.cpu.ir import Body
 from mozzi.targets.cpu.threads import get_num_threads, set_num_threads
 from mozzi.targets.disk_cache import Entry
+from mozzi.types import ArrayLike, Result
 
 __all__ = ["CpuKernel", "build", "compile_cpu", "get_num_threads", "set_num_threads"]
 
@@ -37,7 +38,7 @@ SMALL = 500  # numbers of one evaluation; NumPy holds the GIL for fewer, too
 Arrays = tuple[tuple[str, tuple[int, ...]], ...]
 
 
-class CpuKernel:
+class CpuKernel(Generic[Result]):
     """A compiled program: call it with arrays; leading axes are batch axes and broadcast.
 
     ufunc: the NumPy generalised ufunc. operations, flops: what one evaluation takes. source: LLVM
@@ -86,11 +87,11 @@ class CpuKernel:
             own: Any = type("CpuKernel", (CpuKernel,), {"__call__": call})
             self.__class__ = own
 
-    def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
+    def __call__(self, *args: ArrayLike, out: Any = None, **options: Any) -> Result:
         if not self._whole:
-            return self._hollow(args, out)
+            return cast(Result, self._hollow(args, out))
         result = self._general(*args, out=out, **options)
-        return result if self.single or isinstance(result, tuple) else (result,)
+        return cast(Result, result if self.single or isinstance(result, tuple) else (result,))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("nargs", "nin", "nout", "ntypes", "signature", "types"):  # as ufuncs tell them

@@ -1,0 +1,1829 @@
+"""Kinematics and dynamics of articulated rigid bodies on screws and Lie groups.
+
+Made by ``python tests/typing/stub.py``: change the sources and run it, not this file.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from mozzi.algorithms.dynamics.operators import Operators
+from mozzi.algorithms.kinematics.system_jacobian import SystemJacobianFactors
+from mozzi.loaders.load import StrPath
+from mozzi.loaders.loops_file import Loops
+from mozzi.simulation.methods.dormand_prince import DormandPrince
+from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.resistance import Resistance
+from mozzi.simulation.resistance import Stops
+from mozzi.simulation.system import Law
+from mozzi.targets.c.source import CSource
+from mozzi.targets.cpu.kernel import CpuKernel
+from mozzi.types import Array
+from mozzi.types import ArrayLike
+from mozzi.types import Base
+from mozzi.types import DType
+from mozzi.types import Device
+from mozzi.types import Form
+from mozzi.types import JointChoice
+from mozzi.types import Kernel
+from mozzi.types import Method
+from mozzi.types import Minimize
+from mozzi.types import Physical
+from mozzi.types import Rep
+from mozzi.types import Residual
+from mozzi.types import Resolved
+from mozzi.types import Result
+from mozzi.types import ScrewRep
+from mozzi.types import Seed
+from mozzi.types import Target
+from typing import Any
+from typing import Literal
+from typing import overload
+
+from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
+from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
+from mozzi.algorithms.loops.assemble import Assembly as Assembly
+from mozzi.algorithms.loops.topology import ClosedSystem as ClosedSystem
+from mozzi.errors import ConfigurationError as ConfigurationError
+from mozzi.errors import DivergenceWarning as DivergenceWarning
+from mozzi.errors import ExtraMissingError as ExtraMissingError
+from mozzi.errors import LeftOutWarning as LeftOutWarning
+from mozzi.errors import LoopError as LoopError
+from mozzi.errors import ModelError as ModelError
+from mozzi.errors import MozziError as MozziError
+from mozzi.errors import NotShownWarning as NotShownWarning
+from mozzi.errors import SingularError as SingularError
+from mozzi.errors import SingularWarning as SingularWarning
+from mozzi.errors import UnphysicalWarning as UnphysicalWarning
+from mozzi.lie import Inertia as Inertia
+from mozzi.lie import Momentum as Momentum
+from mozzi.lie import Rotation as Rotation
+from mozzi.lie import SE3 as SE3
+from mozzi.lie import Screws as Screws
+from mozzi.lie import Twist as Twist
+from mozzi.lie import Wrench as Wrench
+from mozzi.model import Body as Body
+from mozzi.model import Box as Box
+from mozzi.model import Builder as Builder
+from mozzi.model import Capsule as Capsule
+from mozzi.model import Composite as Composite
+from mozzi.model import Coupling as Coupling
+from mozzi.model import Cylinder as Cylinder
+from mozzi.model import Cylindrical as Cylindrical
+from mozzi.model import Distance as Distance
+from mozzi.model import Ellipsoid as Ellipsoid
+from mozzi.model import Fixed as Fixed
+from mozzi.model import Free as Free
+from mozzi.model import HeightField as HeightField
+from mozzi.model import Joint as Joint
+from mozzi.model import JointDynamics as JointDynamics
+from mozzi.model import Loop as Loop
+from mozzi.model import Mesh as Mesh
+from mozzi.model import Model as Model
+from mozzi.model import Planar as Planar
+from mozzi.model import PlanarScrew as PlanarScrew
+from mozzi.model import Plane as Plane
+from mozzi.model import Prismatic as Prismatic
+from mozzi.model import Revolute as Revolute
+from mozzi.model import Schoenflies as Schoenflies
+from mozzi.model import Screw as Screw
+from mozzi.model import Shape as Shape
+from mozzi.model import Sphere as Sphere
+from mozzi.model import Spherical as Spherical
+from mozzi.model import Spring as Spring
+from mozzi.model import Translation2 as Translation2
+from mozzi.model import Translation3 as Translation3
+from mozzi.model import Universal as Universal
+from mozzi.simulation.simulate import Simulation as Simulation
+from mozzi.simulation.trajectory import Trajectory as Trajectory
+
+__version__: str
+__all__ = [
+    "Body",
+    "Box",
+    "Builder",
+    "Capsule",
+    "Composite",
+    "Coupling",
+    "Cylinder",
+    "Cylindrical",
+    "Distance",
+    "Ellipsoid",
+    "Fixed",
+    "Free",
+    "HeightField",
+    "Joint",
+    "JointDynamics",
+    "Loop",
+    "Mesh",
+    "Model",
+    "Planar",
+    "PlanarScrew",
+    "Plane",
+    "Prismatic",
+    "Revolute",
+    "Schoenflies",
+    "Screw",
+    "Shape",
+    "Sphere",
+    "Spherical",
+    "Spring",
+    "Translation2",
+    "Translation3",
+    "Universal",
+    "Inertia",
+    "Momentum",
+    "Rotation",
+    "SE3",
+    "Screws",
+    "Twist",
+    "Wrench",
+    "load",
+    "InverseKinematicsResult",
+    "accelerations",
+    "body_jacobians",
+    "conversion_matrix",
+    "convert_jacobian",
+    "convert_twist",
+    "convert_twist_rate",
+    "convert_wrench",
+    "difference",
+    "forward_kinematics",
+    "integrate",
+    "inverse_kinematics",
+    "jacobian",
+    "jacobian_partials",
+    "jacobian_rate",
+    "jerks",
+    "joint_accelerations",
+    "joint_rates",
+    "joint_screws",
+    "point_jacobian",
+    "pose",
+    "product_of_exponentials",
+    "rates",
+    "system_jacobian",
+    "system_jacobian_factors",
+    "twists",
+    "ClosedSystem",
+    "assemble",
+    "Assembly",
+    "bias_forces",
+    "center_of_mass",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "christoffel",
+    "consistent_velocities",
+    "coriolis_matrix",
+    "forward_dynamics",
+    "gravity_forces",
+    "hybrid_dynamics",
+    "inverse_dynamics",
+    "inverse_dynamics_regressor",
+    "joint_resistance",
+    "joint_wrenches",
+    "kinetic_energy",
+    "loop_acceleration",
+    "loop_forces",
+    "loop_jacobian",
+    "loop_rank",
+    "loop_residual",
+    "loop_rows",
+    "mass_matrix",
+    "mass_matrix_inverse",
+    "mass_matrix_rate",
+    "momentum",
+    "newton_euler",
+    "operational_admittance",
+    "operators",
+    "passive_inverse_dynamics",
+    "potential_energy",
+    "spring_energy",
+    "spring_wrenches",
+    "Sensitivity",
+    "directional",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_directional",
+    "forward_dynamics_gradient",
+    "forward_dynamics_hessian",
+    "forward_dynamics_wrench_derivatives",
+    "hybrid_dynamics_derivatives",
+    "hybrid_dynamics_directional",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_directional",
+    "inverse_dynamics_gradient",
+    "inverse_dynamics_hessian",
+    "inverse_dynamics_rates",
+    "inverse_dynamics_wrench_derivatives",
+    "linearize",
+    "mass_matrix_inverse_partials",
+    "mass_matrix_inverse_rate",
+    "mass_matrix_partials",
+    "rollout",
+    "rollout_gradient",
+    "sensitivity",
+    "compile",
+    "set_num_threads",
+    "Simulation",
+    "Trajectory",
+    "simulate",
+    "stepper",
+    "ConfigurationError",
+    "DivergenceWarning",
+    "ExtraMissingError",
+    "LeftOutWarning",
+    "LoopError",
+    "ModelError",
+    "MozziError",
+    "NotShownWarning",
+    "SingularError",
+    "SingularWarning",
+    "UnphysicalWarning",
+]
+
+def load(
+    path: StrPath,
+    base: Base = 'fixed',
+    *,
+    roots: StrPath | Sequence[StrPath] = (),
+    physical: Physical = True,
+    loops: Loops | None = None,
+    xacro: bool = False,
+    strict: bool = True,
+) -> Model:
+    """The model in a URDF, MJCF or SDF file.
+
+    The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``.
+
+    Args:
+        path: the file.
+        base: ``"fixed"``, or ``"free"`` for a 6-dof joint under the root link.
+        roots: folders below which the file may refer to others, besides its own folder and
+            package.
+        physical: whether inertias that no rigid body has are refused; False (or ``"warn"``) loads
+            them with an `UnphysicalWarning` that lists every link.
+        loops: closes loops of a URDF: a YAML file, or triples (frame, frame, ``"6d"`` or
+            ``"3d"``).
+        xacro: whether to expand the file with xacro, which runs expressions in it: trust the file.
+        strict: whether words that the format does not have are refused; False notes them
+            (`mozzi info` lists them) and reads on.
+
+    Raises:
+        ModelError: the file is broken, unphysical or hostile; the message names file, line and
+            remedy.
+        ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra ``mozzi[xacro]``.
+    """
+
+def accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    rep: Rep = 'body',
+) -> Array:
+    """V̇_i of all bodies: the time derivatives of the twists in a representation.
+
+    O(n).  Müller, Dynamics (6), (17), (28), (33), as recursions.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def body_jacobians(model: Model, q: ArrayLike) -> tuple[Array, Array]:
+    """(poses, J): the poses of all bodies, and their Jacobians in one 6 × nv matrix.
+
+    In the spatial representation the column of a joint is the same in the Jacobians of all bodies
+    behind it (Müller, Kinematics, remark 10): the Jacobian of body i is made of the columns of the
+    joints from the base to i.  O(n).  Müller, Kinematics (3), (28).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def conversion_matrix(model: Model, q: ArrayLike, frame: str, source: Rep, target: Rep) -> Array:
+    """The 6×6 matrix M with V_target = M V_source for the twists of a frame.
+
+    Müller, Kinematics, table 3. Wrenches go by M⁻ᵀ.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        frame: name of a frame or body.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def convert_jacobian(
+    model: Model,
+    q: ArrayLike,
+    columns: ArrayLike,
+    frame: str,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The Jacobian of a frame in the representation `target`, from that in `source`.
+
+    Müller, Kinematics (54), (56), (59).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        columns (B, 6, nv): a Jacobian of the frame, in the representation source.
+        frame: name of a frame or body.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def convert_twist(
+    model: Model,
+    q: ArrayLike,
+    twist: ArrayLike,
+    frame: str,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The twist of a frame in the representation `target`, from that in `source`.
+
+    Müller, Kinematics, table 3.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        twist (B, 6): a twist (angular, linear) of the frame, in the representation source.
+        frame: name of a frame or body.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def convert_twist_rate(
+    model: Model,
+    q: ArrayLike,
+    twist: ArrayLike,
+    twist_rate: ArrayLike,
+    frame: str,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The rate of a frame's twist in the representation `target`, from twist and rate in `source`.
+
+    Hybrid and mixed accelerations differ from the others by ω × ṙ.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        twist (B, 6): a twist (angular, linear) of the frame, in the representation source.
+        twist_rate (B, 6): its rate, in the representation source.
+        frame: name of a frame or body.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def convert_wrench(
+    model: Model,
+    q: ArrayLike,
+    wrench: ArrayLike,
+    frame: str,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The wrench (or momentum) at a frame in `target`, from that in `source`: its power stays.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        wrench (B, 6): a wrench (torque, force) at the frame, in the representation source.
+        frame: name of a frame or body.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
+    """q1 ⊖ q0: the constant velocity that reaches q1 from q0 in unit time; q0 ⊕ (q1 ⊖ q0) = q1.
+
+    Args:
+        model: the mechanism.
+        q0 (B, nq): the first configuration.
+        q1 (B, nq): the second configuration.
+    """
+
+def forward_kinematics(model: Model, q: ArrayLike) -> Array:
+    """The poses C_i of all bodies, as 4×4 matrices:  C_i = C_p C_pi(q_i).
+
+    By joint frames, O(n).  Müller, Kinematics (3).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def integrate(model: Model, q: ArrayLike, dv: ArrayLike) -> Array:
+    """q ⊕ dv: the configuration that the constant velocity dv reaches from q in unit time.
+
+    Joint by joint, exactly: C(q ⊕ dv) = C(q) exp(S dv) across every joint that moves in a
+    subgroup.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        dv (B, nv): a velocity, held for unit time.
+    """
+
+def inverse_kinematics(
+    model: Model,
+    targets: Mapping[str, ArrayLike],
+    q0: ArrayLike | None = None,
+    *,
+    limits: bool = True,
+    tolerance: float = 1e-08,
+    iterations: int = 60,
+    restarts: int = 126,
+    rng: Seed = 0,
+) -> InverseKinematicsResult:
+    """Configurations in which the frames named in `targets` have the poses given there.
+
+    A target is a pose (…, 4, 4), or a position (…, 3) that leaves the orientation free. Leading
+    axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at once.
+    Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits of
+    the joints. A row that gets stuck starts again from random configurations, twice as many each
+    time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
+    `InverseKinematicsResult.report`.
+    """
+
+def jacobian(model: Model, q: ArrayLike, frame: str, rep: Rep = 'body') -> Array:
+    """J with V = J v, for the twist V of a frame in a representation.
+
+    O(depth).  Müller, Kinematics (16), (28), (40), (50).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        frame: name of a frame or body.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def jacobian_partials(
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    order: int = 1,
+    rep: Rep = 'body',
+) -> Array:
+    """∂ᵛJ: axes are 6, the column, and one differentiation index per order, the last taken last.
+
+    Derivatives are taken along the group: in the direction δ_k, f(q ⊕ ε e_k). They are nested
+    brackets of the columns of J, in the order the joints have on the way to the frame.
+    Müller, Dynamics (14), (23), (25).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        frame: name of a frame or body.
+        order: how often to differentiate, 1 or more.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def jacobian_rate(model: Model, q: ArrayLike, v: ArrayLike, frame: str, rep: Rep = 'body') -> Array:
+    """J̇ along the velocity v, so that V̇ = J a + J̇ v.
+
+    O(depth).  Müller, Dynamics (5), (16), (27), (33).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        frame: name of a frame or body.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def jerks(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    j: ArrayLike,
+    rep: Rep = 'body',
+) -> Array:
+    """V̈_i of all bodies: the second time derivatives of the twists in a representation.
+
+    O(n).  Müller, Dynamics (13), (21), (31), (33), as recursions.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        j (B, nv): joint jerks, the rates of a.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def joint_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    twist_rates: ArrayLike,
+    rep: Rep = 'body',
+    weights: ArrayLike | None = None,
+    residual: Residual = 'absolute',
+    regularization: float = 0.0,
+) -> Array:
+    """a with V̇ = J a + J̇ v, from the rates V̇ of the twists of all bodies, as `joint_rates`.
+
+    Müller, Dynamics (11).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        twist_rates (B, nb, 6): rates of the twists of all bodies, in the representation rep.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+        weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not given.
+        residual: which squares are least: "absolute" or "relative".
+        regularization: weight of the squares of the result, added to those.
+    """
+
+def joint_rates(
+    model: Model,
+    q: ArrayLike,
+    twists: ArrayLike,
+    rep: Rep = 'body',
+    weights: ArrayLike | None = None,
+    residual: Residual = 'absolute',
+    regularization: float = 0.0,
+) -> Array:
+    """v with V = J v, from the twists V of all bodies; where they disagree, the least squares.
+
+    residual="absolute" minimises Σ_i |V_i − J_i v|² in the coordinates of the representation, each
+    entry weighted by `weights` (nb, 6): the normal equations are those of a mechanism whose bodies
+    have these weights as inertias, and are solved in O(n) as forward dynamics is.
+    residual="relative" minimises the squares of V_i − V_p − J_ii v_i in body frames, joint by
+    joint: Müller, Kinematics (26), (34). `regularization` is added to the squares of v: give some
+    where weights leave joints unobserved.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        twists (B, nb, 6): twists of all bodies (angular, linear), in the representation rep.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+        weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not given.
+        residual: which squares are least: "absolute" or "relative".
+        regularization: weight of the squares of the result, added to those.
+    """
+
+def joint_screws(model: Model, q: ArrayLike, rep: Rep = 'spatial') -> Array:
+    """The screws of all joints at the configuration q, measured at the bodies they move.
+
+    Columns ⁱX_i (body), J_iˢ (spatial), ⁰X_iⁱ (hybrid) and their mixed form. The spatial ones are
+    the columns of the Jacobians of all bodies; at the neutral configuration they are the Y_i.
+    O(n).  Müller, Kinematics (5), (12), (28), (38), table 3.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def point_jacobian(
+    model: Model,
+    q: ArrayLike,
+    point: ArrayLike,
+    frame: str,
+    resolved: Resolved = 'world',
+) -> Array:
+    """J with ṙ = J v, for a point given in the coordinates of a frame and carried along by it.
+
+    The velocity is resolved in the world, or in the frame.  O(depth).  Müller, Kinematics (36).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        point (B, 3): a point fixed to the frame, in its coordinates.
+        frame: name of a frame or body.
+        resolved: axes of the velocity: "world" or "frame".
+    """
+
+def pose(model: Model, q: ArrayLike, frame: str) -> Array:
+    """The pose of a frame or body, as a 4×4 matrix.
+
+    From the base to the frame, O(depth).  Müller, Kinematics (3).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        frame: name of a frame or body.
+    """
+
+def product_of_exponentials(model: Model, q: ArrayLike, form: Form = 'spatial') -> Array:
+    """The poses C_i of all bodies, by one of the forms of the product of exponentials.
+
+    "joint": C_i = C_p S_pi D_i(q_i) S_ii⁻¹, MK3; "body": C_p B_i exp(X_i q_i), MK8; "parent": C_p
+    exp(X̄_i q_i) B_i, MK8; "spatial": exp(Y_1 q_1) … exp(Y_i q_i) A_i, MK10. An exponential of a
+    screw that is not in the joint's own frame is that in the joint's frame, D_i, moved there by
+    MK76: so the forms hold for joints of any kind.  Müller, Kinematics (MK).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        form: which product of exponentials: "joint", "body", "parent" or "spatial".
+    """
+
+def rates(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """q̇ = N(q) v: the rates of the coordinates.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def system_jacobian(model: Model, q: ArrayLike, rep: Rep = 'body') -> Array:
+    """J with (V_1, …, V_n) = J v: the Jacobians of all bodies, one above the other.
+
+    O(n d), recursively from parent to child.  Müller, Kinematics (19), (28), (41), (51).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+def system_jacobian_factors(
+    model: Model,
+    q: ArrayLike,
+    rep: Rep = 'body',
+    screws: ScrewRep | None = None,
+) -> SystemJacobianFactors:
+    """The factors of the system Jacobian, J = A X, as operators that act in O(n).
+
+    X holds the joints' screws in the representation `screws` (by default that of the twists), or
+    at the reference configuration ("reference": Y_i). So rep="spatial" with screws "body",
+    "hybrid" and "reference" are the three forms of Müller, Kinematics (MK), 32; rep="mixed" with
+    screws "hybrid" is MK53; the default is MK23, MK43. `A.inverse()` is MK25, MK34, MK45; `.D` is
+    MK22, MK45.
+    """
+
+def twists(model: Model, q: ArrayLike, v: ArrayLike, rep: Rep = 'body') -> Array:
+    """The twists of all bodies in a representation.
+
+    O(n), each representation by its own recursion.  Müller, Kinematics (14), (30), (42), (52).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+    """
+
+@overload
+def assemble(
+    model: Model,
+    q: ArrayLike,
+    hold: JointChoice = (),
+    *,
+    loop_offsets: ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 80,
+    report: Literal[False] = False,
+    rng: Seed = 0,
+) -> Array:
+    """A closed configuration near q, with some joints held where they are.
+
+    Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
+    no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
+    starts again a little aside, further and further. Leading axes of q are a batch.
+
+    hold: names of joints, or pairs (joint, coordinate). loop_offsets: what the residual shall be
+    instead of zero, row by row (prescribed motions). Raises `LoopError` with the loops that stay
+    open and by how much. With ``report`` returns an `Assembly` instead, and never raises.
+    """
+@overload
+def assemble(
+    model: Model,
+    q: ArrayLike,
+    hold: JointChoice = (),
+    *,
+    loop_offsets: ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 80,
+    report: Literal[True],
+    rng: Seed = 0,
+) -> Assembly:
+    ...
+
+def bias_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+) -> Array:
+    """Joint forces at zero acceleration:  C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
+
+    Inverse dynamics with a = 0, O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+    """
+
+def center_of_mass(model: Model, q: ArrayLike) -> Array:
+    """c(q) of all moving bodies, in the inertial frame.
+
+    First moments, summed inward, O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Angular and linear momentum (6,) of all bodies, about their centre of mass, in inertial axes.
+
+    The momentum about the origin, moved to c(q), O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def centroidal_momentum_matrix(model: Model, q: ArrayLike) -> Array:
+    """A(q) (6, nv) with A v the centroidal momentum (angular, linear).
+
+    Composite bodies: the momentum of what each joint moves, in inertial axes, O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def christoffel(model: Model, q: ArrayLike) -> Array:
+    """Γ (nv, nv, nv):  C(q, v)_ij = Σ_k Γ_ijk v_k, so that bias forces are Σ Γ_ijk v_j v_k + g.
+
+    Composite bodies, O(n d²): with m the outermost of i, j, k, and +1 where k is not outside j,
+    Γ_ijk = ½ Jᵢᵀ (J_k×* I_m J_j + J_j×* I_m J_k ± I_m (J_k × J_j)), in spatial screws.
+    Symmetric in j, k where v are coordinate rates (Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik − ∂_i M_jk));
+    within Planar, Spherical, Free, … the velocities are no rates, Γ is the Levi-Civita connection
+    in their basis, and Γ_ijk − Γ_ikj = Σ_l M_il c^l_kj with the structure constants of the joint.
+    Müller, Dynamics (86), (87).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def consistent_velocities(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    hold: JointChoice = (),
+    *,
+    loop_rates: ArrayLike | None = None,
+) -> Array:
+    """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
+
+    Nearest in kinetic energy, ½ (v′ − v)ᵀ M (v′ − v): what an impulse in the loops leaves of v.
+    Joints in ``hold`` keep their velocity; where that cannot be, `LoopError` says by how much.
+    """
+
+def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """C(q, v) with C v the Coriolis and centrifugal forces and Ṁ − 2C skew-symmetric.
+
+    Composite bodies and the flow of their mass, O(n d). C is linear in v: C = Σ_k Γ_··k v_k with
+    the symbols of `christoffel`.  Ploen (37); Müller, Dynamics (84), (85).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+    loop_accelerations: ArrayLike | None = None,
+) -> Array:
+    """Accelerations that the joint forces τ produce:  M(q) a = τ − C(q, v) v − g(q) + Σ Jᵢᵀ Wᵢ.
+
+    Articulated bodies, O(n): `hybrid_dynamics` with nothing prescribed. Damping, friction and
+    springs, of the joints and between bodies, act on request (``resistance``). With loops,
+    A a + Ȧ v = 0 holds (or = ``loop_accelerations``, where rows have a prescribed motion), and
+    Aᵀ λ acts besides τ. Where the loops lose rank, dependent rows are left out, accelerations stay
+    finite, and called with arrays it issues a `SingularWarning`. Compiled kernels cannot warn:
+    `loop_rank` is there for them.
+    Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+    """
+
+def gravity_forces(model: Model, q: ArrayLike) -> Array:
+    """Joint forces that hold the mechanism at rest:  g(q), the derivative of the potential energy.
+
+    Inverse dynamics with v = a = 0, O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def hybrid_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    a: ArrayLike,
+    prescribed: JointChoice = (),
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+    loop_accelerations: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
+
+    ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
+    bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
+    Loops are kept closed: see `constrained_forward`. Prescribed accelerations that open them are a
+    `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
+    `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
+    Kim Table 4, (72)–(80).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        a (B, nv): joint accelerations.
+        prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+    """
+
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    rep: Rep = 'body',
+    resistance: bool = False,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
+) -> Array:
+    """Joint forces that produce the accelerations a:  τ = M(q) a + C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
+
+    Recursive Newton–Euler, O(n), in body-fixed, spatial, hybrid or mixed twists: the same forces.
+    ``wrenches`` act on the bodies, body-fixed. Armature is part of M; damping, friction and
+    springs of the joints, and springs between bodies, are added on request (``resistance``).
+    Kim Table 2; Müller, Dynamics (66), (67); (70), (71); (75), (76).
+
+    With loops every joint is taken as actuated, and the loops bear nothing. Where only the joints
+    in ``actuated`` are, the others get τ = 0 and the loops bear the rest; of several answers that
+    with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
+    by ``weighting``. A motion that these actuators cannot make is a `LoopError`.  Kim (56)–(66).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+        resistance: whether damping, friction and springs act.
+        actuated: joints that bear the loads of a model with loops; None: all of them.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
+        weighting: weights of these squares, one for each actuated coordinate or row.
+    """
+
+def inverse_dynamics_regressor(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    v_ref: ArrayLike | None = None,
+) -> Array:
+    """Y (nv, 10 nb):  inverse_dynamics(q, v, a) = Y π + armature·a, with ten parameters per body.
+
+    π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
+    frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
+    The wrenches of unit parameters, taken inward along the path of each body, O(n d).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        v_ref (B, nv), optional: reference velocities.
+    """
+
+def joint_resistance(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """What the joints resist with:  damping·v + friction·sign(v) + stiffness·(q ⊖ rest).
+
+    From the model's joint data, joint by joint. `inverse_dynamics`, `forward_dynamics` and
+    `hybrid_dynamics` leave it out unless they are called with ``resistance=True``, which adds
+    `spring_wrenches` as well.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def joint_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    multipliers: ArrayLike | None = None,
+) -> Array:
+    """The wrench that each joint transmits to its body, body-fixed: reactions and joint forces.
+
+    What inverse dynamics sums on its way, O(n); Sᵢᵀ Wᵢ is the joint force (less armature). With
+    loops, ``multipliers`` are what they transmit (`loop_forces`, of the motion with these a): a
+    model that has some is refused without them.  Kim (42).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        multipliers (B, m), optional: what the loops transmit, as `loop_forces` gives it.
+    """
+
+def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """½ vᵀ M(q) v: of the bodies, and of the rotors (armature).
+
+    Body-fixed twists, O(n).  Müller, Dynamics (80).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def loop_acceleration(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    """A a + Ȧ v (m): what remains of the rows of `loop_jacobian` when joints accelerate by a.
+
+    Zero for the accelerations that keep the loops closed.  O(m d).  Kim (71).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+    """
+
+def loop_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+    loop_accelerations: ArrayLike | None = None,
+) -> Array:
+    """λ (m) with M a + C v + g = τ + Aᵀ λ, for the accelerations a that keep the loops closed.
+
+    Rows as `loop_rows` tells: of a loop, the wrench on body b along the rows of its joint, in the
+    joint's frame there; of a distance, the force along it (positive pushes apart); of a coupling,
+    its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
+    zero. On arrays, a `SingularWarning` tells where loops lose rank.
+    Kim (67); Rodriguez et al. step (D).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+    """
+
+def loop_jacobian(model: Model, q: ArrayLike) -> Array:
+    """A (m, nv): the loops are kept closed by the velocities with A v = 0.
+
+    Column j of a loop is the screw of joint j, seen in the loop's frame on body b and paired with
+    the wrenches that the loop's joint transmits: positive for the joints that move body b, negative
+    for those that move body a, zero for joints that move both or neither. O(m d).  Kim (55);
+    Rodriguez et al. (0.20).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def loop_rank(model: Model, q: ArrayLike) -> tuple[Array, Array]:
+    """(rank, margin): the rows of `loop_jacobian` that forward dynamics keeps, and how safely.
+
+    Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
+    instantaneous, and forward dynamics answers for the rows it keeps. margin is the least sine of
+    an angle between a row that counts and those eliminated before it, 1 at most; it falls to 1e-6
+    (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
+    nv − rank degrees of freedom remain. The pivots of `loop_solve`, by articulated bodies, O(n) +
+    O(m d) + the factorisation.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def loop_residual(model: Model, q: ArrayLike) -> Array:
+    """φ(q) (m): how far loops, distances and couplings are from being closed.
+
+    Of a loop: the rotation vector (rad) and displacement (m) to the nearest pose of its joint,
+    along the rows, in its frame on body b. Row by row as `loop_rows` tells.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def loop_rows(model: Model) -> Mapping[str, slice]:
+    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling."""
+
+def mass_matrix(model: Model, q: ArrayLike) -> Array:
+    """Kinetic energy is ½ vᵀ M(q) v.
+
+    Composite bodies, O(n d).  Müller, Dynamics (81); Rodriguez et al. (0.14).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def mass_matrix_inverse(model: Model, q: ArrayLike) -> Array:
+    """M(q)⁻¹: the accelerations that unit joint forces produce, without gravity and at rest.
+
+    Articulated bodies, O(n²): M⁻¹ = (1 − HψK)ᵀ D⁻¹ (1 − HψK), joint by joint, inward along its
+    path by 1 − HψK and outward by its transpose.  Rodriguez et al. (0.30), (.40).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def mass_matrix_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Ṁ along the velocity v.
+
+    Composite bodies and their rates, O(n d).  Ploen (28).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Angular and linear momentum (6,) of all bodies, about the inertial origin.
+
+    Body-fixed momenta, summed inward, O(n); its rate is the wrench on the whole.  Müller, Dynamics
+    (36).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+@overload
+def newton_euler(
+    inertia: Inertia,
+    twist: Twist,
+    twist_rate: Twist,
+    rep: Rep = 'body',
+    pose: SE3 | None = None,
+) -> Wrench:
+    """The wrench that gives a body this twist and twist rate, all in one representation.
+
+    ``inertia`` is constant, in the body frame; that frame is the reference point and need not be
+    at the centre of mass. ``pose`` is the pose C of the body frame (not used by "body"). Twists are
+    `Twist` or arrays (6,), and so is the result.  Müller, Dynamics (38), (41), (53), (56), (57).
+    """
+@overload
+def newton_euler(
+    inertia: Inertia,
+    twist: ArrayLike,
+    twist_rate: ArrayLike,
+    rep: Rep = 'body',
+    pose: SE3 | None = None,
+) -> Array:
+    ...
+
+def operational_admittance(model: Model, q: ArrayLike, frames: Sequence[str]) -> Array:
+    """Λ (6k, 6k) = J M⁻¹ Jᵀ: body-fixed accelerations of k frames, from wrenches on them.
+
+    Articulated bodies: wrenches go inward along the paths of the frames by ψ, and meet the
+    compliance Υ of the outermost body that two paths share. O(n + k d + k²): linear in the bodies
+    for given frames, without J or M.  Rodriguez et al. (0.34), (.41)–(.43).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        frames: names of k frames or bodies.
+    """
+
+def operators(model: Model, q: ArrayLike) -> Operators:
+    """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
+
+    ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
+    have ``@`` (on vectors, matrices of columns, each other), ``.T``, ``.shape`` and ``.dense()``.
+    """
+
+def passive_inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    v_ref: ArrayLike,
+    a_ref: ArrayLike,
+) -> Array:
+    """M(q) a_ref + C(q, v) v_ref + g(q), with the C of `coriolis_matrix`, for which Ṁ − 2C is skew.
+
+    One Newton–Euler recursion, O(n), without C: a second field of velocities, v_ref, is carried
+    along with the motion v.  Ploen (30)–(37), with his skew C̄ᵢ chosen so that C is Christoffel's.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        v_ref (B, nv): reference velocities.
+        a_ref (B, nv): reference accelerations.
+    """
+
+def potential_energy(model: Model, q: ArrayLike, springs: bool = False) -> Array:
+    """−m gᵀ c(q), zero where the centre of mass is at the height of the inertial origin.
+
+    First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)² of
+    the joints, and `spring_energy`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        springs: whether springs of the joints and between bodies count.
+    """
+
+def spring_energy(model: Model, q: ArrayLike) -> Array:
+    """½ Σ k (ℓ − ℓ₀)²: what the springs between points store. O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def spring_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    elastic: bool = True,
+    viscous: bool = True,
+) -> Array:
+    """What the springs between points do to the bodies (nb, 6), body-fixed.
+
+    Along the line from point a to point b, with its length ℓ and direction n, body b feels
+    −k (ℓ − ℓ₀) n − c ℓ̇ n and body a the opposite: neither the momentum nor its moment change. Where
+    the points coincide n = 0. ``elastic`` and ``viscous`` choose the two parts. O(n). Dynamics
+    leaves them out unless it is called with ``resistance=True``.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        elastic: whether stiffness acts.
+        viscous: whether damping acts.
+    """
+
+def directional(
+    function: Callable[..., Result],
+    model: Model,
+    *arrays: ArrayLike,
+    **changes: Any,
+) -> Result:
+    """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
+
+    ``mz.directional(mz.inverse_dynamics, model, q, v, a, dq=…, dv=…, da=…)``. Changes that are not
+    given are zero: dq (along the group), dv, da or dtau: (nv,); dwrenches (nb, 6); dinertias
+    (nb, 10), of the parameters of each body in its frame; dh (nb, 6), the twists T⁻¹ ∂T of changes
+    of the geometry, body-fixed; dscrews, dscrew_rates (6, nv), body-fixed. ``wrenches`` and
+    ``prescribed`` are those of the function. Batches broadcast as everywhere. With loops forward
+    and hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
+    Kim Tables 5, 6, 7.
+    """
+
+def forward_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+) -> tuple[Array, Array, Array]:
+    """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
+
+    With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
+    ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
+    factors and O(n² d) for the products (d: the depth of the tree). With loops:
+    `constrained_derivatives`.
+    Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+    """
+
+def forward_dynamics_directional(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dq: ArrayLike | None = None,
+    dv: ArrayLike | None = None,
+    dtau: ArrayLike | None = None,
+    dwrenches: ArrayLike | None = None,
+    dinertias: ArrayLike | None = None,
+    dh: ArrayLike | None = None,
+    dscrews: ArrayLike | None = None,
+    dscrew_rates: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+) -> Array:
+    """∂a/∂p of `forward_dynamics`.
+
+    Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
+    prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
+    they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        dq (B, nv), optional: change of q, along the group: q ⊕ dq.
+        dv (B, nv), optional: a velocity, held for unit time.
+        dtau (B, nv), optional: change of τ.
+        dwrenches (B, nb, 6), optional: change of the wrenches.
+        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in its frame.
+        dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
+        dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
+        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+    """
+
+def forward_dynamics_gradient(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    covector: ArrayLike,
+) -> tuple[Array, Array, Array]:
+    """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
+
+    With μ = M⁻¹ λ it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from `inverse_dynamics_gradient` at the
+    same motion, without a Jacobian. With loops: `constrained_solve` (2).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        covector (B, nv): λ, what the results are contracted with.
+    """
+
+def forward_dynamics_hessian(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    covector: ArrayLike,
+) -> tuple[Array, Array, Array, Array]:
+    """(H_qq, H_qv, H_vv, H_qτ) of λᵀ a of `forward_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
+
+    a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
+    contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
+    H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
+    multipliers beside a, `constrained_second`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        covector (B, nv): λ, what the results are contracted with.
+    """
+
+def forward_dynamics_wrench_derivatives(model: Model, q: ArrayLike) -> Array:
+    """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
+
+    From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def hybrid_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    a: ArrayLike,
+    prescribed: JointChoice = (),
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array]:
+    """(∂τ/∂q, ∂τ/∂v, ∂τ/∂τ, ∂τ/∂a, ∂a/∂q, ∂a/∂v, ∂a/∂τ, ∂a/∂a) of `hybrid_dynamics`.
+
+    Eight matrices (nv, nv), rows are outputs: both outputs are complete, and inputs that are not
+    read (τ at prescribed coordinates p, a at the others f) have zero columns. With the derivative
+    τₓ of inverse dynamics at the same motion,  ∂a_f/∂x = −M_ff⁻¹ τₓ_f  and
+    ∂τ_p/∂x = τₓ_p + M_pf ∂a_f/∂x.  O(n² d).  Kim Table 7 for all coordinates at once.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        a (B, nv): joint accelerations.
+        prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+    """
+
+def hybrid_dynamics_directional(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    a: ArrayLike,
+    prescribed: JointChoice = (),
+    dq: ArrayLike | None = None,
+    dv: ArrayLike | None = None,
+    dtau: ArrayLike | None = None,
+    da: ArrayLike | None = None,
+    dwrenches: ArrayLike | None = None,
+    dinertias: ArrayLike | None = None,
+    dh: ArrayLike | None = None,
+    dscrews: ArrayLike | None = None,
+    dscrew_rates: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
+
+    Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
+    keep them closed, of everything but the geometry.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        a (B, nv): joint accelerations.
+        prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
+        dq (B, nv), optional: change of q, along the group: q ⊕ dq.
+        dv (B, nv), optional: a velocity, held for unit time.
+        dtau (B, nv), optional: change of τ.
+        da (B, nv), optional: change of a.
+        dwrenches (B, nb, 6), optional: change of the wrenches.
+        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in its frame.
+        dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
+        dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
+        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+    """
+
+def inverse_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
+    resistance: bool = False,
+) -> tuple[Array, Array, Array]:
+    """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
+
+    Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
+    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
+    Damping and springs, of the joints and between bodies, count on request (``resistance``);
+    friction is constant where it has a derivative.
+    Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        actuated: joints that bear the loads of a model with loops; None: all of them.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
+        weighting: weights of these squares, one for each actuated coordinate or row.
+        resistance: whether damping, friction and springs act.
+    """
+
+def inverse_dynamics_directional(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    dq: ArrayLike | None = None,
+    dv: ArrayLike | None = None,
+    da: ArrayLike | None = None,
+    dwrenches: ArrayLike | None = None,
+    dinertias: ArrayLike | None = None,
+    dh: ArrayLike | None = None,
+    dscrews: ArrayLike | None = None,
+    dscrew_rates: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+) -> Array:
+    """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
+
+    One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        dq (B, nv), optional: change of q, along the group: q ⊕ dq.
+        dv (B, nv), optional: a velocity, held for unit time.
+        da (B, nv), optional: change of a.
+        dwrenches (B, nb, 6), optional: change of the wrenches.
+        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in its frame.
+        dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
+        dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
+        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+    """
+
+def inverse_dynamics_gradient(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    covector: ArrayLike,
+) -> tuple[Array, Array, Array]:
+    """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
+
+    Reverse mode, O(n): about three times the operations of inverse dynamics.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        covector (B, nv): λ, what the results are contracted with.
+    """
+
+def inverse_dynamics_hessian(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    covector: ArrayLike,
+) -> tuple[Array, Array, Array, Array]:
+    """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
+
+    τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
+    mode, O(n²).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        covector (B, nv): λ, what the results are contracted with.
+    """
+
+def inverse_dynamics_rates(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    j: ArrayLike,
+    s: ArrayLike,
+) -> tuple[Array, Array, Array]:
+    """(τ, τ̇, τ̈) along a motion with v̇ = a, ȧ = j (jerk) and j̇ = s (snap).
+
+    Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the
+    wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3. Of a model with loops
+    these are the forces of the tree, as those of `inverse_dynamics`; the jerk of a motion that
+    keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        j (B, nv): joint jerks, the rates of a.
+        s (B, nv): joint snaps, the rates of j.
+    """
+
+def inverse_dynamics_wrench_derivatives(
+    model: Model,
+    q: ArrayLike,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
+) -> Array:
+    """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
+
+    The body-fixed Jacobians of all bodies, O(n d). With loops and ``actuated`` joints, what these
+    bear of every wrench; a wrench that they cannot bear is a `LoopError`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        actuated: joints that bear the loads of a model with loops; None: all of them.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
+        weighting: weights of these squares, one for each actuated coordinate or row.
+    """
+
+def linearize(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    dt: float | None = None,
+    method: Method = 'rkmk4',
+    resistance: bool = False,
+) -> tuple[Array, Array]:
+    """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
+
+    (2 nv, 2 nv) and (2 nv, nv); δ is the deviation on the group, q ⊕ δ. From
+    `forward_dynamics_derivatives`:  δ̇ = δv − [v, δ] (0 where q̇ = v),
+    δv̇ = ∂a/∂q δ + ∂a/∂v δv + M⁻¹ u.  Müller, Dynamics 6.1.
+
+    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
+    held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
+    are meant for deviations that keep them closed; one step takes others back onto the loops.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        tau (B, nv): joint forces and torques, positive along v.
+        dt: a time step in seconds; None: of the flow in continuous time.
+        method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5", "generalized_alpha" or "momentum".
+        resistance: whether damping, friction and springs act.
+    """
+
+def mass_matrix_inverse_partials(model: Model, q: ArrayLike) -> Array:
+    """∂(M⁻¹) (nv, nv, nv):  ∂M⁻¹/∂q_k = −M⁻¹ (∂M/∂q_k) M⁻¹.
+
+    From the sparse factors of M⁻¹, O(n³ d).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def mass_matrix_inverse_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """d(M⁻¹)/dt = −M⁻¹ Ṁ M⁻¹ along the velocity v, of the tree.
+
+    From the sparse factors of M⁻¹, O(n² d).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
+
+def mass_matrix_partials(model: Model, q: ArrayLike) -> Array:
+    """∂M (nv, nv, nv):  ∂M_ij/∂q_k = d M(q ⊕ t e_k)_ij / dt.
+
+    With joint i before j, in spatial screws and the inertia I_j of all that hangs on j:
+    J_iᵀ (J_k ×* I_j J_j) for k behind i and not behind j, and J_iᵀ (J_k ×* I_k − I_k J_k ×) J_j
+    for k behind j; else 0. O(n d²).  Müller, Dynamics (15), (16) in (81).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def rollout(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike,
+    dt: float,
+    method: Method | OneStep = 'rkmk4',
+) -> tuple[Array, Array]:
+    """(q, v) along as many steps as tau has rows: (steps + 1, …, nq) and (steps + 1, …, nv).
+
+    tau (steps, …, nv) is held over each step; axes in the middle are a batch. With loops, the state
+    is taken back onto them after every step; the first one must be on them. Singular configurations
+    on the way are told by `simulate`, not here.
+    """
+
+def rollout_gradient(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: ArrayLike,
+    dt: float,
+    dq: Array,
+    dv: Array,
+    method: Method | OneStep = 'rkmk4',
+) -> tuple[Array, Array, Array]:
+    """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
+
+    dq, dv (steps + 1, …, nv): the derivatives of the cost with respect to the states, along the
+    group; what depends on tau directly is added by the caller. Reverse mode with one checkpoint
+    per step: only the states are kept, (nq + nv) numbers for each step, and the stages of a step
+    are computed again on the way back.
+    """
+
+def sensitivity(
+    function: Callable[..., Any],
+    model: Model,
+    parameters: str | Iterable[str],
+    **options: Any,
+) -> Sensitivity:
+    """The derivative of a function of the model with respect to named parameters, as a kernel.
+
+    ``mz.sensitivity(mz.inverse_dynamics, arm, ["link3.mass", "joint2.x"])(q, v, a)`` has the shape
+    of the joint forces and one more axis, the parameters in the order of their names:
+
+    - of a body:  ``.mass``, ``.hx .hy .hz`` (first moment), ``.Jxx .Jxy .Jxz .Jyy .Jyz .Jzz`` (at
+      the origin of its frame);
+    - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
+      its body, zero in the model as it is.
+
+    ``options`` are those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays
+    are taken where they are True (``wrenches=True``). The numbers may differ from those of the
+    model: ``kernel(q, v, a, parameters=[…])``, in which ``kernel.nominal`` is the model as it is,
+    and ``kernel.value`` is the function itself with these numbers.
+    """
+
+@overload
+def compile(
+    function: Callable[..., Result],
+    model: Model,
+    target: Literal['cpu'] = 'cpu',
+    dtype: DType = 'float64',
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> CpuKernel[Result]:
+    """A kernel of a function of q, v, … on this model.
+
+    ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
+    algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``. Arguments
+    get their shapes from their names, as the algorithms' do; ``inputs`` gives the shapes of
+    others. The result runs over leading batch axes.
+
+    rolled: True for loops over bodies, False for straight-line code, None to choose by size.
+    options: keyword arguments of the algorithm, and optional arrays to take:
+    ``options={"wrenches": True}``.
+    """
+@overload
+def compile(
+    function: Callable[..., Result],
+    model: Model,
+    target: Literal['interpret'],
+    dtype: DType = 'float64',
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Kernel[Result]:
+    ...
+@overload
+def compile(
+    function: Callable[..., Any],
+    model: Model,
+    target: Literal['c'],
+    dtype: DType = 'float64',
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> CSource:
+    ...
+@overload
+def compile(
+    function: Callable[..., Any],
+    model: Model,
+    target: Literal['sympy', 'cuda', 'jax', 'torch'],
+    dtype: DType = 'float64',
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Kernel[Any]:
+    ...
+
+def set_num_threads(number: int | None) -> None:
+    """Run large batches on so many threads; None for MOZZI_NUM_THREADS, or all cores."""
+
+def simulate(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    duration: float,
+    dt: float,
+    method: Method | OneStep | DormandPrince = 'rkmk4',
+    torque: ArrayLike | Law | None = None,
+    *,
+    wrenches: ArrayLike | None = None,
+    resistance: bool | Resistance = False,
+    limits: bool | Stops = False,
+    record_every: int = 1,
+    t0: float = 0.0,
+    trace: bool | None = None,
+    target: Device = 'cpu',
+    dtype: DType = 'float64',
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> Trajectory:
+    """The motion from (q0, v0) over a duration, in steps dt.
+
+    Dynamics and integrator are one program: a call of it takes all samples through all steps
+    between two records. q0 (B, nq) and v0 (B, nv) broadcast.
+
+    Args:
+        duration, dt: in seconds. Where dt does not divide the duration, the last step is shorter.
+        method: semi_implicit, rkmk4, dopri5, generalized_alpha or momentum; or a method of
+            `mozzi.simulation`. dopri5 chooses its own steps: dt is the distance of its records.
+        torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
+            τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
+            may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
+            cannot be traced is called from Python before every step, with arrays (B, nq) and
+            (B, nv), and its torque is held over the step, as a sampled controller does.
+        wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
+        resistance: whether damping, friction and springs of the joints, and springs between
+            bodies, act; `Resistance` chooses.
+        limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
+        record_every: how many steps lie between two records. The end is always recorded.
+        trace: True for a law that must be traced, False for one that must be called from Python;
+            None tries to trace it, and warns where that fails.
+        target: where it runs, "cpu" or "cuda". On a GPU a launch takes all samples to the next
+            record, the state stays there, and records come back. Laws must be traced.
+        dtype: the numbers of the steps, "float64" or "float32" (not for dopri5, which measures
+            smaller errors); records are float64.
+        progress: called with the share of the work that is done.
+        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
+            generalized_alpha.
+
+    A sample that diverges is stopped and named in a `DivergenceWarning` and in
+    ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
+    a `SingularWarning` tells when.
+    """
+
+def stepper(
+    model: Model,
+    method: Method | OneStep = 'rkmk4',
+    torque: Law | None = None,
+    *,
+    records: int | None = None,
+    held: bool = False,
+    wrenches: bool = False,
+    resistance: bool | Resistance = False,
+    limits: bool | Stops = False,
+    target: Target = 'cpu',
+    dtype: DType = 'float64',
+) -> Kernel[tuple[Array, Array]]:
+    """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
+
+    Arguments broadcast over leading batch axes; t, dt and steps are numbers, and steps is the same
+    for all samples.
+
+    Args:
+        method: a method of constant step, as `simulate` takes it.
+        torque: a law τ(t, q, v), traced and compiled along; or None.
+        records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
+            from one to the next; None gives the last one, after `steps` steps.
+        held: whether the kernel takes joint forces tau, held over the steps, behind t.
+        wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
+        resistance, limits: as in `simulate`.
+        target, dtype: as in `compile`. With target "cuda" a call is one launch.
+    """
