@@ -17,12 +17,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # the leaves that all may import
     "types": set(),
     "files": set(),
+    "locks": set(),
     "program": set(),
     "lie": {"errors", "program.scalar"},
     "model": {"errors", "lie", "program.scalar"},
     "loaders": {"errors", "lie", "model"},
     "algorithms": {"errors", "lie", "model", "program"},
-    "targets": {"errors", "program"},
+    "targets": {"errors", "locks", "program"},
     "simulation": {
         "errors", "files", "lie", "model", "program", "algorithms", "targets", "compiler",
     },

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mozzi.algorithms.constraints.solve import pivoting
 from mozzi.algorithms.recursion.algorithm import ARRAYS, Algorithm, rolling, rolls, shape_of
+from mozzi.locks import ForkLock
 from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
@@ -40,7 +40,7 @@ TARGETS: dict[str, str] = {
 }
 DTYPES = words(DType)
 
-_LOCK = threading.RLock()
+_LOCK = ForkLock()
 
 
 @overload
@@ -118,8 +118,8 @@ def compile(
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
     if dtype not in DTYPES:
         raise ValueError(f"no dtype {dtype!r}; programs run in {' or '.join(DTYPES)}")
-    build = importlib.import_module(TARGETS[target]).build
-    with _LOCK:
+    with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
+        build = importlib.import_module(TARGETS[target]).build
         shapes, call, label = _signature(function, model, dict(inputs or {}), dict(options or {}))
         key = None
         if target == "cpu" and isinstance(function, Algorithm):

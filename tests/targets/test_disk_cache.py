@@ -179,3 +179,69 @@ def test_many_processes_at_once(folder):
     assert [process.wait() for process in running] == [0] * 4
     assert len(files(folder)) == 7  # six kernels and what they share
     assert not list(folder.rglob("*.tmp"))
+
+
+def test_folders_and_files_are_for_their_owner_alone(folder):
+    build(Making(), key="a")
+    (path,) = files(folder)
+    modes = [x.stat().st_mode & 0o777 for x in (folder, path.parent, path)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has no modes")
+@pytest.mark.parametrize("what", ["folder", "shelf", "file"])
+@pytest.mark.parametrize("how", ["written by others", "another owner"])
+def test_what_others_can_have_written_is_not_run(folder, what, how, monkeypatch):
+    """Neither read nor written, and one line says so."""
+    make = Making()
+    build(make, key="a")
+    (path,) = files(folder)
+    place = {"folder": folder, "shelf": path.parent, "file": path}[what]
+    if how == "written by others":
+        place.chmod(0o722)
+    elif os.getuid() == 0:
+        os.chown(place, 12345, 12345)
+    else:
+        pytest.skip("only root gives files away")
+    monkeypatch.setattr(cache, "_told", set())
+    with pytest.warns(RuntimeWarning, match="is not used: it belongs to another user, or others"):
+        assert works(build(make, key="a"))
+    assert make.count == 2
+
+
+def test_what_is_no_plain_file_or_too_large_is_not_opened(folder, monkeypatch):
+    """A pipe would wait for ever, and 50 GB of nothing would fill the memory."""
+    make = Making()
+    build(make, key="a")
+    (path,) = files(folder)
+    path.unlink()
+    os.mkfifo(path)
+    assert works(build(make, key="a")) and make.count == 2
+    with path.open("wb") as file:
+        file.truncate(50 * 2**30)
+    path.chmod(0o600)
+    assert works(build(make, key="a")) and make.count == 3
+
+
+def test_its_size_is_bounded_in_long_processes(folder, monkeypatch):
+    monkeypatch.setattr(cache, "WRITES_PER_PRUNE", 4)
+    monkeypatch.setattr(cache, "_writes", 0)
+    limit = 40_000
+    monkeypatch.setattr(cache, "prune", lambda base, f=cache.prune: f(base, limit))
+    for k in range(50):
+        cache.write(f"key {k}", bytes(4000))
+    assert cache.contents(folder)[1] < limit + 4 * 4100
+
+
+def test_the_command_shows_and_clears_it(folder):
+    from typer.testing import CliRunner
+
+    from mozzi.cli import application
+
+    build(Making(), key="a")
+    (folder / "mine.txt").write_text("stays")
+    count = len(files(folder))
+    shown = CliRunner().invoke(application(), ["cache"]).output
+    assert f"{count} kernels" in shown and str(folder) in shown.replace("\n", "")
+    assert "removed" in CliRunner().invoke(application(), ["cache", "--clear"]).output
+    assert not files(folder) and (folder / "mine.txt").exists()

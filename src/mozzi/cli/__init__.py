@@ -24,6 +24,7 @@ __all__ = ["main"]
 # is its help.  It imports heavy parts when it runs, so that ``mozzi --help`` is quick.
 COMMANDS: tuple[str, ...] = (
     "bench",
+    "cache",
     "demo",
     "export",
     "info",

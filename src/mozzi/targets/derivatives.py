@@ -7,11 +7,11 @@ first run; their shapes are known before.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from mozzi.locks import ForkLock
 from mozzi.program.digest import digest
 from mozzi.program.products import (
     pullback,
@@ -35,7 +35,7 @@ class Evaluation:
         make: Callable[[], Program],
     ):
         self.inputs, self.outputs, self.dtype, self.make = inputs, outputs, dtype, make
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
 
     @cached_property
     def program(self) -> Program:

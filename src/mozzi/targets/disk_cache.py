@@ -2,8 +2,11 @@
 
 A file holds bytes under a key, with a checksum. It is written beside and then renamed, so that
 readers and other writers never see half of it. What cannot be read, written or trusted is as if it
-were not there. MOZZI_CACHE=0 switches the cache off, MOZZI_CACHE_DIR moves it. The files are
-machine code: the folder must not be writable by people whose code you would not run.
+were not there. MOZZI_CACHE=0 switches the cache off, MOZZI_CACHE_DIR moves it.
+
+The files are machine code, so they are run only where nobody else can have put them: folders and
+files must belong to this user, and others must not be able to write to them. What is no plain file
+or too large is never opened.
 """
 
 from __future__ import annotations
@@ -12,22 +15,28 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
-import threading
 import time
+import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Entry", "folder", "lookup", "prune", "read", "store", "write"]
+from mozzi.locks import ForkLock
+
+__all__ = ["Entry", "clear", "contents", "folder", "lookup", "prune", "read", "store", "write"]
 
 MAGIC = b"mozzi 1\n"
-LIMIT = 512 * 2**20  # bytes of all files together
-_pruned = False
-_lock = threading.Lock()
+MAX_TOTAL = 512 * 2**20  # bytes of all files together
+MAX_ENTRY = 256 * 2**20  # bytes of one
+WRITES_PER_PRUNE = 64
+_writes = 0
+_told: set[str] = set()
+_lock = ForkLock()
 
 
 @dataclass(frozen=True)
@@ -103,14 +112,23 @@ def _path(base: Path, key: str) -> Path:
 
 
 def read(key: str) -> bytes | None:
-    """The bytes under this key, if they are there and whole."""
+    """The bytes under this key, if they are there, whole and our own."""
     base = folder()
     if base is None:
         return None
     path = _path(base, key)
+    if not (path.parent.is_dir() and _trusted(base) and _trusted(path.parent)):
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        data = path.read_bytes()
-        if time.time() - path.stat().st_mtime > 86400:
+        with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_ENTRY:
+                return None
+            if not _own(about):
+                return _distrust(path)
+            data = file.read(MAX_ENTRY + 1)
+        if time.time() - about.st_mtime > 86400:
             os.utime(path)  # used today: the oldest go first
     except OSError:
         return None
@@ -122,36 +140,74 @@ def read(key: str) -> bytes | None:
 def write(key: str, data: bytes) -> None:
     """Keep bytes under this key."""
     base = folder()
-    if base is None:
+    if base is None or len(data) > MAX_ENTRY // 2:
         return
     path = _path(base, key)
     temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        base.parent.mkdir(parents=True, exist_ok=True)
+        for place in (base, path.parent):
+            place.mkdir(mode=0o700, exist_ok=True)
+            if not _trusted(place):
+                return
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(MAGIC + _checksum(key, data) + data)
         os.replace(temporary, path)
-        _prune_once(base)
+        _prune_at_times(base)
     except OSError:  # read-only, full, no permission: the next process compiles again
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
 
 
+def _trusted(place: Path) -> bool:
+    """Whether nobody but this user can have put something into a folder."""
+    try:
+        if _own(os.stat(place)) and _own(os.lstat(place), link=True):
+            return True
+    except OSError:
+        return False
+    _distrust(place)
+    return False
+
+
+def _own(about: os.stat_result, link: bool = False) -> bool:
+    """Whether something is this user's and others cannot write to it (links have no mode)."""
+    if not hasattr(os, "getuid"):
+        return True  # Windows: the folder lies in the user's own profile
+    others = stat.S_IWGRP | stat.S_IWOTH
+    is_link = link and stat.S_ISLNK(about.st_mode)
+    return about.st_uid == os.getuid() and (is_link or not about.st_mode & others)
+
+
+def _distrust(place: Path) -> None:
+    """Say once that something is not used."""
+    with _lock:
+        known = str(place) in _told
+        _told.add(str(place))
+    if not known:
+        warnings.warn(
+            f"the kernel cache at {place} is not used: it belongs to another user, or others can "
+            "write to it; correct its owner and mode (chmod go-w), or set MOZZI_CACHE_DIR",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
 def _checksum(key: str, data: bytes) -> bytes:
     return hashlib.sha256(key.encode() + b"\0" + data).digest()
 
 
-def _prune_once(base: Path) -> None:
-    global _pruned
+def _prune_at_times(base: Path) -> None:
+    global _writes
     with _lock:
-        first, _pruned = not _pruned, True
-    if first:
+        due, _writes = _writes % WRITES_PER_PRUNE == 0, _writes + 1
+    if due:
         prune(base)
 
 
-def prune(base: Path, limit: int = LIMIT) -> None:
+def prune(base: Path, limit: int = MAX_TOTAL) -> None:
     """Remove the files that were not used for longest, until the others fit into three quarters of
     the limit.
     """
@@ -169,16 +225,32 @@ def prune(base: Path, limit: int = LIMIT) -> None:
         total -= size
 
 
+def contents(base: Path) -> tuple[int, int]:
+    """How many files there are, and how many bytes they have together."""
+    sizes = [size for _, size, _ in _files(base)]
+    return len(sizes), sum(sizes)
+
+
+def clear(base: Path) -> int:
+    """Remove all files of the cache (and nothing else in its folder); how many."""
+    removed = 0
+    for _, _, path in list(_files(base)):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed += 1
+    return removed
+
+
 def _files(base: Path) -> Iterator[tuple[float, int, str]]:
     for sub in _scan(base):
         if len(sub.name) == 2:
             for file in _scan(sub):
                 if file.name.endswith((".kernel", ".tmp")):
                     try:
-                        stat = file.stat()
+                        about = file.stat(follow_symlinks=False)
                     except OSError:
                         continue
-                    yield stat.st_mtime, stat.st_size, file.path
+                    yield about.st_mtime, about.st_size, file.path
 
 
 def _scan(path: Any) -> list[os.DirEntry[str]]:

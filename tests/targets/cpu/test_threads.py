@@ -130,7 +130,7 @@ def test_how_many(monkeypatch):
         threads.get_num_threads()
     monkeypatch.delenv("MOZZI_NUM_THREADS")
     assert threads.get_num_threads() >= 1
-    for bad in (0, -1, 1.5):
+    for bad in (0, -1, 1.5, 1_000_000):
         with pytest.raises(ValueError, match="whole number"):
             threads.set_num_threads(bad)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import sys
-import threading
 from functools import cache
 from typing import Any
 
 from mozzi.errors import ExtraMissingError
+from mozzi.locks import ForkLock
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cpu import math as vector_math
 from mozzi.targets.cpu import single_call as gufunc_call
@@ -18,7 +18,7 @@ from mozzi.targets.cpu.pack import planes
 
 __all__ = ["Code", "assemble", "assembly", "host", "lanes", "runtime"]
 
-_lock = threading.RLock()
+_lock = ForkLock()
 FROM_PYTHON = (
     "PyMem_RawMalloc", "PyMem_RawFree", "PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release",
 )  # fmt: skip

@@ -17,6 +17,8 @@ import numpy as np
 
 __all__ = ["get_num_threads", "run", "set_num_threads"]
 
+MAX_THREADS = 1024
+
 _lock = threading.Lock()
 _number: int | None = None
 _pool: _Pool | None = None
@@ -68,8 +70,9 @@ class _Pool:
 def _default() -> int:
     text = os.environ.get("MOZZI_NUM_THREADS", "").strip()
     if text:
-        if not text.isdigit() or int(text) < 1:
-            raise ValueError(f"MOZZI_NUM_THREADS={text!r}; give a whole number from 1")
+        if not text.isdigit() or not 1 <= int(text) <= MAX_THREADS:
+            fact = f"MOZZI_NUM_THREADS={text!r}"
+            raise ValueError(f"{fact}; give a whole number from 1 to {MAX_THREADS}")
         return int(text)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -87,8 +90,8 @@ def get_num_threads() -> int:
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads; None for MOZZI_NUM_THREADS, or all cores."""
     global _number, _pool
-    if number is not None and (not isinstance(number, int) or number < 1):
-        raise ValueError(f"{number!r} threads; give a whole number from 1, or None")
+    if number is not None and (not isinstance(number, int) or not 1 <= number <= MAX_THREADS):
+        raise ValueError(f"{number!r} threads; give a whole number from 1 to {MAX_THREADS}")
     with _lock:
         _number = number
         pool, _pool = _pool, None

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
-import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from mozzi.locks import ForkLock
 from mozzi.targets.derivatives import find
 
 __all__ = ["call", "handler", "possible"]
@@ -165,7 +165,7 @@ def possible() -> bool:
 
 
 _REGISTERED: dict[str, Any] = {}
-_LOCK = threading.RLock()
+_LOCK = ForkLock()
 
 
 def _target(key: str) -> str:
