@@ -32,8 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 OUTSIDE = {"__init__", "__main__", "cli", "compiler", "viz"}
 
 # The rooms of the algorithms, from the lowest: each may import those before it.
-LAYERS = ("recursion", "kinematics", "constraints", "dynamics", "loops", "derivatives",
-          "derivatives.loops")  # fmt: skip
+LAYERS = ("recursion", "kinematics", "constraints", "dynamics", "loops", "contact",
+          "derivatives", "derivatives.loops")  # fmt: skip
 # The slow twins see all of them; only tests see the twins.
 TWINS = "reference"
 

@@ -19,6 +19,7 @@ _HOME: dict[str, str] = {
     "Builder": "mozzi.model",
     "Capsule": "mozzi.model",
     "Composite": "mozzi.model",
+    "Contact": "mozzi.model",
     "Coupling": "mozzi.model",
     "Cylinder": "mozzi.model",
     "Cylindrical": "mozzi.model",
@@ -83,6 +84,10 @@ _HOME: dict[str, str] = {
     "system_jacobian": "mozzi.algorithms.kinematics.jacobian",
     "system_jacobian_factors": "mozzi.algorithms.kinematics.system_jacobian",
     "twists": "mozzi.algorithms.kinematics.poses",
+    # contact
+    "contact_frames": "mozzi.algorithms.contact.gaps",
+    "contact_gaps": "mozzi.algorithms.contact.gaps",
+    "contact_points": "mozzi.algorithms.contact.gaps",
     # dynamics
     "ClosedSystem": "mozzi.algorithms.loops.topology",
     "assemble": "mozzi.algorithms.loops.assemble",
@@ -152,6 +157,7 @@ _HOME: dict[str, str] = {
     "stepper": "mozzi.simulation.stepper",
     # errors
     "ConfigurationError": "mozzi.errors",
+    "ContactWarning": "mozzi.errors",
     "DivergenceWarning": "mozzi.errors",
     "ExtraMissingError": "mozzi.errors",
     "LeftOutWarning": "mozzi.errors",

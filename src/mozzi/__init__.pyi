@@ -13,6 +13,7 @@ from mozzi.loaders.load import StrPath
 from mozzi.loaders.loops_file import Loops
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.resistance import Limits
 from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.resistance import Stops
 from mozzi.simulation.system import Law
@@ -45,6 +46,7 @@ from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResu
 from mozzi.algorithms.loops.assemble import Assembly as Assembly
 from mozzi.algorithms.loops.topology import ClosedSystem as ClosedSystem
 from mozzi.errors import ConfigurationError as ConfigurationError
+from mozzi.errors import ContactWarning as ContactWarning
 from mozzi.errors import DivergenceWarning as DivergenceWarning
 from mozzi.errors import ExtraMissingError as ExtraMissingError
 from mozzi.errors import LeftOutWarning as LeftOutWarning
@@ -67,6 +69,7 @@ from mozzi.model import Box as Box
 from mozzi.model import Builder as Builder
 from mozzi.model import Capsule as Capsule
 from mozzi.model import Composite as Composite
+from mozzi.model import Contact as Contact
 from mozzi.model import Coupling as Coupling
 from mozzi.model import Cylinder as Cylinder
 from mozzi.model import Cylindrical as Cylindrical
@@ -99,57 +102,105 @@ from mozzi.simulation.trajectory import Trajectory as Trajectory
 
 __version__: str
 __all__ = [
+    "SE3",
+    "Assembly",
     "Body",
     "Box",
     "Builder",
     "Capsule",
+    "ClosedSystem",
     "Composite",
+    "ConfigurationError",
+    "Contact",
+    "ContactWarning",
     "Coupling",
     "Cylinder",
     "Cylindrical",
     "Distance",
+    "DivergenceWarning",
     "Ellipsoid",
+    "ExtraMissingError",
     "Fixed",
     "Free",
     "HeightField",
+    "Inertia",
+    "InverseKinematicsResult",
     "Joint",
     "JointDynamics",
+    "LeftOutWarning",
     "Loop",
+    "LoopError",
     "Mesh",
     "Model",
+    "ModelError",
+    "Momentum",
+    "MozziError",
+    "NotShownWarning",
     "Planar",
     "PlanarScrew",
     "Plane",
     "Prismatic",
     "Revolute",
+    "Rotation",
     "Schoenflies",
     "Screw",
+    "Screws",
+    "Sensitivity",
     "Shape",
+    "Simulation",
+    "SingularError",
+    "SingularWarning",
     "Sphere",
     "Spherical",
     "Spring",
+    "Trajectory",
     "Translation2",
     "Translation3",
-    "Universal",
-    "Inertia",
-    "Momentum",
-    "Rotation",
-    "SE3",
-    "Screws",
     "Twist",
+    "Universal",
+    "UnphysicalWarning",
     "Wrench",
-    "load",
-    "InverseKinematicsResult",
     "accelerations",
+    "assemble",
+    "bias_forces",
     "body_jacobians",
+    "center_of_mass",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "christoffel",
+    "compile",
+    "consistent_velocities",
+    "contact_frames",
+    "contact_gaps",
+    "contact_points",
     "conversion_matrix",
     "convert_jacobian",
     "convert_twist",
     "convert_twist_rate",
     "convert_wrench",
+    "coriolis_matrix",
     "difference",
+    "directional",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_directional",
+    "forward_dynamics_gradient",
+    "forward_dynamics_hessian",
+    "forward_dynamics_wrench_derivatives",
     "forward_kinematics",
+    "gravity_forces",
+    "hybrid_dynamics",
+    "hybrid_dynamics_derivatives",
+    "hybrid_dynamics_directional",
     "integrate",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_directional",
+    "inverse_dynamics_gradient",
+    "inverse_dynamics_hessian",
+    "inverse_dynamics_rates",
+    "inverse_dynamics_regressor",
+    "inverse_dynamics_wrench_derivatives",
     "inverse_kinematics",
     "jacobian",
     "jacobian_partials",
@@ -157,32 +208,12 @@ __all__ = [
     "jerks",
     "joint_accelerations",
     "joint_rates",
-    "joint_screws",
-    "point_jacobian",
-    "pose",
-    "product_of_exponentials",
-    "rates",
-    "system_jacobian",
-    "system_jacobian_factors",
-    "twists",
-    "ClosedSystem",
-    "assemble",
-    "Assembly",
-    "bias_forces",
-    "center_of_mass",
-    "centroidal_momentum",
-    "centroidal_momentum_matrix",
-    "christoffel",
-    "consistent_velocities",
-    "coriolis_matrix",
-    "forward_dynamics",
-    "gravity_forces",
-    "hybrid_dynamics",
-    "inverse_dynamics",
-    "inverse_dynamics_regressor",
     "joint_resistance",
+    "joint_screws",
     "joint_wrenches",
     "kinetic_energy",
+    "linearize",
+    "load",
     "loop_acceleration",
     "loop_forces",
     "loop_jacobian",
@@ -191,54 +222,31 @@ __all__ = [
     "loop_rows",
     "mass_matrix",
     "mass_matrix_inverse",
+    "mass_matrix_inverse_partials",
+    "mass_matrix_inverse_rate",
+    "mass_matrix_partials",
     "mass_matrix_rate",
     "momentum",
     "newton_euler",
     "operational_admittance",
     "operators",
     "passive_inverse_dynamics",
+    "point_jacobian",
+    "pose",
     "potential_energy",
-    "spring_energy",
-    "spring_wrenches",
-    "Sensitivity",
-    "directional",
-    "forward_dynamics_derivatives",
-    "forward_dynamics_directional",
-    "forward_dynamics_gradient",
-    "forward_dynamics_hessian",
-    "forward_dynamics_wrench_derivatives",
-    "hybrid_dynamics_derivatives",
-    "hybrid_dynamics_directional",
-    "inverse_dynamics_derivatives",
-    "inverse_dynamics_directional",
-    "inverse_dynamics_gradient",
-    "inverse_dynamics_hessian",
-    "inverse_dynamics_rates",
-    "inverse_dynamics_wrench_derivatives",
-    "linearize",
-    "mass_matrix_inverse_partials",
-    "mass_matrix_inverse_rate",
-    "mass_matrix_partials",
+    "product_of_exponentials",
+    "rates",
     "rollout",
     "rollout_gradient",
     "sensitivity",
-    "compile",
     "set_num_threads",
-    "Simulation",
-    "Trajectory",
     "simulate",
+    "spring_energy",
+    "spring_wrenches",
     "stepper",
-    "ConfigurationError",
-    "DivergenceWarning",
-    "ExtraMissingError",
-    "LeftOutWarning",
-    "LoopError",
-    "ModelError",
-    "MozziError",
-    "NotShownWarning",
-    "SingularError",
-    "SingularWarning",
-    "UnphysicalWarning",
+    "system_jacobian",
+    "system_jacobian_factors",
+    "twists",
 ]
 
 def load(
@@ -677,6 +685,29 @@ def twists(model: Model, q: ArrayLike, v: ArrayLike, rep: Rep = 'body') -> Array
         v (B, nv): joint velocities, as `model.v_slices` tells.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
     """
+
+def contact_frames(model: Model, q: ArrayLike) -> Array:
+    """The frames (k, 4, 4) of the contact points: halfway between the witness points, z along the
+    normal from shape b to shape a, x and y along the two directions of friction.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def contact_gaps(model: Model, q: ArrayLike) -> Array:
+    """The signed distances (k) of the contact points: negative where shapes overlap.
+
+    One after the other, as `contact_points` tells. Differentiable where the nearest features stay
+    the same; finite everywhere.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+    """
+
+def contact_points(model: Model) -> Mapping[str, slice]:
+    """Which of the k contact points belong to which contact, by its name."""
 
 @overload
 def assemble(
@@ -1587,7 +1618,7 @@ def linearize(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
         dt: a time step in seconds; None: of the flow in continuous time.
-        method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5", "generalized_alpha" or "momentum".
+        method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum" or "moreau".
         resistance: whether damping, friction and springs act.
     """
 
@@ -1751,12 +1782,12 @@ def simulate(
     v0: ArrayLike,
     duration: float,
     dt: float,
-    method: Method | OneStep | DormandPrince = 'rkmk4',
+    method: Method | OneStep | DormandPrince | None = None,
     torque: ArrayLike | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = False,
-    limits: bool | Stops = False,
+    limits: Limits = False,
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
@@ -1772,8 +1803,9 @@ def simulate(
 
     Args:
         duration, dt: in seconds. Where dt does not divide the duration, the last step is shorter.
-        method: semi_implicit, rkmk4, dopri5, generalized_alpha or momentum; or a method of
+        method: semi_implicit, rkmk4, dopri5, generalized_alpha, momentum or moreau; or a method of
             `mozzi.simulation`. dopri5 chooses its own steps: dt is the distance of its records.
+            Where the model has contacts moreau, else rkmk4, unless told.
         torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
             τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
             may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
@@ -1781,8 +1813,10 @@ def simulate(
             (B, nv), and its torque is held over the step, as a sampled controller does.
         wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
         resistance: whether damping, friction and springs of the joints, and springs between
-            bodies, act; `Resistance` chooses.
+            bodies, act; `Resistance` chooses. Dry friction sticks exactly with moreau, and is
+            smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
+            "rigid" or `RigidStops`: rigid ones, with moreau.
         record_every: how many steps lie between two records. The end is always recorded.
         trace: True for a law that must be traced, False for one that must be called from Python;
             None tries to trace it, and warns where that fails.
@@ -1796,7 +1830,8 @@ def simulate(
 
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
     ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
-    a `SingularWarning` tells when.
+    a `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
+    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``.
     """
 
 def stepper(

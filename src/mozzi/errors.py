@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "ConfigurationError",
+    "ContactWarning",
     "DivergenceWarning",
     "ExtraMissingError",
     "LeftOutWarning",
@@ -65,3 +66,7 @@ class SingularWarning(UserWarning):
 
 class DivergenceWarning(UserWarning):
     """A simulated motion became infinite; it was stopped there."""
+
+
+class ContactWarning(UserWarning):
+    """A simulated step missed a law of contact, dry friction or limits by more than rounding."""

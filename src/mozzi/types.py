@@ -48,7 +48,9 @@ Minimize: TypeAlias = Literal["torque", "loop_force"]
 Base: TypeAlias = Literal["fixed", "free"]
 """What is under the root of a file."""
 
-Method: TypeAlias = Literal["semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum"]
+Method: TypeAlias = Literal[
+    "semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum", "moreau"
+]
 """How motions are integrated."""
 
 Physical: TypeAlias = bool | Literal["warn"]

@@ -2,6 +2,7 @@
 
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.builder import Builder
+from mozzi.model.contact import Contact
 from mozzi.model.joints.composite import Composite
 from mozzi.model.joints.joint import (
     JOINT_TYPES,
@@ -39,6 +40,7 @@ __all__ = [
     "Builder",
     "Capsule",
     "Composite",
+    "Contact",
     "Coupling",
     "Cylinder",
     "Cylindrical",

@@ -14,6 +14,7 @@ import numpy as np
 from mozzi.errors import ModelError, UnphysicalWarning
 from mozzi.lie import SE3, Inertia
 from mozzi.model.body import Body, JointDynamics
+from mozzi.model.contact import Contact
 from mozzi.model.content import Configuration
 from mozzi.model.frames import IDENTITY, as_inertia, as_number, as_pose, as_vector
 from mozzi.model.joints.from_screws import place
@@ -84,6 +85,7 @@ class Builder:
         self._couplings: dict[str, Coupling] = {}
         self._shapes: dict[str, tuple[str | None, Shape]] = {}
         self._configurations: dict[str, Configuration] = {}
+        self._contacts: tuple[Contact, ...] = ()
         self._base_inertia = Inertia.zero()
 
     @classmethod
@@ -105,6 +107,7 @@ class Builder:
         new._couplings = {x.name: x for x in model.couplings}
         new._shapes = {x.name: (name(x.body), x) for x in model.shapes}
         new._configurations = {x.name: x for x in model._configurations}
+        new._contacts = model.contacts
         new._base_inertia = model.base_inertia
         return new
 
@@ -406,6 +409,7 @@ class Builder:
             springs=tuple(self._spanned(x, a, b, where) for a, b, x in self._springs.values()),
             _configurations=tuple(self._reached(x, joints) for x in self._configurations.values()),
             shapes=tuple(self._placed(x, body, where) for body, x in self._shapes.values()),
+            contacts=self._contacts,
         )
 
     def _is_world(self, name: str | None) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, final
 
 from mozzi.lie import SE3, Inertia
 from mozzi.model.body import Body
+from mozzi.model.contact import Contact
 from mozzi.model.frames import inertia_key, pose_key
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.shapes import Shape
@@ -53,6 +54,7 @@ class Content:
     springs: tuple[Spring, ...] = ()
     shapes: tuple[Shape, ...] = ()
     _configurations: tuple[Configuration, ...] = ()
+    contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
         for word, part in self.content().items():

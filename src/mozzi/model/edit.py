@@ -16,9 +16,10 @@ from mozzi.model.loop import Coupling
 
 if TYPE_CHECKING:
     from mozzi.model.builder import Builder
+    from mozzi.model.contact import Contact
     from mozzi.model.model import Model
 
-__all__ = ["builder", "lock", "with_dynamics", "with_inertia", "without_body"]
+__all__ = ["builder", "contacts_without", "lock", "with_dynamics", "with_inertia", "without_body"]
 
 
 def builder(model: Model) -> Builder:
@@ -54,7 +55,13 @@ def without_body(model: Model, name: str) -> Model:
         springs=ends(model.springs),
         shapes=[x.on(new[x.body], x.placement) for x in model.shapes if x.body not in gone],
         couplings=[c for c in model.couplings if not joints & set(c.joints)],
+        contacts=contacts_without(model, {x.name for x in model.shapes if x.body in gone}),
     )
+
+
+def contacts_without(model: Model, shapes: set[str]) -> list[Contact]:
+    """The contacts of a model that have none of these shapes."""
+    return [x for x in model.contacts if not {x.shape_a, x.shape_b} & shapes]
 
 
 def with_inertia(model: Model, body: str | int, inertia: Any) -> Model:

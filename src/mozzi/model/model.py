@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
@@ -15,6 +15,7 @@ from mozzi.errors import ConfigurationError, ModelError
 from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body
+from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
 from mozzi.model.content import GRAVITY, Content, Frame, key_of
 from mozzi.model.frames import IDENTITY, as_vector
 from mozzi.model.loop import Coupling, Distance, Loop
@@ -393,7 +394,37 @@ class Model(Content):
     def without_shape(self, name: str) -> Model:
         """A copy without a shape."""
         self.shape(name)
-        return self._replace(shapes=tuple(x for x in self.shapes if x.name != name))
+        return self._replace(
+            shapes=tuple(x for x in self.shapes if x.name != name),
+            contacts=edit.contacts_without(self, {name}),
+        )
+
+    def with_contact(
+        self, name: str, shape_a: str, shape_b: str,
+        friction: float | tuple[float, float] = 0.8, restitution: float = 0.0,
+        stiffness: float | None = None, damping: float | None = None,
+    ) -> Model:  # fmt: skip
+        """A copy in which two collision shapes may touch (see `Contact`).
+
+        Planes, boxes and height fields are met by the points of the other shape; a friction of two
+        numbers is that along the axes of `contact_frames` (x, y of a plane).
+        """
+        law = friction, restitution, stiffness, damping
+        return with_contact(self, contact_of(self, name, shape_a, shape_b, *law))
+
+    def without_contact(self, name: str) -> Model:
+        """A copy in which a contact is left out."""
+        return without_contact(self, name)
+
+    def with_ground(
+        self, shapes: str | Sequence[str] | None = None, height: float = 0.0,
+        friction: float | tuple[float, float] = 0.8, restitution: float = 0.0,
+    ) -> Model:  # fmt: skip
+        """A copy that stands on a horizontal plane z = height of the world, which the named
+        collision shapes touch (all that move, unless told). The contacts are called
+        ``"ground:<shape>"``.
+        """
+        return with_ground(self, shapes, height, friction, restitution)
 
     def with_inertia(self, body: str | int, inertia: Any) -> Model:
         """A copy in which a body has another inertia."""
@@ -465,6 +496,7 @@ class Model(Content):
         tail += f", couplings={len(self.couplings)}" if self.couplings else ""
         tail += f", springs={len(self.springs)}" if self.springs else ""
         tail += f", shapes={len(self.shapes)}" if self.shapes else ""
+        tail += f", contacts={len(self.contacts)}" if self.contacts else ""
         return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
 
 

@@ -5,16 +5,18 @@ from mozzi.simulation.methods import (
     DormandPrince,
     GeneralizedAlpha,
     MomentumPreserving,
+    Moreau,
     MuntheKaas,
     SemiImplicit,
 )
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.methods.tableau import Tableau
-from mozzi.simulation.resistance import Resistance, Stops
+from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.simulate import Simulation, simulate
 from mozzi.simulation.trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "DormandPrince", "Event", "GeneralizedAlpha", "MomentumPreserving", "MuntheKaas",
-    "Resistance", "SemiImplicit", "Simulation", "Stops", "Tableau", "Trajectory", "simulate",
+    "METHODS", "DormandPrince", "Event", "GeneralizedAlpha", "MomentumPreserving", "Moreau",
+    "MuntheKaas", "Resistance", "RigidStops", "SemiImplicit", "Simulation", "Stops", "Tableau",
+    "Trajectory", "simulate",
 ]  # fmt: skip

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.algorithms.dynamics.springs import spring_wrenches
+from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
 from mozzi.types import Array, Traced
 
-__all__ = ["Resistance", "Stops"]
+__all__ = ["Limits", "Resistance", "RigidStops", "Stops", "stops_of"]
 
 
 @dataclass(frozen=True)
@@ -114,3 +116,28 @@ class Stops:
             ],
             dtype=object,
         )
+
+
+@dataclass(frozen=True)
+class RigidStops:
+    """Rigid stops at the limits of coordinates, met with this coefficient of restitution: for the
+    method "moreau", which lets no coordinate overshoot them.
+    """
+
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.restitution <= 1.0:
+            raise ConfigurationError(f"restitution {self.restitution}; give a number from 0 to 1")
+
+
+Limits = bool | Literal["rigid"] | Stops | RigidStops
+
+
+def stops_of(limits: Limits) -> Stops | RigidStops | None:
+    """What a caller means by limits."""
+    if isinstance(limits, str):
+        if limits != "rigid":
+            raise ConfigurationError(f"limits {limits!r}; give 'rigid', True, or how they are")
+        return RigidStops()
+    return Stops() if limits is True else limits or None

@@ -5,20 +5,28 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError, DivergenceWarning, SingularWarning
+from mozzi.algorithms.contact.rows import JointLaws
+from mozzi.errors import (
+    ConfigurationError,
+    ContactWarning,
+    DivergenceWarning,
+    SingularWarning,
+)
 from mozzi.model import Model
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.forces import Torque, torque_of
 from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
-from mozzi.simulation.methods import method_of
+from mozzi.simulation.methods import method_for, method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import OneStep, sizes
+from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.place import Place, held_inputs, on_the_host
-from mozzi.simulation.resistance import Resistance, Stops
+from mozzi.simulation.resistance import Limits, Resistance, RigidStops, Stops, stops_of
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Law, System
 from mozzi.simulation.times import Grid, check_memory
@@ -32,6 +40,8 @@ WHOLE = 2**24  # steps that float32 can count
 HUGE = 1e120  # a speed whose energy is about to overflow
 LOOSE = {"float64": 1e-6, "float32": 1e-3}  # a correction of Newton's method that is not small
 
+MISSED = {"float64": 1e-6, "float32": 1e-2}  # m/s or rad/s, of a law of contact
+
 Forces = list[np.ndarray]
 
 
@@ -41,12 +51,12 @@ def simulate(
     v0: ArrayLike,
     duration: float,
     dt: float,
-    method: Method | OneStep | DormandPrince = "rkmk4",
+    method: Method | OneStep | DormandPrince | None = None,
     torque: ArrayLike | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = False,
-    limits: bool | Stops = False,
+    limits: Limits = False,
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
@@ -62,8 +72,9 @@ def simulate(
 
     Args:
         duration, dt: in seconds. Where dt does not divide the duration, the last step is shorter.
-        method: semi_implicit, rkmk4, dopri5, generalized_alpha or momentum; or a method of
+        method: semi_implicit, rkmk4, dopri5, generalized_alpha, momentum or moreau; or a method of
             `mozzi.simulation`. dopri5 chooses its own steps: dt is the distance of its records.
+            Where the model has contacts moreau, else rkmk4, unless told.
         torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
             τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
             may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
@@ -71,8 +82,10 @@ def simulate(
             (B, nv), and its torque is held over the step, as a sampled controller does.
         wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
         resistance: whether damping, friction and springs of the joints, and springs between
-            bodies, act; `Resistance` chooses.
+            bodies, act; `Resistance` chooses. Dry friction sticks exactly with moreau, and is
+            smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
+            "rigid" or `RigidStops`: rigid ones, with moreau.
         record_every: how many steps lie between two records. The end is always recorded.
         trace: True for a law that must be traced, False for one that must be called from Python;
             None tries to trace it, and warns where that fails.
@@ -86,7 +99,8 @@ def simulate(
 
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
     ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
-    a `SingularWarning` tells when.
+    a `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
+    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``.
     """
     simulation = Simulation(
         model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
@@ -112,12 +126,12 @@ class Simulation:
         v0: ArrayLike,
         duration: float,
         dt: float,
-        method: Method | OneStep | DormandPrince = "rkmk4",
+        method: Method | OneStep | DormandPrince | None = None,
         torque: ArrayLike | Law | None = None,
         *,
         wrenches: ArrayLike | None = None,
         resistance: bool | Resistance = False,
-        limits: bool | Stops = False,
+        limits: Limits = False,
         record_every: int = 1,
         t0: float = 0.0,
         trace: bool | None = None,
@@ -125,10 +139,11 @@ class Simulation:
         dtype: DType = "float64",
         **options: Any,
     ):
+        check_model(model)
+        method = method_for(model, method)
         self.model, self.method = model, method_of(method, options)
         self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
-        check_model(model)
         self.q0, self.v0 = check_state(model, q0, v0)
         self.batch = self.q0.shape[:-1]
         self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
@@ -136,8 +151,9 @@ class Simulation:
         self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace, target)
         self.wrenches = check_wrenches(wrenches, model, self.batch)
         self.resistance = Resistance() if resistance is True else resistance or None
-        self.stops = Stops() if limits is True else limits or None
+        self.stops, self.method = honoured(model, self.method, stops_of(limits), self.resistance)
         self.adaptive = isinstance(self.method, DormandPrince)
+        self.contact = isinstance(self.method, Moreau)
         if dtype == "float32" and (self.adaptive or self.grid.every > WHOLE):
             what = f"record_every {self.grid.every}" if self.grid.every > WHOLE else "dopri5"
             raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
@@ -149,6 +165,11 @@ class Simulation:
         self._tau = np.empty_like(self._v) if self.torque.sampled else None
         self._done = self._checked = 0  # records that are there; that were looked at
         self._defect = 0.0
+        self._rows: dict[str, np.ndarray] = {
+            name: np.zeros((n, *self.batch, size))
+            for name, size in (sizes(self.method, model) if self.contact else {}).items()
+            if name not in ("q", "v")
+        }
         self.diverged: dict[tuple[int, ...], float] = {}
         self.events: list[Event] = []
         self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
@@ -210,6 +231,11 @@ class Simulation:
             if "defect" in names:
                 defect = on_the_host(state[names.index("defect")])
                 self._defect = float(np.nanmax(defect, initial=self._defect))
+            for name, rows in self._rows.items():
+                rows[self._done] = on_the_host(state[names.index(name)])
+            if self.contact:  # the residual of a record is that since the record before
+                k = names.index("residual")
+                state[k] = state[k] * 0.0
             yield state[0], state[1], forces
 
     def _adapted(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
@@ -275,11 +301,14 @@ class Simulation:
             complete=n == len(self.grid.t),
             accelerations=self._accelerate,
             driven=self._driven(),
+            stored=self._contact_records(first),
         )
 
     def _driven(self) -> bool:
         """Whether anything but gravity and springs does work."""
         if self.torque.law is not None or self.torque.held or self.wrenches is not None:
+            return True
+        if self.contact:
             return True
         own = [body.dynamics for body in self.model]
         if self.stops and any(math.isfinite(x) for one in own for x in (*one.lower, *one.upper)):
@@ -288,6 +317,20 @@ class Simulation:
         rough = any(any(one.friction) for one in own)
         acts = self.resistance
         return acts is not None and ((acts.damping and damped) or (acts.friction and rough))
+
+    def _contact_records(self, first: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+        """What the method knows of contacts, by the names it has in a trajectory."""
+        if not self.contact:
+            return {}
+        rows = {name: first(x) for name, x in self._rows.items()}
+        none = np.zeros((*rows["taken"].shape[:-1], 0))
+        forces = rows.get("contact_force", none)
+        return {
+            "contact_forces": forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3),
+            "contact_residual": rows["residual"][..., 0],
+            "row_forces": rows.get("force", none),
+            "taken": rows["taken"],
+        }
 
     def _accelerate(self, x: Trajectory) -> np.ndarray:
         t = np.broadcast_to(x.t, x.q.shape[:-1])
@@ -299,6 +342,21 @@ class Simulation:
     def _held(self) -> np.ndarray:
         assert self.torque.constant is not None
         return self.torque.constant[..., None, :]
+
+    def _tell_residual(self) -> None:
+        residual = self._rows["residual"][: self._done, ..., 0]
+        worst = float(np.nanmax(residual, initial=0.0))
+        if worst > MISSED[self.place.dtype]:
+            at = np.unravel_index(int(np.nanargmax(residual)), residual.shape)
+            share = float(np.mean(residual > MISSED[self.place.dtype]))
+            warnings.warn(
+                f"moreau: the laws of contact, friction and limits are missed by {worst:.1e} m/s "
+                f"(or rad/s) at t = {self.grid.t[at[0]]:g} s, and by more than "
+                f"{MISSED[self.place.dtype]:g} in {share:.2%} of the records; take "
+                "solver='robust', more steps, or a smaller dt",
+                ContactWarning,
+                stacklevel=5,
+            )
 
     def _tell(self, singular: tuple[float, int, int] | None) -> None:
         if singular is not None:
@@ -317,6 +375,8 @@ class Simulation:
                 DivergenceWarning,
                 stacklevel=4,
             )
+        if self.contact:
+            self._tell_residual()
         if not self.diverged:
             return
         sample, time = min(self.diverged.items(), key=lambda item: item[1])
@@ -330,6 +390,27 @@ class Simulation:
             DivergenceWarning,
             stacklevel=4,
         )
+
+
+def honoured(
+    model: Any, method: Any, stops: Stops | RigidStops | None, resistance: Resistance | None
+) -> tuple[Stops | None, Any]:
+    """The elastic stops, and the method with the laws it keeps exactly; refused, where a method
+    does not know the contacts or rigid stops that are asked of it.
+    """
+    if isinstance(method, Moreau):
+        rigid = stops.restitution if isinstance(stops, RigidStops) else None
+        joints = JointLaws(rigid, resistance is not None and resistance.friction)
+        return (stops if isinstance(stops, Stops) else None), replace(method, joints=joints)
+    name = type(method).__name__
+    if isinstance(stops, RigidStops):
+        raise ConfigurationError(f"limits='rigid' goes with method='moreau', not {name}")
+    if model.contacts:
+        raise ConfigurationError(
+            f"{name} does not know contacts, and model {model.name!r} has some; take "
+            "method='moreau', or leave them out with model.without_contact(name)"
+        )
+    return stops, method
 
 
 def _listed(x: Any) -> list[np.ndarray]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ConfigurationError
@@ -88,6 +89,54 @@ class Trajectory:
         """Accelerations, (B, n, nv)."""
         make = self.accelerations
         return self._get("a", lambda: None if make is None else make(self))
+
+    @property
+    def contact_forces(self) -> Array:
+        """On the bodies of shapes a, in world axes, in the last step, (B, n, k, 3)."""
+        return self._contact("contact_forces")
+
+    @property
+    def contact_residual(self) -> Array:
+        """The largest velocity by which a step since the record before missed a law of contact, dry
+        friction or limits, (B, n).
+        """
+        return self._contact("contact_residual")
+
+    @property
+    def contact_gaps(self) -> Array:
+        """Signed distances of the contact points, (B, n, k)."""
+        return self._get("contact_gaps", lambda: contact_gaps(self._model(), self.q))
+
+    @property
+    def contact_modes(self) -> Array:
+        """0 open, 1 sticking, 2 sliding, (B, n, k)."""
+        return self._get("contact_modes", self._modes)
+
+    def energy_taken(self) -> Array:
+        """What impacts (first) and friction (second) took since the start, (B, n, 2): with it the
+        energy is balanced, to the order of the method.
+        """
+        return self._contact("taken")
+
+    def _contact(self, name: str) -> Array:
+        if name not in self.stored:
+            raise ConfigurationError(
+                f"this trajectory holds no contacts; they come with method='moreau', not "
+                f"{self.method!r}"
+            )
+        return self.stored[name]
+
+    def _modes(self) -> Array:
+        rows, model = self._contact("row_forces"), self._model()
+        modes, start = [], 0
+        for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
+            size = 3 if contact.friction[0] else 1
+            for _ in range(part.start, part.stop):
+                x = rows[..., start : start + size]
+                slides = np.linalg.norm(x[..., 1:], axis=-1) >= x[..., 0] * (1.0 - 1e-9)
+                modes.append(np.where(x[..., 0] <= 0.0, 0, np.where(slides, 2, 1)))
+                start += size
+        return np.stack(modes, axis=-1) if modes else np.zeros((*rows.shape[:-1], 0), dtype=int)
 
     def kinetic_energy(self) -> Array:
         """½ vᵀ M v, (B, n)."""

@@ -40,7 +40,7 @@ def _exp(angle: Any, u: Any, v: Any) -> tuple[Any, Any]:
     return S * u - C * v, C * u + S * v
 
 
-def _log(angle: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def plane_log(angle: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """The inverse of `_exp`, for |angle| < 2π."""
     half = 0.5 * angle
     K = 1.0 - angle * angle * COT[0](angle * angle)  # (θ/2) cot(θ/2)
@@ -95,14 +95,14 @@ class PlanarMotion(Joint, abstract=True):
         x, y, angle = x + (c * dx - s * dy), y + (s * dx + c * dy), q[-1] + dv[-1]
         if self.coordinates == "first":
             angle = self._wrap(angle)
-            x, y = _log(angle, x, y)
+            x, y = plane_log(angle, x, y)
         return (x, y, *(a + b for a, b in zip(q[2:-1], dv[2:-1], strict=True)), angle)
 
     def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
         (x0, y0), (x1, y1) = self._position(q0), self._position(q1)
         c, s, x, y = cos(q0[-1]), sin(q0[-1]), x1 - x0, y1 - y0
         angle = self._wrap(q1[-1] - q0[-1])
-        u, v = _log(angle, c * x + s * y, c * y - s * x)
+        u, v = plane_log(angle, c * x + s * y, c * y - s * x)
         return (u, v, *(b - a for a, b in zip(q0[2:-1], q1[2:-1], strict=True)), angle)
 
 

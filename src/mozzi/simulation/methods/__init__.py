@@ -7,16 +7,18 @@ from dataclasses import fields
 from typing import Any, cast
 
 from mozzi.errors import ConfigurationError
+from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
 from mozzi.simulation.methods.momentum import MomentumPreserving
+from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.types import Method
 
 __all__ = [
-    "METHODS", "DormandPrince", "GeneralizedAlpha", "MomentumPreserving", "MuntheKaas",
-    "SemiImplicit", "as_method", "method_of",
+    "METHODS", "DormandPrince", "GeneralizedAlpha", "MomentumPreserving", "Moreau", "MuntheKaas",
+    "SemiImplicit", "as_method", "method_for", "method_of",
 ]  # fmt: skip
 
 METHODS: dict[str, Any] = {
@@ -25,6 +27,7 @@ METHODS: dict[str, Any] = {
     "dopri5": DormandPrince,
     "generalized_alpha": GeneralizedAlpha,
     "momentum": MomentumPreserving,
+    "moreau": Moreau,
 }
 """What ``method=`` of `simulate` may be: a name here, or a method with other options."""
 
@@ -34,6 +37,11 @@ def as_method(name: str) -> Method:
     if name not in METHODS:
         raise ConfigurationError(f"no method {name!r}; there are {', '.join(METHODS)}")
     return cast(Method, name)
+
+
+def method_for(model: Model, method: Any) -> Any:
+    """The method of a model where none is named: Moreau's where it has contacts, else RKMK4."""
+    return method if method is not None else "moreau" if model.contacts else "rkmk4"
 
 
 def method_of(method: Any, options: Mapping[str, Any]) -> Any:

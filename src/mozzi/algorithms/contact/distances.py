@@ -1,0 +1,359 @@
+"""Where two geometries are nearest: signed distances, witness points, normals.
+
+All in the frame of geometry b, whose surface gives the normals: planes, boxes and height fields are
+met by points of a (the centre of a sphere, the ends of a capsule, the corners of the face of a box
+or the points of the rim of a cylinder that look down, extremal points of a mesh), each with the
+radius around it; spheres and capsules also meet each other. The number of points of a pair is
+fixed; points that do not touch have a positive distance.
+
+Distances are differentiable where the nearest features do not change, and everything is finite:
+where centres coincide or edges are parallel, one of the nearest points or directions is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mozzi.lie import SE3, Vec3
+from mozzi.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    HeightField,
+    Plane,
+    Sphere,
+)  # fmt: skip
+from mozzi.program.node import active
+from mozzi.program.program import Buffer, load, loop, store
+from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+
+__all__ = ["Touch", "nearest", "point_count"]
+
+TINY = 1e-300  # of squares whose root is divided by
+LEVEL = 1e-24  # of the square of a sine: below it an axis is taken as upright
+
+
+@dataclass
+class Touch:
+    """One point of contact: how far apart (negative: inside), the point halfway, the normal from b
+    to a and the first of the two directions across it.
+    """
+
+    gap: Any
+    point: Vec3
+    normal: Vec3
+    across: Vec3
+
+
+Points = Sequence[tuple[Vec3, Any]]
+"""Points of a geometry, and the radius around each."""
+
+
+def nearest(a: Geometry, b: Geometry, T_ba: SE3, points: Sequence[Any] = ()) -> list[Touch]:
+    """The points of contact of a and b, in the frame of b; T_ba is the pose of a in it.
+
+    points: the extremal points that stand for a, where it is a mesh.
+    """
+    if isinstance(a, (Plane, HeightField)) and not isinstance(b, (Plane, HeightField)):
+        return [_seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
+    if isinstance(a, Box) and isinstance(b, (Sphere, Capsule)):
+        return [_seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
+    if isinstance(a, (Sphere, Capsule)) and isinstance(b, (Sphere, Capsule)):
+        return [_segments(a, b, T_ba)]
+    if isinstance(a, Box) and isinstance(b, Box):
+        return _faces(a, b, T_ba)
+    n = _face_normal(T_ba.p, b) if isinstance(b, Box) else Vec3(0.0, 0.0, 1.0)
+    those = [(T_ba @ p, r) for p, r in _points(a, T_ba.R.unrotate(-n), points)]
+    if isinstance(b, Box):
+        if isinstance(a, (Sphere, Capsule)):
+            return [_ball_on_box(p, r, b) for p, r in those]
+        return [_on_face(p, n, b) for p, _ in those]
+    return [_on_field(p, r, b) if isinstance(b, HeightField) else _on_plane(p, r) for p, r in those]
+
+
+def point_count(a: Geometry, b: Geometry, points: Sequence[Any] = ()) -> int:
+    """How many points of contact a pair has."""
+    still = SE3.translation(0.0, 0.0, 10.0)
+    if isinstance(b, HeightField) or isinstance(a, HeightField):
+        flat: Geometry = Plane()
+        a, b = (flat if isinstance(g, HeightField) else g for g in (a, b))
+    return len(nearest(a, b, still, points))
+
+
+def _seen_from(x: Touch, T_ba: SE3) -> Touch:
+    """A contact of (b, a) in the frame of a, as one of (a, b) in the frame of b."""
+    turn = T_ba.R.rotate
+    return Touch(x.gap, T_ba @ x.point, -turn(x.normal), turn(x.across))
+
+
+# -- the points of a geometry --
+
+
+def _points(a: Geometry, down: Vec3, points: Sequence[Any]) -> Points:
+    match a:
+        case Sphere(radius=r):
+            return [(Vec3.zero(), r)]
+        case Capsule(radius=r, length=l):
+            return [(Vec3(0.0, 0.0, 0.5 * l), r), (Vec3(0.0, 0.0, -0.5 * l), r)]
+        case Box():
+            return [(p, 0.0) for p in _lower_face(a, down)]
+        case Cylinder(radius=r, length=l):
+            return [(p, 0.0) for p in _rim(r, 0.5 * l, down)]
+        case Ellipsoid(radii=(x, y, z)):
+            c = Vec3(x * x * down.x, y * y * down.y, z * z * down.z)
+            return [(c * reciprocal_root(c.dot(down)), 0.0)]
+        case _:
+            return [(Vec3(*map(float, p)), 0.0) for p in points]
+
+
+def _lower_face(a: Box, down: Vec3) -> list[Vec3]:
+    """The corners of the face of a box that looks down most."""
+    s = [0.5 * x for x in a.size]
+    d = list(down)
+    size = [maximum(x, -x) for x in d]
+    is_x = select(size[0] >= size[1], select(size[0] >= size[2], 1.0, 0.0), 0.0)
+    is_y = (1.0 - is_x) * select(size[1] >= size[2], 1.0, 0.0)
+    is_z = 1.0 - is_x - is_y
+    low = [select(x >= 0.0, h, -h) for x, h in zip(d, s, strict=True)]
+    corners = []
+    for i in (1.0, -1.0):
+        for j in (1.0, -1.0):  # signs along the two edges of the face
+            corners.append(
+                Vec3(
+                    is_x * low[0] + (1.0 - is_x) * (i * s[0]),
+                    is_y * low[1] + is_x * (i * s[1]) + is_z * (j * s[1]),
+                    is_z * low[2] + (1.0 - is_z) * (j * s[2]),
+                )
+            )
+    return corners
+
+
+def _rim(r: float, half: float, down: Vec3) -> list[Vec3]:
+    """The lowest point of either rim, and three fixed points of the lower one, to stand on."""
+    square = down.x * down.x + down.y * down.y
+    upright = square <= LEVEL
+    inverse = reciprocal_root(select(upright, 1.0, square))
+    x = select(upright, 1.0, down.x * inverse)
+    y = select(upright, 0.0, down.y * inverse)
+    z = select(down.z >= 0.0, half, -half)
+    side = 0.75**0.5 * r
+    fixed = [Vec3(x, y, z) for x, y in ((0.0, r), (side, -0.5 * r), (-side, -0.5 * r))]
+    return [Vec3(r * x, r * y, z), Vec3(r * x, r * y, -z), *fixed]
+
+
+# -- a point with a radius on a surface --
+
+
+def _on_plane(p: Vec3, r: Any) -> Touch:
+    gap = p.z - r
+    point = Vec3(p.x, p.y, p.z - 0.5 * (gap + 2.0 * r))
+    return Touch(gap, point, Vec3(0.0, 0.0, 1.0), Vec3(1.0, 0.0, 0.0))
+
+
+def _face_normal(p: Vec3, b: Box) -> Vec3:
+    """The outward normal of the face of a box that a point is farthest in front of."""
+    d = [maximum(x, -x) - 0.5 * s for x, s in zip(p, b.size, strict=True)]
+    is_z = select(d[2] >= d[0], select(d[2] >= d[1], 1.0, 0.0), 0.0)
+    is_x = (1.0 - is_z) * select(d[0] >= d[1], 1.0, 0.0)
+    return _signed(p, is_x, 1.0 - is_z - is_x, is_z)
+
+
+def _signed(p: Vec3, x: Any, y: Any, z: Any) -> Vec3:
+    return Vec3(*(w * select(c >= 0.0, 1.0, -1.0) for c, w in zip(p, (x, y, z), strict=True)))
+
+
+def _on_face(p: Vec3, n: Vec3, b: Box) -> Touch:
+    """A point in front of a face of a box; beside the face it does not touch."""
+    h = [0.5 * s for s in b.size]
+    gap = n.dot(p) - sum((c * c * s for c, s in zip(n, h, strict=True)), 0.0)
+    point = p - n * (0.5 * gap)
+    for x, s, c in zip(p, h, n, strict=True):
+        gap = maximum(gap, select(c * c > 0.5, gap, maximum(x, -x) - s))
+    return Touch(gap, point, n, _axis_across(n))
+
+
+def _ball_on_box(p: Vec3, r: Any, b: Box) -> Touch:
+    """The nearest point of a box to the centre of a sphere; inside, through the nearest face."""
+    h = [0.5 * s for s in b.size]
+    inside = Vec3(*(minimum(maximum(x, -s), s) for x, s in zip(p, h, strict=True)))
+    d = p - inside
+    square = d.dot(d)
+    out = square > 0.0
+    face = _face_normal(p, b)
+    depth = face.dot(p) - sum((c * c * s for c, s in zip(face, h, strict=True)), 0.0)
+    inverse = reciprocal_root(select(out, square, 1.0))
+    n = Vec3(*(select(out, a * inverse, c) for a, c in zip(d, face, strict=True)))
+    gap = select(out, square * inverse, depth) - r
+    return Touch(gap, p - n * (r + 0.5 * gap), n, across(n))
+
+
+def _on_field(p: Vec3, r: Any, b: HeightField) -> Touch:
+    """The plane that touches the field below the point (bilinear between its heights)."""
+    z, zx, zy = field_height(p.x, p.y, b)
+    n = Vec3(-zx, -zy, 1.0)
+    n = n * reciprocal_root(n.dot(n))
+    gap = (p.z - z) * n.z - r
+    return Touch(gap, p - n * (r + 0.5 * gap), n, across(n))
+
+
+def field_height(x: Any, y: Any, b: HeightField) -> tuple[Any, Any, Any]:
+    """Height and slopes at (x, y); beyond the edge, of the nearest point of it.
+
+    A sum over all heights with hats, which are zero but for the four around: the same instructions
+    for all points, whatever cell they are in.
+    """
+    rows, columns = b.heights.shape
+    dx, dy = b.extent[0] / (columns - 1), b.extent[1] / (rows - 1)
+    u = (x + 0.5 * b.extent[0]) * (1.0 / dx)
+    v = (y + 0.5 * b.extent[1]) * (1.0 / dy)
+    u, v = (minimum(maximum(c, 0.0), n - 1.0) for c, n in ((u, columns), (v, rows)))
+    hats = [_hat(u - float(k)) for k in range(columns)]
+    if active() is None:
+        lines = [[float(h) for h in row] for row in b.heights]
+        total = [0.0, 0.0, 0.0]
+        for k, line in enumerate(lines):
+            total = _field_row(total, line, hats, _hat(v - float(k)))
+    else:
+        data = b.heights.astype(float)
+        table = Buffer("heights", data.size, "table", data.ravel())
+        number = Buffer("row", rows, "table", np.arange(float(rows)))
+        memory = Buffer("field", 3, "scratch")
+        for k in range(3):
+            store(memory, None, 0, k, 0.0)
+        for _, k in loop(0, rows, name="row"):
+            line = [load(table, k, columns, j) for j in range(columns)]
+            before = [load(memory, None, 0, j) for j in range(3)]
+            at = _hat(v - load(number, k, 1, 0))
+            for j, s in enumerate(_field_row(before, line, hats, at)):
+                store(memory, None, 0, j, s)
+        total = [load(memory, None, 0, k) for k in range(3)]
+    return total[0], total[1] * (1.0 / dx), total[2] * (1.0 / dy)
+
+
+def _field_row(total: Sequence[Any], line: Any, hats: Any, at: tuple[Any, Any]) -> list[Any]:
+    z = sum((h * c for h, (c, _) in zip(line, hats, strict=True)), 0.0)
+    slope = sum((h * s for h, (_, s) in zip(line, hats, strict=True)), 0.0)
+    return [total[0] + at[0] * z, total[1] + at[0] * slope, total[2] + at[1] * z]
+
+
+def _hat(x: Any) -> tuple[Any, Any]:
+    """max(0, 1 − |x|) and its slope (from the right at 0, from the left at 1)."""
+    value = maximum(1.0 - maximum(x, -x), 0.0)
+    slope = select(x < 0.0, 1.0, -1.0)
+    return value, select(x >= 1.0, 0.0, select(x < -1.0, 0.0, slope))
+
+
+# -- boxes on boxes, by their faces --
+
+
+def _faces(a: Box, b: Box, T_ba: SE3) -> list[Touch]:
+    """The face of b that a is farthest in front of, and the corners of the face of a that looks at
+    it, brought over it where they stand out.
+
+    The corners and edges of b against faces of a are not seen: they are those of the pair (b, a).
+    """
+    R, p = T_ba.R.general(), T_ba.p
+    h_a, h_b = ([0.5 * s for s in g.size] for g in (a, b))
+    entries = R.flatten()
+    d = []
+    for k, c in enumerate(p):
+        reach = sum((maximum(e, -e) * s for e, s in zip(entries[3 * k : 3 * k + 3], h_a)), h_b[k])
+        d.append(maximum(c, -c) - reach)
+    is_z = select(d[2] >= d[0], select(d[2] >= d[1], 1.0, 0.0), 0.0)
+    is_x = (1.0 - is_z) * select(d[0] >= d[1], 1.0, 0.0)
+    n = _signed(p, is_x, 1.0 - is_z - is_x, is_z)
+    top = sum((c * c * s for c, s in zip(n, h_b, strict=True)), 0.0)
+    down = T_ba.R.unrotate(-n)
+    corners = [T_ba @ c for c in _lower_face(a, down)]
+    m = _face_of(a, down, T_ba)  # normal of that face
+    slope = reciprocal_sign(m.dot(n))
+    out = []
+    for c in corners:
+        kept = Vec3(*(
+            select(w * w > 0.5, x, minimum(maximum(x, -s), s))
+            for x, s, w in zip(c, h_b, n, strict=True)
+        ))  # fmt: skip
+        rise = m.dot(c - kept) * slope  # along n, back into the face of a
+        gap = n.dot(kept) + rise - top
+        out.append(Touch(gap, kept + n * (rise - 0.5 * gap), n, _axis_across(n)))
+    return out
+
+
+def _face_of(a: Box, down: Vec3, T_ba: SE3) -> Vec3:
+    """The outward normal of the face of a that looks down most, in the frame of b."""
+    size = [maximum(x, -x) for x in down]
+    is_x = select(size[0] >= size[1], select(size[0] >= size[2], 1.0, 0.0), 0.0)
+    is_y = (1.0 - is_x) * select(size[1] >= size[2], 1.0, 0.0)
+    return T_ba.R.rotate(_signed(down, is_x, is_y, 1.0 - is_x - is_y))
+
+
+def reciprocal_sign(x: Any) -> Any:
+    """1/x of a cosine between a half and one in magnitude; never more than two."""
+    return divide(1.0, select(x < 0.0, minimum(x, -0.5), maximum(x, 0.5)), nonzero=True)
+
+
+# -- spheres and capsules among each other --
+
+
+def _segments(a: Any, b: Any, T_ba: SE3) -> Touch:
+    """The nearest points of two segments (or centres), each with its radius."""
+    half_a, half_b = (0.5 * getattr(g, "length", 0.0) for g in (a, b))
+    d_a = T_ba.R.rotate(Vec3(0.0, 0.0, 1.0))
+    p = T_ba.p
+    s: Any = 0.0
+    if half_a and half_b:
+        c = d_a.z
+        det = 1.0 - c * c
+        level = det <= 1e-12  # parallel: the middle of where they overlap
+        s = divide(c * p.z - p.dot(d_a), select(level, 1.0, det), nonzero=True)
+        one, two = (-c * (p.z - half_b)), (-c * (p.z + half_b))
+        low, high = minimum(one, two), maximum(one, two)
+        middle = 0.5 * (maximum(low, -half_a) + minimum(high, half_a))
+        s = minimum(maximum(select(level, middle, s), -half_a), half_a)
+    elif half_a:
+        s = minimum(maximum(-p.dot(d_a), -half_a), half_a)
+    x = p + d_a * s
+    t: Any = 0.0
+    if half_b:
+        t = minimum(maximum(x.z, -half_b), half_b)
+        if half_a:  # once more for a, where b has ended
+            y = Vec3(0.0, 0.0, t) - p
+            again = minimum(maximum(y.dot(d_a), -half_a), half_a)
+            s = select(t < half_b, select(t > -half_b, s, again), again)
+            x = p + d_a * s
+    d = x - Vec3(0.0, 0.0, t)
+    square = d.dot(d)
+    apart = square > TINY
+    inverse = reciprocal_root(select(apart, square, 1.0))
+    n = Vec3(*(select(apart, c * inverse, e) for c, e in zip(d, (1.0, 0.0, 0.0), strict=True)))
+    span = select(apart, square * inverse, 0.0)
+    gap = span - a.radius - b.radius
+    point = Vec3(0.0, 0.0, t) + n * (b.radius + 0.5 * gap)
+    return Touch(gap, point, n, across(n))
+
+
+# -- directions --
+
+
+def reciprocal_root(x: Any) -> Any:
+    """1/√x of what is positive."""
+    return divide(1.0, sqrt(x), nonzero=True)
+
+
+def across(n: Vec3) -> Vec3:
+    """A unit vector across a unit vector (continuous but where n turns through z = 0 downward)."""
+    sign = select(n.z < 0.0, -1.0, 1.0)
+    a = divide(-1.0, sign + n.z, nonzero=True)
+    b = n.x * n.y * a
+    return Vec3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x)
+
+
+def _axis_across(n: Vec3) -> Vec3:
+    """Of a normal along ±x, ±y or ±z: the next axis."""
+    return Vec3(n.z * n.z, n.x * n.x, n.y * n.y)

@@ -1,0 +1,85 @@
+"""Gaps and frames of the contacts of a model: signed distances, witness points, normals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.contact.distances import Touch, nearest, point_count
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import per_body
+from mozzi.lie import SE3, Rotation
+from mozzi.model import Contact, Model, Shape
+
+__all__ = ["contact_count", "contact_frames", "contact_gaps", "contact_points", "touches"]
+
+
+def contact_points(model: Model) -> Mapping[str, slice]:
+    """Which of the k contact points belong to which contact, by its name."""
+    points, start = {}, 0
+    for contact in model.contacts:
+        a, b = (model.shape(x).geometry for x in (contact.shape_a, contact.shape_b))
+        n = point_count(a, b, contact.points)
+        points[contact.name] = slice(start, start + n)
+        start += n
+    return MappingProxyType(points)
+
+
+def contact_count(model: Model) -> int:
+    """k: how many contact points there are."""
+    return sum(s.stop - s.start for s in contact_points(model).values())
+
+
+@algorithm
+def contact_gaps(model: Any, q: Any) -> Any:
+    """The signed distances (k) of the contact points: negative where shapes overlap.
+
+    One after the other, as `contact_points` tells. Differentiable where the nearest features stay
+    the same; finite everywhere.
+    """
+    gaps = [x.gap for _, x in touches(model, poses(model, q))]
+    return np.array([*gaps, None], dtype=object)[:-1]
+
+
+@algorithm
+def contact_frames(model: Any, q: Any) -> Any:
+    """The frames (k, 4, 4) of the contact points: halfway between the witness points, z along the
+    normal from shape b to shape a, x and y along the two directions of friction.
+    """
+    out = np.full((len(list(touches(model, poses(model, q)))), 4, 4), 0.0, dtype=object)
+    for k, (_, x) in enumerate(touches(model, poses(model, q))):
+        out[k] = frame(x).matrix()
+    return out
+
+
+def frame(x: Touch) -> SE3:
+    """The frame of a contact point."""
+    n, t = x.normal, x.across
+    s = n.cross(t)
+    return SE3(Rotation(t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z), x.point)
+
+
+def poses(model: Any, q: Any) -> Any:
+    """The poses of all bodies, on their joints."""
+    C = per_body(model, C=SE3)
+    for i in model.outward():
+        C[i] = C[i.parent] @ i.pose(q[i])
+    return C
+
+
+def touches(model: Any, C: Any) -> Iterator[tuple[Contact, Touch]]:
+    """Every contact point in the inertial frame, with its contact."""
+    for contact in model.model.contacts:
+        a, b = (model.model.shape(x) for x in (contact.shape_a, contact.shape_b))
+        T_a, T_b = (_pose(model, C, x) for x in (a, b))
+        for x in nearest(a.geometry, b.geometry, T_b.inverse() @ T_a, contact.points):
+            turn = T_b.R.rotate
+            yield contact, Touch(x.gap, T_b @ x.point, turn(x.normal), turn(x.across))
+
+
+def _pose(model: Any, C: Any, shape: Shape) -> SE3:
+    i = model.at(shape.body)
+    return shape.placement if shape.body < 0 else C[i] @ (i.frame @ shape.placement)

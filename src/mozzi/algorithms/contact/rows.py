@@ -1,0 +1,199 @@
+"""The one-sided and bounded rows of a step: limits and dry friction of joints, contacts.
+
+A row is a wrench on two bodies (or a force in one joint) that acts with an impulse x, and the
+velocity w that it does work on. Moreau and Jean: at the end of a step of length h
+
+    limit     (lower − q)/h ≤ q̇ ≤ (upper − q)/h, so that nothing is overshot;
+    friction  between −h b and h b;
+    contact   w_n ≥ −gap/h, and w_t across it, scaled by the coefficients of friction (`sets`).
+
+Where a row closes within the step and had come with w⁻ < 0, restitution asks for w ≥ −e w⁻, unless
+that is less than what the free motion takes back within the step: so bouncing ends, and rest is
+rest.
+What overlaps is pushed apart by a fifth in every step, and no faster than what gravity gives over
+the depth: it is not thrown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mozzi.algorithms.constraints.rows import Rows
+from mozzi.algorithms.constraints.sets import Cone, Line, Set
+from mozzi.algorithms.contact.distances import Touch
+from mozzi.algorithms.contact.gaps import touches
+from mozzi.lie import Screws, Vec3, Wrench
+from mozzi.lie.vec import number
+from mozzi.model import Contact
+from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+
+__all__ = ["NO_LAWS", "JointLaws", "OneSided", "joint_row_count", "one_sided", "velocities"]
+
+PUSH = 0.2
+"""The part of an overlap that a step takes back."""
+
+
+@dataclass(frozen=True)
+class JointLaws:
+    """What acts in joints: rigid stops of this restitution (None: no stops), dry friction."""
+
+    stops: float | None = None
+    friction: bool = False
+
+
+NO_LAWS = JointLaws()
+
+
+@dataclass
+class OneSided:
+    """A block of rows: what it acts on, its set, and what its velocities are measured from.
+
+    shift: taken off the velocity of the first row before it meets the set; compliance: added to the
+    admittance of the first row; coordinate: the velocity that a row of a joint is, where it is one;
+    axes: of a contact, the directions of its rows in the world, scaled as they are.
+    """
+
+    rows: Rows
+    set: Set
+    shift: Any = 0.0
+    compliance: Any = 0.0
+    coordinate: int | None = None
+    axes: Sequence[Vec3] = ()
+
+
+def one_sided(
+    model: Any, q: Any, v: Any, free: Any, C: Any, V: Any, F: Any, h: Any, joints: JointLaws
+) -> list[OneSided]:
+    """All rows at q: contacts, then joints. v and V: velocities and twists before the step, free
+    and F: those after it without the rows.
+    """
+    out = [_contact(model, contact, x, C, V, F, h) for contact, x in touches(model, C)]
+    return [*out, *_joints(model, q, v, free, h, joints)]
+
+
+def velocities(model: Any, rows: Rows, V: Any, v: Any) -> list[Any]:
+    """J v of rows, of the twists V of the bodies and the velocities v of the joints."""
+    out: list[Any] = [0.0] * len(rows)
+    for k, W in rows.wrenches.items():
+        out = [x + w.dot(V[model.at(k)]) for x, w in zip(out, W, strict=True)]
+    for k, lines in rows.forces.items():
+        u = v[model.at(k)]
+        out = [
+            x + sum((a * b for a, b in zip(line, u, strict=True)), 0.0)
+            for x, line in zip(out, lines, strict=True)
+        ]
+    return out
+
+
+def _rows(name: str, wrenches: dict[int, Screws], forces: dict[int, Any], n: int) -> Rows:
+    return Rows(name, wrenches, forces, lambda small: [0.0] * n, [0.0] * n)
+
+
+def _contact(
+    model: Any, contact: Contact, x: Touch, C: Any, V: Any, F: Any, h: Any
+) -> OneSided:
+    """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
+    mu1, mu2 = contact.friction
+    axes = [x.normal]
+    if mu1:
+        axes += [x.across * mu1, x.normal.cross(x.across) * mu2]
+    on: dict[int, Screws] = {}
+    for name, sign in ((contact.shape_a, 1.0), (contact.shape_b, -1.0)):
+        body = model.model.shape(name).body
+        if body < 0:
+            continue
+        i = model.at(body)
+        p = C[i].R.unrotate(x.point - C[i].p)
+        forces = [C[i].R.unrotate(axis * sign) for axis in axes]
+        on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
+    rows = _rows(contact.name, on, {}, len(axes))
+    before, after = (velocities(model, rows, U, None)[0] for U in (V, F))
+    inverse = divide(1.0, h, nonzero=True)
+    if contact.stiffness is not None:
+        k, c = contact.stiffness, contact.damping or 0.0
+        soft = divide(1.0, h * k + c, nonzero=True)
+        shift, compliance = -x.gap * k * soft, soft * inverse
+        shift = select(x.gap > 0.0, -x.gap * inverse, shift)
+    else:
+        shift, compliance = _approach(model, x.gap, inverse), 0.0
+        shift = _bounce(shift, before, after, contact.restitution)
+    kind: Set = Cone() if mu1 else Line(0.0, math.inf, 0.0)
+    return OneSided(rows, kind, shift, compliance, axes=axes)
+
+
+def _approach(model: Any, gap: Any, inverse: Any) -> Any:
+    """The least velocity of a gap: what closes it, or what opens an overlap."""
+    depth = maximum(-gap, 0.0)
+    g = math.hypot(*(number(x) or 0.0 for x in model.gravity)) or 9.81
+    push = minimum(PUSH * depth * inverse, sqrt(2.0 * g * depth))
+    return select(gap > 0.0, -gap * inverse, push)
+
+
+def _bounce(least: Any, before: Any, after: Any, e: float) -> Any:
+    """The least velocity with restitution, where the row closes within the step."""
+    if not e:
+        return least
+    back = -e * before
+    lost = before - after  # in the step, to what pulls it closed
+    return select(after < least, select(back > maximum(lost, 0.0), back, least), least)
+
+
+def _joints(
+    model: Any, q: Any, v: Any, free: Any, h: Any, joints: JointLaws
+) -> Iterator[OneSided]:
+    inverse = divide(1.0, h, nonzero=True)
+    for k, body in enumerate(model.model):
+        i, own, joint = model.at(k), body.dynamics, body.joint
+        friction = list(own.friction) if joints.friction else [0.0] * joint.nv
+        bounded = joints.stops is not None and any(map(math.isfinite, (*own.lower, *own.upper)))
+        start = model.offset(i, "v")
+        if bounded:
+            units = [[float(n == m) for m in range(joint.nv)] for n in range(joint.nv)]
+            columns = [joint.rates(q[i], unit) for unit in units]
+            rate, new = joint.rates(q[i], list(v[i])), joint.rates(q[i], list(free[i]))
+            for n, (low, high) in enumerate(zip(own.lower, own.upper, strict=True)):
+                if not (math.isfinite(low) or math.isfinite(high)):
+                    continue
+                line = [columns[m][n] for m in range(joint.nv)]
+                b = 0.0
+                if joint.flat:
+                    b, friction[n] = friction[n], 0.0
+                lo, hi = _stops(model, q[i][n], low, high, rate[n], new[n], inverse, joints.stops)
+                rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
+                at = start + n if joint.flat else None
+                yield OneSided(rows, Line(lo, hi, h * b if b else 0.0), coordinate=at)
+        for m, b in enumerate(friction):
+            if b:
+                line = [float(n == m) for n in range(joint.nv)]
+                rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
+                yield OneSided(rows, Line(-math.inf, math.inf, h * b), coordinate=start + m)
+
+
+def _stops(
+    model: Any, q: Any, low: float, high: float, before: Any, after: Any, inverse: Any, e: Any
+) -> tuple[Any, Any]:
+    """The velocities between which a coordinate keeps its limits."""
+    lo, hi = -math.inf, math.inf
+    if math.isfinite(low):
+        lo = _bounce(_approach(model, q - low, inverse), before, after, e)
+    if math.isfinite(high):
+        hi = -_bounce(_approach(model, high - q, inverse), -before, -after, e)
+    return lo, hi
+
+
+def joint_row_count(model: Any, joints: JointLaws) -> int:
+    """How many rows joints have."""
+    n = 0
+    for body in model:
+        own, joint = body.dynamics, body.joint
+        rubs = [bool(b) and joints.friction for b in own.friction]
+        stops = [math.isfinite(a) or math.isfinite(b) for a, b in zip(own.lower, own.upper)]
+        if joints.stops is None:
+            stops = [False] * joint.nq
+        if joint.flat:
+            rubs = [a and not b for a, b in zip(rubs, stops, strict=True)]
+        n += sum(rubs) + sum(stops)
+    return n

@@ -1,0 +1,282 @@
+"""The velocities at the end of a step, with all that is one-sided.
+
+    v⁺ = v_free + M⁻¹ Jᵀ x,    w = J v⁺ = Λ x + g,    Λ = J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ,   g = J v_free
+
+with Λ the admittance of the rows (`constraints.multipliers`), x and w in the sets of the rows
+(`constraints.sets`). Loops are equalities, eliminated before anything iterates: their multipliers
+answer with −Λ_ee⁺ Λ_eo x, and Λ of the one-sided rows loses Λ_oe Λ_ee⁺ Λ_eo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mozzi.algorithms.constraints.interior_point import interior_point
+from mozzi.algorithms.constraints.multipliers import Reach, matrix, reach
+from mozzi.algorithms.constraints.one_sided import (
+    ByRows,
+    ByVelocities,
+    Problem,
+    Solution,
+    newton,
+)
+from mozzi.algorithms.constraints.rows import Moving, closures, joint_columns
+from mozzi.algorithms.constraints.sets import Cone, Line, reciprocal
+from mozzi.algorithms.constraints.solve import Factor
+from mozzi.algorithms.contact.gaps import contact_points
+from mozzi.algorithms.contact.rows import (
+    NO_LAWS,
+    JointLaws,
+    OneSided,
+    joint_row_count,
+    one_sided,
+    velocities,
+)
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.kinematics.coasting import turning_rates
+from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import apply
+from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.held import held_by
+from mozzi.lie import SE3, Twist, Vec3
+from mozzi.lie.vec import number
+from mozzi.model.model import WORLD
+from mozzi.program.scalar import maximum, minimum, select, sqrt
+
+__all__ = ["Solver", "row_count", "stepped_velocities"]
+
+FAR = 100.0
+"""Gaps that would take this many times the speeds of the scene to close within the step are taken
+as that far: they do not close.
+"""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How the one-sided problem is solved: steps of Newton's method, and of the interior point
+    before it where it is "robust".
+    """
+
+    name: Literal["fast", "robust"] = "robust"
+    steps: int = 6
+    interior: int = 15
+
+    def solve(self, problem: Problem, start: Sequence[Any]) -> Solution:
+        """The best that this many iterations give, from a start."""
+        if self.name == "fast":
+            eps = 1e-10 if isinstance(problem, ByRows) else 1e-6
+            return newton(problem, start, self.steps, eps, eps)
+        inside = interior_point(problem, self.interior)
+        a, b = (problem.error(x, problem.velocities(x)) for x in (start, inside))
+        best = [select(b < a, y, x) for x, y in zip(start, inside, strict=True)]
+        return newton(problem, best, self.steps, 1e-3, 1e-7)
+
+
+ROBUST = Solver()
+
+
+def row_count(model: Any, joints: JointLaws) -> int:
+    """How many rows there are: of contacts, then one for every limited or rubbing coordinate."""
+    n = 0
+    for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
+        n += (part.stop - part.start) * (3 if contact.friction[0] else 1)
+    return n + joint_row_count(model, joints)
+
+
+@algorithm(regroup="moments", threshold=10**6, loops="honour")
+def stepped_velocities(
+    model: Any, q: Any, v: Any, a: Any, h: Any = 0.0, impulses: Any = None,
+    joints: JointLaws = NO_LAWS, solver: Solver = ROBUST,
+) -> Any:  # fmt: skip
+    """(v⁺, x, residual, taken, impulses): velocities at the end of a step h whose free acceleration
+    is a; what the rows exert; the largest velocity by which a law is missed; the energy that normal
+    impulses and friction took; the impulses of the contacts on bodies a in world axes, 3 each.
+    """
+    model = held_by(model, ())
+    T, C, V, F = per_body(model, T="local", C=SE3, V=Twist, F=Twist)
+    P, U, D = per_body(model, **ARTICULATED)
+    free = joint_vector(model, "free")
+    for i in model.outward():
+        S = i.joint.screws(q[i])
+        T[i] = i.pose(q[i])
+        C[i] = C[i.parent] @ T[i]
+        turning = turning_rates(i.joint, v[i])
+        free[i] = [x + h * (y + c) for x, y, c in zip(v[i], a[i], turning, strict=True)]
+        V[i] = T[i].pull(V[i.parent]) + S @ v[i]
+        F[i] = T[i].pull(F[i.parent]) + S @ free[i]
+    for _ in articulated(model, q, T, P, U, D):
+        pass
+    blocks = one_sided(model, q, v, free, C, V, F, h, joints)
+    move = Moving(q, T)
+    own = [reach(model, x.rows, move, U, D) for x in blocks]
+    ties = closures(model, move) if closed(model.model) else ()
+    loops = [reach(model, x, move, U, D) for x in ties]
+    g = [x for b in blocks for x in velocities(model, b.rows, F, free)]
+    before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
+    g_shifted = shifted(blocks, g)
+    sets = [b.set for b in blocks]
+    soft = [c for b in blocks for c in (b.compliance, *[0.0] * (len(b.rows) - 1))]
+    if not loops and len(g) > model.nv:
+        problem: Problem = ByVelocities(
+            mass_matrix(model, q).array(), jacobian(model, blocks, move), g_shifted, sets, soft
+        )
+        answer = lambda x: _split(own, x)
+    else:
+        L, answer = admittance(model, own, loops)
+        for k, c in enumerate(soft):
+            L[k][k] = L[k][k] if number(c) == 0.0 else L[k][k] + c
+        problem = ByRows(L, g_shifted, sets)
+    x, w, residual, held = _solved(blocks, problem, impulses, solver)
+    lam = answer(x)
+    change: dict[int, Twist] = {WORLD: Twist.zero()}
+    out = joint_vector(model, "v_new")
+    for i in model.outward():
+        force: list[Any] = [0.0] * i.joint.nv
+        for part, l in zip((*own, *loops), lam, strict=True):
+            for line, s in zip(part.y.get(i.index, ()), l, strict=False):
+                force = [f + s * y for f, y in zip(force, line, strict=True)]
+        X = T[i].pull(change[i.parent.index])
+        d = apply(D[i], [f - e for f, e in zip(force, U[i].T @ X, strict=True)])
+        change[i.index] = X + i.joint.screws(q[i]) @ d
+        new = [f + e for f, e in zip(free[i], d, strict=True)]
+        start = model.offset(i, "v")
+        for n in range(len(new)):
+            if start + n in held:
+                is_held, stop = held[start + n]
+                new[n] = select(is_held > 0.5, stop, new[n])
+        out[i] = new
+    as_array = lambda values: np.array([*values, None], dtype=object)[:-1]
+    return (
+        out, as_array(x), as_array([residual]), as_array(_taken(blocks, x, w, before)),
+        as_array(_world(blocks, x)),
+    )  # fmt: skip
+
+
+def admittance(model: Any, own: Sequence[Reach], loops: Sequence[Reach]) -> tuple[Any, Any]:
+    """Λ of the one-sided rows, and x ↦ the multipliers of all rows, block by block."""
+    Y, DY, scale = matrix(model, [*own, *loops])
+    m = sum(len(x.rows) for x in own)
+    both = [[_dot(Y[i], DY[j]) if j <= i else 0.0 for j in range(len(Y))] for i in range(len(Y))]
+    for i in range(len(Y)):
+        for j in range(i):
+            both[j][i] = both[i][j]
+    L = [row[:m] for row in both[:m]]
+    columns: list[list[Any]] = []
+    if loops:
+        factor = Factor.of(Y[m:], DY[m:], scale[m:])
+        columns = [factor.multipliers(both[j][m:]) for j in range(m)]
+        for i in range(m):
+            for j in range(m):
+                L[i][j] = L[i][j] - sum((e * c for e, c in zip(both[i][m:], columns[j])), 0.0)
+
+    def answer(x: Sequence[Any]) -> list[list[Any]]:
+        flat = list(x)
+        for e in range(len(Y) - m):
+            flat.append(-sum((c[e] * s for c, s in zip(columns, x, strict=True)), 0.0))
+        return _split((*own, *loops), flat)
+
+    return L, answer
+
+
+def _split(parts: Sequence[Reach], x: Sequence[Any]) -> list[list[Any]]:
+    """x, block by block."""
+    out, start = [], 0
+    for part in parts:
+        out.append(list(x[start : start + len(part.rows)]))
+        start += len(part.rows)
+    return out
+
+
+def jacobian(model: Any, blocks: Sequence[OneSided], move: Moving) -> list[list[Any]]:
+    """J of the rows, over all velocities."""
+    J: list[list[Any]] = []
+    for block in blocks:
+        lines: list[list[Any]] = [[0.0] * model.nv for _ in range(len(block.rows))]
+        for i, part in joint_columns(model, block.rows, move):
+            start = model.offset(i, "v")
+            for line, own in zip(lines, part, strict=True):
+                for k, x in enumerate(own):
+                    line[start + k] = line[start + k] + x
+        J += lines
+    return J
+
+
+def shifted(blocks: Sequence[OneSided], g: Sequence[Any]) -> list[Any]:
+    """g as the sets measure it; gaps that are far are no farther than need be."""
+    out, n = list(g), 0
+    speed: Any = 1e-12
+    for x in g:
+        speed = maximum(speed, maximum(x, -x))
+    for block in blocks:
+        out[n] = out[n] - block.shift
+        if block.axes:
+            out[n] = minimum(out[n], FAR * speed + maximum(block.shift, 0.0))
+        n += len(block.rows)
+    return out
+
+
+def _solved(
+    blocks: Sequence[OneSided], problem: Problem, start: Any, solver: Solver
+) -> tuple[list[Any], list[Any], Any, dict[int, tuple[Any, Any]]]:
+    """x, w, the residual, and the velocities that are given exactly: coordinate → (whether, it)."""
+    if not blocks:
+        return [], [], 0.0, {}
+    scale = problem.scale
+    warm = [0.0] * len(problem) if start is None else list(start)
+    warm = [x * reciprocal(s) for x, s in zip(warm, scale, strict=True)]
+    found = solver.solve(problem, problem.fit(warm))
+    worst: Any = 0.0
+    held: dict[int, tuple[Any, Any]] = {}
+    x = [a * b for a, b in zip(found.x, scale, strict=True)]
+    w = [a * reciprocal(b) for a, b in zip(found.w, scale, strict=True)]
+    for block, kind, rows in zip(blocks, problem.sets, problem.blocks, strict=True):
+        own = [found.x[k] for k in rows], [found.w[k] for k in rows]
+        a, k = reciprocal(scale[rows[0]]), rows[0]
+        worst = maximum(worst, kind.error(*own) * (a * a))
+        if block.coordinate is not None and isinstance(kind, Line):
+            is_held, stop, _ = kind.branch(own[1][0] - own[0][0])
+            held[block.coordinate] = (is_held, stop * a)
+        w[k] = w[k] + block.shift - block.compliance * x[k]
+    return x, w, sqrt(worst), held
+
+
+def _taken(
+    blocks: Sequence[OneSided], x: Sequence[Any], w: Sequence[Any], before: Sequence[Any]
+) -> list[Any]:
+    """−½ xᵀ (w⁺ + w⁻): the energy that normal impulses took, and that of friction."""
+    normal: Any = 0.0
+    friction: Any = 0.0
+    n = 0
+    for block in blocks:
+        work = [-0.5 * x[k] * (w[k] + before[k]) for k in range(n, n + len(block.rows))]
+        if isinstance(block.set, Cone):
+            normal, friction = normal + work[0], friction + work[1] + work[2]
+        elif block.set.rubs:
+            friction = friction + work[0]
+        else:
+            normal = normal + work[0]
+        n += len(block.rows)
+    return [normal, friction]
+
+
+def _world(blocks: Sequence[OneSided], x: Sequence[Any]) -> list[Any]:
+    """The impulses of contacts on their bodies a, in world axes."""
+    out: list[Any] = []
+    n = 0
+    for block in blocks:
+        if block.axes:
+            total = Vec3.zero()
+            for k, axis in enumerate(block.axes):
+                total = total + axis * x[n + k]
+            out += total
+        n += len(block.rows)
+    return out
+
+
+def _dot(a: dict[int, Any], b: dict[int, Any]) -> Any:
+    return sum((x * b[c] for c, x in a.items() if c in b), 0.0)

@@ -1,0 +1,76 @@
+"""Coasting: what moves on freely goes straight.
+
+The velocity of a joint with turns and translations together (`Free`, `Planar`, `Schoenflies`) has
+body-fixed components (ω, u): with nothing acting, u turns against the body, u̇ = −ω × u, and the
+constant twist (ω, u) would be a screw motion, not a straight line. A step of first order keeps the
+line straight and the speed as it is:
+
+    p′ = p + h R u,   R′ = R exp(h ω),   u′ = exp(h ω)ᵀ u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
+from mozzi.lie import SE3, Rotation, Vec3
+from mozzi.model import Composite, Free, Planar, PlanarScrew, Schoenflies
+from mozzi.model.joints.planar import plane_log
+from mozzi.program.scalar import cos, sin
+
+__all__ = ["coast", "turning_rates"]
+
+PLANAR = (Planar, PlanarScrew, Schoenflies)
+
+
+@algorithm
+def coast(model: Any, q: Any, v: Any, h: Any = 0.0) -> Any:
+    """(q′, v′) after coasting with the velocity v for a time h."""
+    q_out, v_out = joint_configuration(model, "q_out"), joint_vector(model, "v_out")
+    for i in model.outward():
+        q_out[i], v_out[i] = _coast(i.joint, q[i], v[i], h)
+    return q_out, v_out
+
+
+def _coast(joint: Any, q: Sequence[Any], v: Sequence[Any], h: Any) -> tuple[Any, Any]:
+    if isinstance(joint, Composite):
+        parts = [_coast(f, x, u, h) for f, x, u in joint._parts(q, v)]
+        return tuple(a for x, _ in parts for a in x), tuple(a for _, u in parts for a in u)
+    step = [h * x for x in v]
+    if isinstance(joint, Free):
+        w, u = Vec3(*v[:3]), Vec3(*v[3:])
+        turn = Rotation.exp(w * h)
+        ahead = turn.unrotate(u)
+        T = joint.pose(q)
+        p = T.p + T.R.rotate(u * h)
+        if joint.coordinates == "first":
+            return SE3(T.R @ turn, p).log().flatten(), (*w, *ahead)
+        return (*p, *joint._chart.integrate(q[3:], w * h)), (*w, *ahead)
+    if isinstance(joint, PLANAR):
+        c, s = cos(step[-1]), sin(step[-1])
+        ahead = (c * v[0] + s * v[1], c * v[1] - s * v[0])
+        return _moved(joint, q, step), (*ahead, *v[2:])
+    return joint.integrate(q, step), v
+
+
+def _moved(joint: Any, q: Sequence[Any], step: Sequence[Any]) -> tuple[Any, ...]:
+    """x, y moved along a straight line; the rest as it is."""
+    if joint.coordinates == "first":  # by the twist whose exponential ends there
+        return joint.integrate(q, (*plane_log(step[-1], step[0], step[1]), *step[2:]))
+    c, s = cos(q[-1]), sin(q[-1])
+    ahead = (q[0] + (c * step[0] - s * step[1]), q[1] + (s * step[0] + c * step[1]))
+    return (*ahead, *(a + b for a, b in zip(q[2:], step[2:], strict=True)))
+
+
+def turning_rates(joint: Any, v: Sequence[Any]) -> tuple[Any, ...]:
+    """ω × u, in the coordinates of v: v̇ + this is the acceleration of a step that coasts."""
+    if isinstance(joint, Composite):
+        parts = joint._parts(joint.neutral(), v)
+        return tuple(x for f, _, u in parts for x in turning_rates(f, u))
+    if isinstance(joint, Free):
+        return (0.0, 0.0, 0.0, *Vec3(*v[:3]).cross(Vec3(*v[3:])))
+    if isinstance(joint, PLANAR):
+        return (-v[-1] * v[1], v[-1] * v[0], *(0.0 for _ in v[2:]))
+    return tuple(0.0 for _ in v)

@@ -1,0 +1,174 @@
+"""Contacts: which shapes of a model may touch, and how. Data, checked here.
+
+Pairs are chosen, not searched for: `Model.with_ground`, `Model.with_contact`. What their points,
+distances and forces are belongs to the algorithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from mozzi.errors import ModelError
+from mozzi.model.frames import as_number, as_vector
+from mozzi.model.shapes import Box, Capsule, HeightField, Mesh, Plane, Sphere
+
+if TYPE_CHECKING:
+    from mozzi.model.model import Model
+    from mozzi.model.shapes import Geometry, Shape
+
+__all__ = ["Contact", "contact_of", "with_contact", "with_ground", "without_contact"]
+
+Point = tuple[float, float, float]
+
+
+@final
+@dataclass(frozen=True)
+class Contact:
+    """Two shapes that may touch: unilateral contact with dry friction.
+
+    ``friction`` are Coulomb's coefficients along the two directions across the normal (equal,
+    unless told), ``restitution`` is Newton's (the ratio of the normal speeds after and before an
+    impact). ``stiffness`` (N/m) and ``damping`` (N s/m) make the contact compliant; without a
+    stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame.
+    """
+
+    name: str
+    shape_a: str
+    shape_b: str
+    friction: tuple[float, float] = (0.8, 0.8)
+    restitution: float = 0.0
+    stiffness: float | None = None
+    damping: float | None = None
+    points: tuple[Point, ...] = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The content as a nested tuple of numbers and strings."""
+        law = self.friction, self.restitution, self.stiffness, self.damping
+        return ("Contact", self.name, self.shape_a, self.shape_b, *law, self.points)
+
+
+def contact_of(
+    model: Model, name: str, shape_a: str, shape_b: str, friction: Any = 0.8,
+    restitution: float = 0.0, stiffness: float | None = None, damping: float | None = None,
+) -> Contact:  # fmt: skip
+    """A contact of a model, checked."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"contact {name!r}: not a name; give a non-empty string")
+    what = f"contact {name!r}"
+    a, b = (model.shape(x) for x in (shape_a, shape_b))
+    for shape in (a, b):
+        if not shape.collision:
+            raise ModelError(
+                f"{what}: shape {shape.name!r} is only seen (role 'visual'); give a shape that "
+                "touches (role 'collision' or 'both')"
+            )
+    if not meets(a.geometry, b.geometry):
+        kinds = " and ".join(type(x.geometry).__name__ for x in (a, b))
+        raise ModelError(
+            f"{what}: {kinds} do not meet; planes, boxes and height fields meet all other shapes, "
+            "spheres and capsules meet each other"
+        )
+    if a.body == b.body:
+        raise ModelError(f"{what}: both shapes are on one body and never touch; give two bodies")
+    mu = (friction, friction) if np.ndim(friction) == 0 else tuple(friction)
+    mu = as_vector(mu, 2, f"{what}: friction")
+    if min(mu) < 0.0:
+        raise ModelError(f"{what}: friction {friction}; give 0 or more")
+    if min(mu) == 0.0 < max(mu):
+        raise ModelError(f"{what}: friction {friction}; give two positive numbers, or 0")
+    e = as_number(restitution, f"{what}: restitution")
+    if not 0.0 <= e <= 1.0:
+        raise ModelError(f"{what}: restitution {restitution}; give a number from 0 to 1")
+    k = None if stiffness is None else _positive(stiffness, f"{what}: stiffness")
+    c = None if damping is None else as_number(damping, f"{what}: damping")
+    if c is not None and (k is None or c < 0.0):
+        raise ModelError(f"{what}: damping {damping} goes with a stiffness, and is 0 or more")
+    if k is not None and e > 0.0:
+        raise ModelError(f"{what}: restitution with a stiffness; give damping instead")
+    points = [p for shape in (a, b) for p in extremal_points(shape)]
+    return Contact(name, shape_a, shape_b, (mu[0], mu[1]), e, k, c, tuple(points))
+
+
+def meets(a: Geometry, b: Geometry) -> bool:
+    """Whether there are distances between two geometries."""
+    if isinstance(a, (Sphere, Capsule)) and isinstance(b, (Sphere, Capsule)):
+        return True
+    if isinstance(a, (Plane, HeightField)) or isinstance(b, (Plane, HeightField)):
+        return not (isinstance(a, (Plane, HeightField)) and isinstance(b, (Plane, HeightField)))
+    return isinstance(b, Box) or (isinstance(a, Box) and isinstance(b, (Sphere, Capsule)))
+
+
+def _positive(x: Any, what: str) -> float:
+    value = as_number(x, what)
+    if value <= 0.0:
+        raise ModelError(f"{what} {x}; give a positive number")
+    return value
+
+
+def extremal_points(shape: Shape) -> list[Point]:
+    """Of a mesh, its points that reach farthest along the eight diagonals of its bounding box."""
+    if not isinstance(shape.geometry, Mesh):
+        return []
+    try:
+        import trimesh
+    except ImportError:
+        raise ModelError(
+            f"shape {shape.name!r} is a mesh, which needs the package trimesh to be read: "
+            "pip install mozzi[viz], or give it a simpler shape to touch with"
+        ) from None
+    path = shape.geometry.file()
+    mesh: Any = trimesh.load(path, force="mesh")
+    p = np.asarray(mesh.vertices, dtype=float) * np.asarray(shape.geometry.scale)
+    if len(p) == 0:
+        raise ModelError(f"shape {shape.name!r}: mesh {str(path)!r} has no points")
+    middle, span = (p.max(0) + p.min(0)) / 2.0, np.maximum(np.ptp(p, axis=0), 1e-12)
+    corners = np.array([(x, y, z) for x in (1, -1) for y in (1, -1) for z in (1, -1)])
+    best = np.argmax(((p - middle) / span) @ corners.T, axis=0)
+    return [(float(x), float(y), float(z)) for x, y, z in p[sorted(set(best.tolist()))]]
+
+
+def with_contact(model: Model, contact: Contact) -> Model:
+    """A copy with one more contact."""
+    if any(x.name == contact.name for x in model.contacts):
+        raise ModelError(f"contact {contact.name!r} exists already; give another name")
+    return model._replace(contacts=(*model.contacts, contact))
+
+
+def without_contact(model: Model, name: str) -> Model:
+    """A copy without a contact."""
+    if all(x.name != name for x in model.contacts):
+        known = ", ".join(repr(x.name) for x in model.contacts[:8]) or "none"
+        raise ModelError(f"model {model.name!r} has no contact {name!r}; it has {known}")
+    return model._replace(contacts=tuple(x for x in model.contacts if x.name != name))
+
+
+def with_ground(
+    model: Model, shapes: str | Sequence[str] | None, height: float, friction: Any,
+    restitution: float,
+) -> Model:  # fmt: skip
+    """A copy that stands on a horizontal plane of the world."""
+    from mozzi.lie import SE3
+
+    z = as_number(height, "with_ground: height")
+    if shapes is None:
+        shapes = [
+            x.name for x in model.shapes
+            if x.collision and x.body >= 0 and not isinstance(x.geometry, (Plane, HeightField))
+        ]  # fmt: skip
+        if not shapes:
+            raise ModelError(
+                f"model {model.name!r} has no collision shape that moves; add one with "
+                "model.with_shape(body, Sphere(0.02), placement), or in the file"
+            )
+    taken = {x.name for x in model.shapes}
+    ground = next(n for n in ("ground", *(f"ground_{k}" for k in range(2, 99))) if n not in taken)
+    model = model.with_shape(None, Plane(), SE3.translation(0.0, 0.0, z), ground)
+    for name in [shapes] if isinstance(shapes, str) else shapes:
+        made = contact_of(model, f"{ground}:{name}", name, ground, friction, restitution)
+        model = with_contact(model, made)
+    return model

@@ -1,0 +1,72 @@
+"""Time stepping after Moreau and Jean: impacts, contact, friction and limits in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from mozzi.algorithms.contact.gaps import contact_count
+from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
+from mozzi.algorithms.contact.step import Solver, row_count, stepped_velocities
+from mozzi.algorithms.kinematics.coasting import coast
+from mozzi.program.scalar import divide, maximum
+from mozzi.simulation.methods.method import State
+from mozzi.simulation.system import System
+
+__all__ = ["Moreau"]
+
+
+@dataclass(frozen=True)
+class Moreau:
+    """v′ = v + h a(t, q, v) + M⁻¹ Jᵀ x,  q′ = q ⊕ h v′ (straight on, see `coasting`): order 1; the
+    laws of contact, dry friction and limits hold for v′.
+
+    solver: "robust" (an interior point, then Newton's method) or "fast" (Newton from the last
+    impulses: enough where rows do not depend on each other, such as on the feet of a quadruped).
+    ``steps`` of Newton's method and ``interior`` of the interior point; what they reached is the
+    residual. Which laws act in joints is said by ``limits`` and ``resistance`` of `simulate`.
+    """
+
+    solver: Literal["fast", "robust"] = "robust"
+    steps: int = 6
+    interior: int = 15
+    joints: JointLaws = NO_LAWS
+
+    order = 1
+
+    def extra(self, model: Any) -> Mapping[str, int]:
+        """force: what the rows exert (N, N m), from which the next step starts; residual: the
+        largest velocity by which a law was missed; taken: the energy that normal impulses and
+        friction took since the start; contact_force: on bodies a, in world axes.
+        """
+        n, k = row_count(model, self.joints), contact_count(model)
+        all_of_it = {"force": n, "residual": 1, "taken": 2, "contact_force": 3 * k}
+        return {name: size for name, size in all_of_it.items() if size}
+
+    def start(self, system: System, x: State) -> State:
+        """Nothing acts before the first step."""
+        return x | {n: np.full(k, 0.0, dtype=object) for n, k in self.extra(system.model).items()}
+
+    def step(self, system: System, x: State, h: Any) -> State:
+        """One step."""
+        model = system.model
+        if self.joints.friction and system.resistance is not None:
+            system = replace(system, resistance=replace(system.resistance, friction=False))
+        a = system.acceleration(x["t"], x["q"], x["v"])
+        v, impulse, residual, taken, on_a = stepped_velocities(
+            model, x["q"], x["v"], a, h=h, impulses=x["force"] * h if "force" in x else None,
+            joints=self.joints, solver=Solver(self.solver, self.steps, self.interior),
+        )  # fmt: skip
+        rate = divide(1.0, h, nonzero=True)
+        q, v = coast(model, x["q"], v, h=h)
+        return {
+            "q": q,
+            "v": v,
+            "force": impulse * rate,
+            "residual": np.array([maximum(x["residual"][0], residual[0])], dtype=object),
+            "taken": x["taken"] + taken,
+            "contact_force": on_a * rate,
+        }

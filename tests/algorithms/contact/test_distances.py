@@ -1,0 +1,157 @@
+"""Distances, witness points and normals of pairs of shapes."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support.contact_models import box_inertia
+
+import mozzi as mz
+from mozzi.errors import ModelError
+
+HILLS = 0.1 * np.random.default_rng(0).normal(size=(6, 7))
+GEOMETRIES = {
+    "sphere": mz.Sphere(0.1),
+    "capsule": mz.Capsule(0.08, 0.3),
+    "box": mz.Box((0.2, 0.3, 0.1)),
+    "cylinder": mz.Cylinder(0.1, 0.3),
+    "ellipsoid": mz.Ellipsoid((0.1, 0.2, 0.3)),
+    "plane": mz.Plane(),
+    "field": mz.HeightField(HILLS, (2.0, 3.0)),
+}
+ROUND = ("sphere", "capsule")
+FLAT = ("plane", "field")
+PAIRS = [
+    (a, b) for a, b in itertools.product(GEOMETRIES, GEOMETRIES)
+    if (a in ROUND and b in ROUND) or ((a in FLAT) != (b in FLAT))
+    or (b == "box" and a not in FLAT) or (a == "box" and b in ROUND)
+]  # fmt: skip
+
+
+def pair(a, b):
+    """Two free bodies with these shapes, placed off their frames."""
+    builder = mz.Builder("pair")
+    place = mz.SE3.translation(0.1, -0.2, 0.05)
+    for name, kind in (("a", a), ("b", b)):
+        builder.add(name, None, mz.Free(), box_inertia(1.0))
+        builder.shape(name, GEOMETRIES[kind], place, name=f"shape_{name}")
+    return builder.build().with_contact("c", "shape_a", "shape_b")
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_the_rate_of_a_gap_is_the_velocity_along_its_normal(a, b):
+    """d gap/dt = n · (v_a − v_b) at the point of contact, wherever the nearest features stay."""
+    model = pair(a, b)
+    rng = np.random.default_rng(1)
+    q, v = model.random_configuration(rng, 30), rng.normal(size=(30, 12))
+    if b == "box" and a not in ROUND:  # over a face: small on its middle
+        q = mz.integrate(model, model.neutral(), 0.02 * rng.normal(size=(30, 12)))
+        q[:, 2] += 0.2
+        model = model.without_shape("shape_b").with_shape(
+            "b", mz.Box((2.0, 3.0, 0.1)), mz.SE3.translation(0.1, -0.2, 0.05), "shape_b"
+        ).with_contact("c", "shape_a", "shape_b")  # fmt: skip
+    gaps, frames = mz.contact_gaps(model, q), mz.contact_frames(model, q)
+    R, p = frames[..., :3, :3], frames[..., :3, 3]
+    assert abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max() < 1e-12
+    V = mz.twists(model, q, v, "spatial")[:, None]
+    w = V[:, :, 0] - V[:, :, 1]
+    speed = np.cross(w[..., :3], p) + w[..., 3:]
+    exact = (R[..., 2] * speed).sum(-1)
+    e = 1e-6
+    ahead, back = (mz.contact_gaps(model, mz.integrate(model, q, s * e * v)) for s in (1, -1))
+    difference = (ahead - back) / (2 * e)
+    stays = abs(ahead + back - 2 * gaps) < 1e-9  # no kink within the difference
+    if "field" in (a, b):  # measured along the slope below the point
+        stays &= abs(gaps) < 1e-3
+    assert np.isfinite(difference).all()
+    np.testing.assert_allclose(difference[stays], exact[stays], atol=1e-5)
+    if "field" not in (a, b):
+        assert stays.mean() > 0.5
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_swapped_pairs_have_the_same_gaps(a, b):
+    """The normal turns around, distances stay."""
+    if a == b or (b, a) not in PAIRS:
+        return
+    one, two = pair(a, b), pair(b, a)
+    q = one.random_configuration(np.random.default_rng(2), 10)
+    swapped = np.concatenate([q[:, 7:], q[:, :7]], axis=1)
+    np.testing.assert_allclose(
+        mz.contact_gaps(one, q), mz.contact_gaps(two, swapped), rtol=1e-9, atol=1e-12
+    )
+    N, M = (mz.contact_frames(*x)[..., :3, 2] for x in ((one, q), (two, swapped)))
+    np.testing.assert_allclose(N, -M, atol=1e-9)
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_degenerate_poses_are_finite(a, b):
+    """Coincident centres, parallel edges, exact touch."""
+    model = pair(a, b)
+    for shift in ((0, 0, 0), (0.2, 0, 0), (0, 0, 0.1), (0.0, 0.3, 0.1)):
+        q = model.neutral()
+        q[:3] = shift
+        assert np.isfinite(mz.contact_gaps(model, q)).all()
+        frames = mz.contact_frames(model, q)
+        np.testing.assert_allclose(np.linalg.det(frames[..., :3, :3]), 1.0, atol=1e-12)
+
+
+def test_distances_are_euclidean():
+    """Spheres and capsules, against a search over their axes."""
+    rng = np.random.default_rng(3)
+    for a, b in itertools.product(ROUND, ROUND):
+        model = pair(a, b)
+        q = model.random_configuration(rng, 20)
+        ends = []
+        for k, kind in enumerate((a, b)):
+            T = mz.forward_kinematics(model, q)[:, k] @ mz.SE3.translation(0.1, -0.2, 0.05).matrix()
+            s = np.linspace(-0.5, 0.5, 2001) * getattr(GEOMETRIES[kind], "length", 0.0)
+            ends.append(T[:, None, :3, 3] + s[:, None] * T[:, None, :3, 2])
+        for k in range(20):
+            x, y = (p[k] for p in ends)
+            x = x[:1] if a == "sphere" else x
+            y = y[:1] if b == "sphere" else y
+            d = min(np.linalg.norm(y - point, axis=1).min() for point in x[::10])
+            radii = GEOMETRIES[a].radius + GEOMETRIES[b].radius
+            assert abs(mz.contact_gaps(model, q[k])[0] - (d - radii)) < 2e-3
+
+
+def test_height_fields_interpolate():
+    """On a grid point the surface has its height; a plane of heights is a plane."""
+    x = np.linspace(-1.0, 1.0, 5)
+    field = mz.HeightField(np.tile(0.3 * x + 0.1, (4, 1)), (2.0, 1.5))
+    builder = mz.Builder("ball")
+    builder.add("ball", None, mz.Free(), box_inertia(1.0))
+    builder.shape("ball", mz.Sphere(0.1), name="sphere")
+    builder.shape(None, field, name="hill")
+    model = builder.build().with_contact("c", "sphere", "hill")
+    q = model.neutral()
+    q[:3] = 0.37, -0.2, 0.9
+    n = np.array([-0.3, 0.0, 1.0]) / np.hypot(0.3, 1.0)
+    expected = n @ (q[:3] - [0.0, 0.0, 0.1]) - 0.1
+    np.testing.assert_allclose(mz.contact_gaps(model, q), [expected], atol=1e-12)
+    np.testing.assert_allclose(mz.contact_frames(model, q)[0, :3, 2], n, atol=1e-12)
+
+
+def test_contacts_are_part_of_a_model():
+    """Immutable, picklable, compared, named; bodies and shapes take theirs along."""
+    import pickle
+
+    model = pair("sphere", "box")
+    assert model != model.without_contact("c") and not model.without_contact("c").contacts
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert not model.without_body("a").contacts and not model.without_shape("shape_b").contacts
+    assert model.with_gravity((0, 0, -1)).contacts == model.contacts
+    grounded = model.with_ground(friction=(0.5, 0.7))
+    assert [x.name for x in grounded.contacts] == ["c", "ground:shape_a", "ground:shape_b"]
+    assert dict(mz.contact_points(grounded))["ground:shape_b"] == slice(2, 6)
+    for call, words in [
+        (lambda: model.with_contact("c", "shape_a", "shape_b"), "exists already"),
+        (lambda: model.with_contact("d", "shape_a", "shape_x"), "no shape 'shape_x'"),
+        (lambda: model.with_contact("d", "shape_a", "shape_b", friction=-1.0), "0 or more"),
+        (lambda: model.with_contact("d", "shape_a", "shape_b", restitution=2.0), "from 0 to 1"),
+        (lambda: model.with_contact("d", "shape_a", "shape_a"), "one body"),
+        (lambda: model.without_contact("x"), "no contact 'x'"),
+    ]:
+        with pytest.raises(ModelError, match=words):
+            call()
