@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from mozzi.program.node import Node, Region, constant, operation, trace_into
+from mozzi.program.node import Node, Region, constant, trace_into
 from mozzi.program.passes import prune
-from mozzi.program.program import Buffer, Output, Program
-from mozzi.program.scalar import cos, divide, select, sin
+from mozzi.program.program import Buffer, Input, Output, Program
+from mozzi.program.scalar import Condition, Real, cos, divide, select, sin
 
 __all__ = [
     "CHOICE", "PARTIAL", "DifferentiationError", "continued", "differentiate_program", "forward",
@@ -28,19 +28,26 @@ __all__ = [
 ]  # fmt: skip
 
 Mode = Literal["auto", "forward", "reverse"]
-Derivatives = dict[int, Any]  # number of the direction or of the weighted sum → non-zero derivative
+#: Number of the direction or of the weighted sum → non-zero derivative.
+Derivatives: TypeAlias = dict[int, Real]
+#: A scalar or an array of them.
+Values: TypeAlias = Real | Sequence[Real] | np.ndarray
 
 
 class DifferentiationError(TypeError):
     """Something that has no derivative here; the message says what to do instead."""
 
 
-def _reciprocal(y: Node, b: Node) -> Any:
+def _reciprocal(y: Node, b: Node) -> Real:
     return divide(1.0, b, nonzero=y.finite)  # y = a / b is finite where b was declared non-zero
 
 
+Unary: TypeAlias = Callable[[Node, Node], Real]
+Binary: TypeAlias = Callable[[Node, Node, Node], Real]
+Choice: TypeAlias = tuple[Condition, Node, Node]
+
 # ∂y/∂operand: for each operand a function of y and all operands.
-PARTIAL: dict[str, tuple[Callable[..., Any], ...]] = {
+PARTIAL: dict[str, tuple[Unary] | tuple[Binary, Binary]] = {
     "add": (lambda y, a, b: 1.0, lambda y, a, b: 1.0),
     "sub": (lambda y, a, b: 1.0, lambda y, a, b: -1.0),
     "mul": (lambda y, a, b: b, lambda y, a, b: a),
@@ -56,14 +63,14 @@ PARTIAL: dict[str, tuple[Callable[..., Any], ...]] = {
 
 # Operations that choose: (condition, operand where it holds, operand elsewhere).  Derivatives are
 # chosen alike, not multiplied by 1 and 0: what is infinite on the other side does not leak.
-CHOICE: dict[str, Callable[..., tuple[Any, Node, Node]]] = {
+CHOICE: dict[str, Callable[[Node, Node, Node], Choice] | Callable[[Node, Node], Choice]] = {
     "select": lambda c, a, b: (c, a, b),
-    "min": lambda a, b: (operation("le", a, b), a, b),
-    "max": lambda a, b: (operation("le", b, a), a, b),
+    "min": lambda a, b: (a <= b, a, b),
+    "max": lambda a, b: (b <= a, a, b),
 }
 
 
-def forward(outputs: Any, inputs: Any, directions: Any) -> Any:
+def forward(outputs: Values, inputs: Values, directions: Values) -> np.ndarray:
     """How the outputs change when the inputs move along the directions:  ẏ = (∂y/∂x) ẋ.
 
     One sweep from inputs to outputs. Inputs are any scalars of the trace, taken as independent;
@@ -84,7 +91,7 @@ def forward(outputs: Any, inputs: Any, directions: Any) -> Any:
     return _dense(rows, seeds.shape[1]).reshape(y.shape + many)[()]
 
 
-def reverse(outputs: Any, inputs: Any, weights: Any) -> Any:
+def reverse(outputs: Values, inputs: Values, weights: Values) -> np.ndarray:
     """How a weighted sum of the outputs changes with every input:  x̄ = (∂y/∂x)ᵀ ȳ.
 
     One sweep from outputs to inputs. `weights` is shaped like the outputs; further axes at its
@@ -114,7 +121,7 @@ def reverse(outputs: Any, inputs: Any, weights: Any) -> Any:
     return _dense(rows, seeds.shape[0]).T.reshape(many + x.shape)[()]
 
 
-def jacobian(outputs: Any, inputs: Any, mode: Mode = "auto") -> Any:
+def jacobian(outputs: Values, inputs: Values, mode: Mode = "auto") -> np.ndarray:
     """∂y/∂x, of shape outputs.shape + inputs.shape.
 
     Forward sweeps make columns, reverse sweeps make rows; "auto" takes the cheaper, counted on the
@@ -149,7 +156,8 @@ def differentiate_program(
     variables = _chosen(program, wrt, {x.name: x for x in program.inputs})
     functions = _chosen(program, list(results) if of is None else of, results)
     with trace_into(continued(program.region)) as region:
-        nodes = {s.value: s for s in region.statements if s.op == "input"}  # those in use
+        read = [s for s in region.statements if isinstance(s, Node) and s.op == "input"]
+        nodes = {s.place: s for s in read}  # those in use
         places = [(program.inputs.index(x), k) for x in variables for k in range(x.size)]
         values = [v for y in functions if not isinstance(y.values, Buffer) for v in y.values]
         used = [column for column, place in enumerate(places) if place in nodes]
@@ -164,7 +172,10 @@ def differentiate_program(
     return prune(Program(name, program.inputs, outputs, region, single, program.notes))
 
 
-def _chosen(program: Program, names: str | Sequence[str], known: Mapping[str, Any]) -> list[Any]:
+X = TypeVar("X", Input, Output)
+
+
+def _chosen(program: Program, names: str | Sequence[str], known: Mapping[str, X]) -> list[X]:
     names = [names] if isinstance(names, str) else names
     for name in names:
         if name not in known:
@@ -174,7 +185,7 @@ def _chosen(program: Program, names: str | Sequence[str], known: Mapping[str, An
     return [known[name] for name in names]
 
 
-def _split(matrix: np.ndarray, parts: Sequence[Any], axis: int) -> list[np.ndarray]:
+def _split(matrix: np.ndarray, parts: Sequence[X], axis: int) -> list[np.ndarray]:
     return np.split(matrix, np.cumsum([part.size for part in parts])[:-1], axis)
 
 
@@ -187,11 +198,11 @@ def continued(region: Region) -> Region:
     return again
 
 
-def _array(values: Any) -> np.ndarray:
+def _array(values: Values) -> np.ndarray:
     return np.asarray(values, dtype=object)
 
 
-def _variables(inputs: Any) -> np.ndarray:
+def _variables(inputs: Values) -> np.ndarray:
     """The inputs, each a scalar that simplification does not look through."""
     x = _array(inputs)
     for node in x.ravel():
@@ -218,9 +229,10 @@ def _active(y: np.ndarray, x: np.ndarray) -> list[Node]:
         node = stack.pop()
         if node in stops:
             continue
-        if node.op == "load" and node.value[0].kind != "table":
+        if node.op == "load" and node.address.buffer.kind != "table":
+            buffer = node.address.buffer
             raise DifferentiationError(
-                f"a value is loaded from {node.value[0].name!r}, which loops may have filled; "
+                f"a value is loaded from {buffer.name!r}, which loops may have filled; "
                 "trace the function unrolled to differentiate it"
             )
         new = set(node.args) - seen
@@ -249,7 +261,7 @@ def _tangents(node: Node, tangents: Mapping[Node, Derivatives]) -> Derivatives:
 
 
 def _shares(
-    node: Node, adjoint: Derivatives, wanted: Mapping[Node, Any]
+    node: Node, adjoint: Derivatives, wanted: Mapping[Node, Derivatives]
 ) -> Iterable[tuple[Node, Derivatives]]:
     """What the adjoint of a node gives to those of its operands."""
     if not adjoint:
@@ -301,15 +313,15 @@ def _products(node: Node) -> int:
     return 0 if node.op in ("add", "sub", "neg") else 1
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Real) -> bool:
     return x.op == "const" and x.value == 0.0 if isinstance(x, Node) else x == 0.0
 
 
-def _nonzero(pairs: Iterable[tuple[int, Any]]) -> Derivatives:
+def _nonzero(pairs: Iterable[tuple[int, Real]]) -> Derivatives:
     return {k: x for k, x in pairs if not _is_zero(x)}
 
 
-def _scaled(derivatives: Derivatives, factor: Any) -> Derivatives:
+def _scaled(derivatives: Derivatives, factor: Real) -> Derivatives:
     if _is_zero(factor):
         return {}
     return _nonzero((k, factor * x) for k, x in derivatives.items())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class _Walk:
         self.variables += 1
         touched = {id(b): b for b in _touched(loop.branches)}
         before = {key: self.version(b) for key, b in touched.items()}
-        branches = []
+        branches: list[list[str]] = []
         for branch in loop.branches:
             for key, version in before.items():
                 self.memory[key] = _hash("entry", version)
@@ -89,14 +90,14 @@ class _Walk:
             operands = [self.value(x) for x in value.args]
             if value.op in COMMUTING:
                 operands.sort()
-            found = _hash(value.op, operands, self.payload(value.value))
+            found = _hash(value.op, operands, self.payload(_own(value)))
             self.known[id(value)] = found
             self.kept.append(value)
         return found
 
     def payload(self, value: object) -> object:
         if isinstance(value, tuple):
-            return tuple(self.payload(x) for x in value)
+            return tuple(self.payload(x) for x in cast("tuple[object, ...]", value))
         if isinstance(value, Buffer):
             return self.version(value)
         if isinstance(value, Index):
@@ -127,6 +128,15 @@ class _Walk:
         if data.dtype.kind == "f":
             return [self.payload(float(x)) for x in data]
         return data.tolist()
+
+
+def _own(value: Node) -> object:
+    """What a value says beside its operation and operands."""
+    if value.op == "const":
+        return value.value
+    if value.op == "input":
+        return value.place
+    return tuple(value.address) if value.op == "load" else None
 
 
 def _touched(branches: Iterable[Region]) -> Iterable[Buffer]:

@@ -8,17 +8,33 @@ tested against this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Generic, Protocol, SupportsInt, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
 from mozzi.program import scalar
 from mozzi.program.node import Node, Region
-from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
+from mozzi.program.scalar import Condition, Real
 
-__all__ = ["MEANING", "Run", "interpret"]
+__all__ = ["MEANING", "Numbers", "Run", "interpret"]
 
-MEANING: dict[str, Callable[..., Any]] = {
+N = TypeVar("N")
+N_co = TypeVar("N_co", covariant=True)
+
+
+class Numbers(Protocol[N_co]):
+    """A flat sequence of numbers: a list, a tuple, an array."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, k: int, /) -> N_co: ...
+
+
+Unary: TypeAlias = Callable[[Real], Real]
+Binary: TypeAlias = Callable[[Real, Real], Real]
+Ternary: TypeAlias = Callable[[Condition, Real, Real], Real]
+
+MEANING: dict[str, Unary | Binary | Ternary] = {
     "const": lambda x: x,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -37,11 +53,19 @@ MEANING: dict[str, Callable[..., Any]] = {
 }
 
 
+@overload
+def interpret(program: Program, arguments: Sequence[Numbers[Real]]) -> list[list[Real]]: ...
+@overload
 def interpret(
     program: Program,
-    arguments: Sequence[Any],
-    meaning: Mapping[str, Callable[..., Any]] = MEANING,
-) -> list[list[Any]]:
+    arguments: Sequence[Numbers[N]],
+    meaning: Mapping[str, Callable[..., N]],
+) -> list[list[N]]: ...
+def interpret(
+    program: Program,
+    arguments: Sequence[Numbers[object]],
+    meaning: Mapping[str, Callable[..., object]] = MEANING,
+) -> Sequence[Sequence[object]]:
     """The outputs, each as a flat list of numbers; arguments are flat sequences of numbers.
 
     Another table of meanings runs the program on another kind of numbers; its "const" makes one
@@ -52,26 +76,28 @@ def interpret(
             raise ValueError(f"argument {x.name!r} has {len(values)} numbers; it takes {x.size}")
     run = Run(arguments, meaning)
     run.region(program.region)
-    results = []
-    for output in program.outputs:
-        if isinstance(output.values, Buffer):
-            results.append(list(run.memory_of(output.values)))
-        else:
-            results.append([run.values[id(x)] for x in output.values])
-    return results
+    return [run.output(output) for output in program.outputs]
 
 
-class Run:
-    """One run of a program; targets that run programs on other arrays override its pieces."""
+class Run(Generic[N]):
+    """One run of a program; targets that run programs on other arrays override its parts."""
 
-    def __init__(self, arguments: Sequence[Any], meaning: Mapping[str, Callable[..., Any]]):
+    def __init__(self, arguments: Sequence[Numbers[N]], meaning: Mapping[str, Callable[..., N]]):
         self.arguments = arguments
         self.meaning = meaning
-        self.values: dict[int, Any] = {}
-        self.memory: dict[int, Any] = {}
+        self.values: dict[int, N] = {}
+        self.scratch: dict[int, list[N]] = {}
+        self.memory: dict[int, Numbers[N]] = {}  # of all buffers, scratch ones too
         self.indices: dict[int, int] = {}
 
-    def memory_of(self, buffer: Buffer) -> Any:
+    def output(self, output: Output) -> list[N]:
+        """A result, as a flat list."""
+        if isinstance(output.values, Buffer):
+            held = self.memory_of(output.values)
+            return [held[k] for k in range(len(held))]
+        return [self.values[id(x)] for x in output.values]
+
+    def memory_of(self, buffer: Buffer) -> Numbers[N]:
         if id(buffer) not in self.memory:
             if buffer.kind == "table":
                 numbers = np.ravel(np.asarray(buffer.data)).tolist()
@@ -79,16 +105,18 @@ class Run:
             elif buffer.kind == "input":
                 self.memory[id(buffer)] = self.arguments[buffer.position]
             else:
-                self.memory[id(buffer)] = [self.meaning["const"](0.0)] * buffer.size
+                self.scratch[id(buffer)] = [self.meaning["const"](0.0)] * buffer.size
+                self.memory[id(buffer)] = self.scratch[id(buffer)]
         return self.memory[id(buffer)]
 
-    def put(self, buffer: Buffer, where: Any, value: Any) -> None:
-        self.memory_of(buffer)[where] = value
+    def put(self, buffer: Buffer, where: int, value: N) -> None:
+        self.memory_of(buffer)
+        self.scratch[id(buffer)][where] = value
 
-    def entry(self, table: np.ndarray, at: Any) -> Any:
+    def entry(self, table: np.ndarray, at: int) -> int:
         return int(table[at])
 
-    def index(self, index: Index | None) -> Any:
+    def index(self, index: Index | None) -> int:
         if index is None:
             return 0
         if index.table is not None:
@@ -107,14 +135,14 @@ class Run:
             else:
                 self.loop(s)
 
-    def value(self, s: Node) -> Any:
+    def value(self, s: Node) -> N:
         if s.op == "const":
             return self.meaning["const"](s.value)
         if s.op == "input":
-            position, offset = s.value
+            position, offset = s.place
             return self.arguments[position][offset]
         if s.op == "load":
-            buffer, index, stride, offset = s.value
+            buffer, index, stride, offset = s.address
             return self.memory_of(buffer)[self.index(index) * stride + offset]
         return self.meaning[s.op](*(self.values[id(x)] for x in s.args))
 
@@ -125,9 +153,13 @@ class Run:
                 self.step(loop, at)
                 at = int(loop.follow[at])
         else:
-            stop = loop.stop if isinstance(loop.stop, int) else int(self.values[id(loop.stop)])
+            stop = loop.stop if isinstance(loop.stop, int) else self.count(loop.stop)
             for k in range(at, stop, loop.step):
                 self.step(loop, k)
+
+    def count(self, stop: Node) -> int:
+        """How many steps a value of the program says."""
+        return int(cast("SupportsInt", self.values[id(stop)]))
 
     def step(self, loop: Loop, at: int) -> None:
         self.indices[id(loop.variable)] = at

@@ -11,12 +11,13 @@ import itertools
 import math
 import sys
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from mozzi.program.program import Address, Statement
     from mozzi.program.scalar import Condition, Real
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Node",
     "Region",
     "active",
+    "compare",
     "constant",
     "intern",
     "operation",
@@ -40,10 +42,10 @@ class Region:
 
     def __init__(self, outer: Region | None = None):
         self.outer = outer
-        self.statements: list[Any] = []
-        self.table: dict[Any, Node] = {}
+        self.statements: list[Statement] = []
+        self.table: dict[Hashable, Node] = {}
 
-    def find(self, key: Any) -> Node | None:
+    def find(self, key: Hashable) -> Node | None:
         region: Region | None = self
         while region is not None:
             node = region.table.get(key)
@@ -95,12 +97,16 @@ class trace_into:
 class Node:
     """One value of a program.  Arithmetic on it records operations; it has no truth value."""
 
-    __slots__ = ("args", "finite", "name", "op", "order", "origin", "region", "value")
+    __slots__ = (
+        "address", "args", "finite", "name", "op", "order", "origin", "place", "region", "value",
+    )  # fmt: skip
+    value: float  #: of a "const"
+    place: tuple[int, int]  #: of an "input": which one, and which element of it
+    address: Address  #: of a "load"
 
-    def __init__(self, op: str, args: tuple[Node, ...], value: Any, finite: bool, region: Region):
+    def __init__(self, op: str, args: tuple[Node, ...], finite: bool, region: Region):
         self.op = op
         self.args = args
-        self.value = value
         self.finite = finite
         self.region = region
         self.order = next(_order)
@@ -137,7 +143,7 @@ class Node:
     def __pos__(self) -> Real:
         return self
 
-    def __pow__(self, exponent: int) -> Real:
+    def __pow__(self, exponent: float) -> Real:
         if not isinstance(exponent, int) or exponent < 0:
             raise TypeError(
                 f"a traced scalar to the power {exponent!r}: only 0, 1, 2, … are traced"
@@ -151,16 +157,16 @@ class Node:
         return operation("max", self, -self)
 
     def __lt__(self, other: Real) -> Condition:
-        return operation("lt", self, other)
+        return compare("lt", self, other)
 
     def __le__(self, other: Real) -> Condition:
-        return operation("le", self, other)
+        return compare("le", self, other)
 
     def __gt__(self, other: Real) -> Condition:
-        return operation("lt", other, self)
+        return compare("lt", other, self)
 
     def __ge__(self, other: Real) -> Condition:
-        return operation("le", other, self)
+        return compare("le", other, self)
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -194,20 +200,20 @@ class Node:
         return self.name or f"<{self.op}>"
 
 
-def _find(key: Any) -> Node | None:
+def _find(key: Hashable) -> Node | None:
     region = _now.region
     if region is None:
         raise RuntimeError("a traced scalar was used after its trace ended")
     return region.find(key)
 
 
-def intern(op: str, args: tuple[Node, ...], finite: bool, key: Any, value: Any = None) -> Node:
+def intern(op: str, args: tuple[Node, ...], finite: bool, key: Hashable) -> Node:
     """The node with this key, made where it does not exist yet."""
     node = _find(key)
     if node is None:
         region = _now.region
         assert region is not None
-        node = region.table[key] = Node(op, args, value, finite, region)
+        node = region.table[key] = Node(op, args, finite, region)
         region.statements.append(node)
     return node
 
@@ -220,10 +226,11 @@ def _unary(op: str, a: Node) -> Node:
     return intern(op, (a,), a.finite, (op, a))
 
 
+#: What operands of a node may be.
 NUMBERS = (Node, float, int, np.floating, np.integer)
 
 
-def constant(value: Any) -> Node:
+def constant(value: Real) -> Node:
     """The node of a number; a node stays itself."""
     if type(value) is Node:
         return value
@@ -231,10 +238,12 @@ def constant(value: Any) -> Node:
     if number != number:
         raise ValueError("NaN among the constants of a program")
     number = number if number != 0.0 else 0.0  # one zero: its sign is not kept
-    return intern("const", (), math.isfinite(number), number, number)
+    node = intern("const", (), math.isfinite(number), number)
+    node.value = number
+    return node
 
 
-def _add(a: Any, b: Any) -> Any:
+def _add(a: Node, b: Real) -> Real:
     if type(b) is not Node:
         if not isinstance(b, NUMBERS):
             return NotImplemented
@@ -257,7 +266,7 @@ def _add(a: Any, b: Any) -> Any:
     return _binary("add", a, b, a.finite and b.finite)
 
 
-def _sub(a: Any, b: Any) -> Any:
+def _sub(a: Real, b: Real) -> Real:
     if type(b) is not Node:
         if not isinstance(b, NUMBERS):
             return NotImplemented
@@ -285,7 +294,7 @@ def _sub(a: Any, b: Any) -> Any:
     return _binary("sub", a, b, a.finite and b.finite)
 
 
-def _neg(a: Any) -> Any:
+def _neg(a: Real) -> Real:
     if type(a) is not Node:
         return -a
     if a.op == "const":
@@ -295,7 +304,7 @@ def _neg(a: Any) -> Any:
     return _unary("neg", a)
 
 
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: Node, b: Real) -> Real:
     if type(b) is not Node:
         if not isinstance(b, NUMBERS):
             return NotImplemented
@@ -334,7 +343,7 @@ def _mul(a: Any, b: Any) -> Any:
     return _binary("mul", a, b, a.finite and b.finite)
 
 
-def _div(a: Any, b: Any, nonzero: bool = False) -> Any:
+def _div(a: Real, b: Real, nonzero: bool = False) -> Real:
     if not (isinstance(a, NUMBERS) and isinstance(b, NUMBERS)):
         return NotImplemented
     a, b = constant(a), constant(b)
@@ -354,11 +363,11 @@ def _div(a: Any, b: Any, nonzero: bool = False) -> Any:
     return node
 
 
-def _sqrt(a: Node) -> Any:
+def _sqrt(a: Node) -> Real:
     return math.sqrt(a.value) if a.op == "const" else _unary("sqrt", a)
 
 
-def _sin(a: Node) -> Any:
+def _sin(a: Node) -> Real:
     if a.op == "const":
         return math.sin(a.value)
     if a.op == "neg":
@@ -366,7 +375,7 @@ def _sin(a: Node) -> Any:
     return _unary("sin", a)
 
 
-def _cos(a: Node) -> Any:
+def _cos(a: Node) -> Real:
     if a.op == "const":
         return math.cos(a.value)
     if a.op == "neg":
@@ -374,26 +383,26 @@ def _cos(a: Node) -> Any:
     return _unary("cos", a)
 
 
-def _atan2(a: Node, b: Node) -> Any:
+def _atan2(a: Node, b: Node) -> Real:
     if a.op == "const" and b.op == "const":
         return math.atan2(a.value, b.value)
     return _binary("atan2", a, b, a.finite and b.finite)
 
 
-def _lt(a: Node, b: Node) -> Any:
+def _lt(a: Node, b: Node) -> Real:
     if a.op == "const" and b.op == "const":
         return a.value < b.value
     return _binary("lt", a, b, True)
 
 
-def _le(a: Node, b: Node) -> Any:
+def _le(a: Node, b: Node) -> Real:
     if a.op == "const" and b.op == "const":
         return a.value <= b.value
     return _binary("le", a, b, True)
 
 
-def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Node, Node], Any]:
-    def function(a: Node, b: Node) -> Any:
+def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Node, Node], Real]:
+    def function(a: Node, b: Node) -> Real:
         if a is b:
             return a
         if a.op == "const" and b.op == "const":
@@ -403,7 +412,7 @@ def _extremum(op: str, choose: Callable[..., float]) -> Callable[[Node, Node], A
     return function
 
 
-def _select(condition: Condition, a: Node, b: Node) -> Node:
+def _select(condition: Real, a: Node, b: Node) -> Node:
     if type(condition) is not Node:
         return a if condition else b
     if a is b:
@@ -412,14 +421,14 @@ def _select(condition: Condition, a: Node, b: Node) -> Node:
     return intern("select", (condition, a, b), a.finite and b.finite, key)
 
 
-_MAKE: dict[str, Callable[..., Any]] = {
+_MAKE: dict[str, Callable[..., Real]] = {
     "add": _add, "sub": _sub, "mul": _mul, "neg": _neg,
     "sqrt": _sqrt, "sin": _sin, "cos": _cos, "atan2": _atan2, "lt": _lt, "le": _le,
     "min": _extremum("min", min), "max": _extremum("max", max),
 }  # fmt: skip
 
 
-def operation(name: str, *args: Any, nonzero: bool = False) -> Any:
+def operation(name: str, *args: Real, nonzero: bool = False) -> Real:
     """The node of an operation; arrays are taken element by element."""
     if name == "div":
         return _div(*args, nonzero=nonzero)
@@ -429,9 +438,14 @@ def operation(name: str, *args: Any, nonzero: bool = False) -> Any:
         arrays = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in args))
         out = np.empty(arrays[0].shape, dtype=object)
         for index in np.ndindex(out.shape):
-            out[index] = operation(name, *(x[index] for x in arrays))
-        return out
+            out[index] = operation(name, *(x.item(index) for x in arrays))
+        return cast("Real", out[()])
     return _MAKE[name](*(constant(x) for x in args))
+
+
+def compare(name: Literal["lt", "le"], a: Real, b: Real) -> Condition:
+    """The node of a < b, or of a ≤ b."""
+    return cast("Condition", operation(name, a, b))
 
 
 #: The operations of a program and how many operands each takes.

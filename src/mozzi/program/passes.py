@@ -34,7 +34,7 @@ def _mark(region: Region, live: set[int], read: set[int]) -> None:
             if id(s) in live:
                 live.update(map(id, s.args))
                 if s.op == "load":
-                    read.add(id(s.value[0]))
+                    read.add(id(s.address.buffer))
         elif isinstance(s, Store):
             if id(s.buffer) in read:
                 live.add(id(s.value))
@@ -55,7 +55,7 @@ def _keep(region: Region, outer: Region | None, live: set[int], read: set[int]) 
         elif isinstance(s, Store):
             if id(s.buffer) in read:
                 kept.statements.append(s)
-        elif isinstance(s, Loop):
+        else:
             branches = [_keep(b, kept, live, read) for b in s.branches]
             if any(b.statements for b in branches):
                 kept.statements.append(

@@ -7,7 +7,7 @@ unrolled first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,20 +16,21 @@ from mozzi.program.meaning import MEANING, Run
 from mozzi.program.node import Node, constant, trace_into
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Input, Loop, Output, Program, read, trace
-from mozzi.program.scalar import divide
+from mozzi.program.scalar import Real, divide
 
 __all__ = ["pullback", "pullback_arrays", "pushforward", "pushforward_arrays", "unrolled"]
 
-Arrays = tuple[tuple[Input, ...], tuple[Input, ...]]
+Results: TypeAlias = Sequence[Input] | Sequence[Output]
+Arrays: TypeAlias = tuple[tuple[Input, ...], tuple[Input, ...]]
 
 
-def pushforward_arrays(inputs: Any, outputs: Any, wrt: Sequence[int]) -> Arrays:
+def pushforward_arrays(inputs: Sequence[Input], outputs: Results, wrt: Sequence[int]) -> Arrays:
     """The arguments and results of a `pushforward`, by the arguments and results of its program."""
     moved = tuple(Input(f"d_{inputs[k].name}", inputs[k].shape) for k in wrt)
     return (*inputs, *moved), tuple(Input(f"d_{y.name}", y.shape) for y in outputs)
 
 
-def pullback_arrays(inputs: Any, outputs: Any, wrt: Sequence[int]) -> Arrays:
+def pullback_arrays(inputs: Sequence[Input], outputs: Results, wrt: Sequence[int]) -> Arrays:
     """The arguments and results of a `pullback`, by the arguments and results of its program."""
     weights = tuple(Input(f"bar_{y.name}", y.shape) for y in outputs)
     return (*inputs, *weights), tuple(Input(f"bar_{inputs[k].name}", inputs[k].shape) for k in wrt)
@@ -80,17 +81,13 @@ def unrolled(program: Program) -> Program:
                 "differentiate one step of it"
             )
 
-    def function(*arrays: Any) -> Any:
+    def function(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         run = _Inlined([np.ravel(x) for x in arrays], MEANING)
         run.region(program.region)
-        results = []
+        results: list[np.ndarray] = []
         for output in program.outputs:
-            if isinstance(output.values, Buffer):
-                values = run.memory_of(output.values)
-            else:
-                values = [run.values[id(x)] for x in output.values]
             flat = np.empty(output.size, dtype=object)
-            flat[:] = list(values)
+            flat[:] = run.output(output)
             results.append(flat.reshape(output.shape))
         return tuple(results)
 
@@ -102,10 +99,10 @@ def unrolled(program: Program) -> Program:
     return Program(flat.name, flat.inputs, outputs, flat.region, program.single, program.notes)
 
 
-class _Inlined(Run):
+class _Inlined(Run[Real]):
     """A run on traced scalars, which keeps what is known of divisors."""
 
-    def value(self, s: Node) -> Any:
+    def value(self, s: Node) -> Real:
         if s.op == "div":
             a, b = (self.values[id(x)] for x in s.args)
             return divide(a, b, nonzero=s.finite)

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from mozzi.program.node import Node, Region, active, constant, intern, trace_into
+from mozzi.program.scalar import Real
 
 __all__ = [
-    "Buffer", "Index", "Input", "Loop", "Output", "Program", "Store", "load", "loop", "store",
-    "trace",
+    "Address", "Buffer", "Index", "Input", "Loop", "Output", "Program", "Statement", "Store",
+    "load", "loop", "store", "trace",
 ]  # fmt: skip
 
 
@@ -63,6 +64,15 @@ class Index:
     name: str = "k"
 
 
+class Address(NamedTuple):
+    """buffer[at · stride + offset]."""
+
+    buffer: Buffer
+    at: Index | None
+    stride: int
+    offset: int
+
+
 @dataclass(eq=False)
 class Store:
     """buffer[index · stride + offset] = value."""
@@ -91,6 +101,10 @@ class Loop:
     follow: np.ndarray | None
     which: np.ndarray | None
     branches: list[Region]
+
+
+#: What a region is made of.
+Statement: TypeAlias = Node | Store | Loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +136,7 @@ class Program:
     outputs: tuple[Output, ...]
     region: Region
     single: bool  # the function returned one array, not a tuple
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, object] = field(default_factory=dict[str, object])
 
     @property
     def rolled(self) -> bool:
@@ -133,7 +147,7 @@ class Program:
         seen: dict[int, Buffer] = {}
         for statement, _ in self.walk():
             if isinstance(statement, Node) and statement.op == "load":
-                buffer = statement.value[0]
+                buffer = statement.address.buffer
             elif isinstance(statement, Store):
                 buffer = statement.buffer
             else:
@@ -144,9 +158,9 @@ class Program:
                 seen.setdefault(id(output.values), output.values)
         return list(seen.values())
 
-    def walk(self) -> Iterator[tuple[Any, Region]]:
+    def walk(self) -> Iterator[tuple[Statement, Region]]:
         """Every statement with its region, loops before their contents."""
-        stack: list[tuple[Any, Region]] = [
+        stack: list[tuple[Statement, Region]] = [
             (s, self.region) for s in reversed(self.region.statements)
         ]
         while stack:
@@ -175,7 +189,9 @@ class Program:
 
 def read(position: int, offset: int) -> Node:
     """Element `offset` of input number `position`."""
-    return intern("input", (), True, ("input", position, offset), (position, offset))
+    node = intern("input", (), True, ("input", position, offset))
+    node.place = (position, offset)
+    return node
 
 
 def load(buffer: Buffer, index: Index | None, stride: int, offset: int) -> Node:
@@ -184,12 +200,13 @@ def load(buffer: Buffer, index: Index | None, stride: int, offset: int) -> Node:
     """
     region = active()
     assert region is not None
-    node = Node("load", (), (buffer, index, stride, offset), True, region)
+    node = Node("load", (), True, region)
+    node.address = Address(buffer, index, stride, offset)
     region.statements.append(node)
     return node
 
 
-def store(buffer: Buffer, index: Index | None, stride: int, offset: int, value: Any) -> None:
+def store(buffer: Buffer, index: Index | None, stride: int, offset: int, value: Real) -> None:
     """buffer[index · stride + offset] = value, at this point of the program."""
     region = active()
     assert region is not None
@@ -222,7 +239,7 @@ def loop(
 
 
 def trace(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     inputs: Sequence[Input],
     name: str = "",
 ) -> Program:
@@ -231,7 +248,7 @@ def trace(
     """
     region = Region()
     with trace_into(region):
-        arguments = []
+        arguments: list[Real | np.ndarray] = []
         for position, x in enumerate(inputs):
             array = np.empty(x.shape, dtype=object)
             for offset, place in enumerate(np.ndindex(x.shape)):
@@ -239,16 +256,21 @@ def trace(
                 value.name = x.name + "".join(f"_{n}" for n in place)
             arguments.append(array[()])
         result = function(*arguments)
-        single = not isinstance(result, (tuple, list))
-        results = [result] if single else list(result)
+        several = _several(result)
+        single = several is None
+        results = [result] if several is None else list(several)
         outputs = tuple(
             _output(f"out{k}" if not single else "out", x) for k, x in enumerate(results)
         )
-    program = Program(name or function.__name__, tuple(inputs), outputs, region, single)
-    return program
+    return Program(name or function.__name__, tuple(inputs), outputs, region, single)
 
 
-def _output(name: str, value: Any) -> Output:
+def _several(result: object) -> Sequence[object] | None:
+    """The results of a function that returned several, else None."""
+    return cast("Sequence[object]", result) if isinstance(result, (tuple, list)) else None
+
+
+def _output(name: str, value: object) -> Output:
     array = np.asarray(value, dtype=object)
     values = tuple(constant(x) for x in array.ravel())
     return Output(name, array.shape, _whole(values) or values)
@@ -256,10 +278,10 @@ def _output(name: str, value: Any) -> Output:
 
 def _whole(values: tuple[Node, ...]) -> Buffer | None:
     """The scratch buffer that these scalars are, element by element, if they are."""
-    if not values or values[0].op != "load" or values[0].value[0].kind != "scratch":
+    if not values or values[0].op != "load" or values[0].address.buffer.kind != "scratch":
         return None
-    buffer = values[0].value[0]
+    buffer = values[0].address.buffer
     if buffer.size != len(values):
         return None
-    same = all(x.op == "load" and x.value == (buffer, None, 0, n) for n, x in enumerate(values))
+    same = all(x.op == "load" and x.address == (buffer, None, 0, n) for n, x in enumerate(values))
     return buffer if same else None

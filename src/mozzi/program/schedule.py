@@ -159,7 +159,7 @@ def _early_ends(run: Sequence[Node], blocks: Sequence[int], kept: set[int]) -> l
     for n in range(len(run)):
         if waiting[n] == 0:
             heaps[blocks[n]].append((0, n))
-    order = []
+    order: list[Node] = []
     for heap in heaps:
         heapq.heapify(heap)
         while heap:

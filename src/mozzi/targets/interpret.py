@@ -167,7 +167,7 @@ class _Listing:
             elif s.op == "const":
                 self.called[id(s)] = repr(s.value)
             elif s.op == "input":
-                position, offset = s.value
+                position, offset = s.place
                 x = self.inputs[position]
                 at = ", ".join(map(str, np.unravel_index(offset, x.shape)))
                 self.called[id(s)] = f"{x.name}[{at}]" if x.shape else x.name
@@ -176,7 +176,7 @@ class _Listing:
 
     def value(self, s: Node) -> str:
         if s.op == "load":
-            buffer, index, stride, offset = s.value
+            buffer, index, stride, offset = s.address
             text = _place(buffer.name, index, stride, offset)
         else:
             text = SPELL[s.op].format(*(self.called[id(a)] for a in s.args))

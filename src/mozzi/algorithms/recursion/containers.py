@@ -266,10 +266,10 @@ class BlockArray:
             return buffer
         flat = list(np.ravel(data))
         first = flat[0] if flat else None
-        if isinstance(first, Node) and first.op == "input" and first.value[1] == 0:
-            position = first.value[0]
+        if isinstance(first, Node) and first.op == "input" and first.place[1] == 0:
+            position = first.place[0]
             if all(
-                isinstance(x, Node) and x.op == "input" and x.value == (position, n)
+                isinstance(x, Node) and x.op == "input" and x.place == (position, n)
                 for n, x in enumerate(flat)
             ):
                 return Buffer(self.letter, size, "input", position=position)

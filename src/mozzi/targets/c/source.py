@@ -150,7 +150,7 @@ class _Function:
             elif isinstance(s, Store):
                 self._index_tables(s.index)
             elif s.op == "load":
-                self._index_tables(s.value[1])
+                self._index_tables(s.address.at)
 
     def _index_tables(self, index: Index | None) -> None:
         if index is not None:
@@ -210,7 +210,11 @@ class _Function:
         )  # fmt: skip
 
     def _unused(self) -> Iterator[str]:
-        read = {s.value[0] for s, _ in self.program.walk() if getattr(s, "op", "") == "input"}
+        read = {
+            s.place[0]
+            for s, _ in self.program.walk()
+            if isinstance(s, Node) and s.op == "input"
+        }
         read |= {b.position for b in self.program.buffers() if b.kind == "input"}
         unused = [name for position, name in enumerate(self.inputs) if position not in read]
         unused += [name for name, x in self.outputs.items() if not x.size]
@@ -264,7 +268,7 @@ class _Function:
 
     def _value(self, s: Node, margin: str) -> Iterator[str]:
         text, _ = self.spelled[id(s)] = self._spell(s)
-        pure = s.op != "load" or s.value[0].kind != "scratch"
+        pure = s.op != "load" or s.address.buffer.kind != "scratch"
         if s.op in ("const", "input") or (
             pure and not s.name and id(s) in self.once and len(text) <= LONGEST
         ):
@@ -284,7 +288,7 @@ class _Function:
 
     def _wish(self, s: Node) -> str:
         if s.op == "load":
-            return f"{s.value[0].name}_{s.value[3]}"
+            return f"{s.address.buffer.name}_{s.address.offset}"
         self.temporaries += 1
         return f"t{self.temporaries}"
 
@@ -326,10 +330,10 @@ class _Function:
             text = self._number(s.value)
             return text, BINDS["neg"][0] if text.startswith("-") else ATOM
         if s.op == "input":
-            position, offset = s.value
+            position, offset = s.place
             return f"{list(self.inputs)[position]}[{offset}]", ATOM
         if s.op == "load":
-            buffer, index, stride, offset = s.value
+            buffer, index, stride, offset = s.address
             return f"{self.arrays[id(buffer)]}[{self._integer(index, stride, offset)}]", ATOM
         op, args = _positive(s.op, s.args)
         binds, levels = BINDS.get(op, (ATOM, (0,) * len(args)))

@@ -163,7 +163,7 @@ class Body:
         name = self.names.get(id(x))
         if name is None:
             if x.op == "input":
-                position, offset = x.value
+                position, offset = x.place
                 name = self._get("%in", self.starts[position] + offset)
             else:
                 name = self._get("%scratch", self.pieces.places[id(x)])
@@ -223,7 +223,7 @@ class Body:
         if op == "neg":
             return self.new(f"fneg contract {V} {self.number(s.args[0])}")
         if op == "load":
-            return self._load(*s.value)
+            return self._load(*s.address)
         if op == "sqrt":
             return self.new(f"call {V} @llvm.sqrt.{self.suffix}({V} {self.number(s.args[0])})")
         if op in ("sin", "cos"):

@@ -93,9 +93,9 @@ class _Run:
                     np.minimum.at(self.first[key], places, now)
                 now = now + 1
             elif s.op == "load":
-                buffer, *access = s.value
+                buffer = s.address.buffer
                 if id(buffer) in self.buffers:
-                    places = self.places(tuple(access), values, len(now))
+                    places = self.places(s.address[1:], values, len(now))
                     self.reads.append((id(buffer), places, now))
                 now = now + 1
 

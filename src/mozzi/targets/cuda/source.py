@@ -92,7 +92,9 @@ class CudaSource:
         """
         program = self.program
         loaded = {
-            id(s.value[0]) for s, _ in program.walk() if isinstance(s, Node) and s.op == "load"
+            id(s.address.buffer)
+            for s, _ in program.walk()
+            if isinstance(s, Node) and s.op == "load"
         }
         for k, output in enumerate(program.outputs):
             buffer = output.values
@@ -216,10 +218,10 @@ class CudaSource:
         name = self.names[id(s)] = f"v{self.count}"
         kind = "bool" if s.op in ("lt", "le") else "T"
         if s.op == "input":
-            position, offset = s.value
+            position, offset = s.place
             text = f"in{position}({offset})"
         elif s.op == "load":
-            text = self.address(*s.value)
+            text = self.address(*s.address)
         elif s.op in ("sin", "cos") and id(s) in self.pairs:
             sine, cosine = self.pairs[id(s)]
             names = [
@@ -297,8 +299,8 @@ def _indexed(program: Program) -> set[int]:
     for s, _ in program.walk():
         if isinstance(s, Store) and s.index is not None:
             found.add(id(s.buffer))
-        elif isinstance(s, Node) and s.op == "load" and s.value[1] is not None:
-            found.add(id(s.value[0]))
+        elif isinstance(s, Node) and s.op == "load" and s.address.at is not None:
+            found.add(id(s.address.buffer))
     return found
 
 
