@@ -33,28 +33,19 @@ OUTSIDE = {"__init__", "__main__", "cli", "compiler", "viz"}
 
 # The rooms of the algorithms, from the lowest: each may import those before it.
 LAYERS = ("recursion", "kinematics", "constraints", "dynamics", "loops", "contact",
-          "derivatives", "derivatives.loops")  # fmt: skip
+          "derivatives", "derivatives.loops", "with_loops")  # fmt: skip
 # The slow twins see all of them; only tests see the twins.
 TWINS = "reference"
 
-# The doors: an algorithm that is called with arrays has itself compiled; a trajectory shows itself.
+# The doors: an algorithm that is called with arrays has itself compiled, and one that meets loops
+# has what answers for them loaded; a trajectory shows itself.
 DOORS = {
-    ("mozzi.algorithms.recursion.algorithm", "mozzi.compiler"),
+    ("mozzi.algorithms.recursion.algorithm", "mozzi.compiler.run"),
+    ("mozzi.algorithms.recursion.algorithm", "mozzi.algorithms.with_loops"),
     ("mozzi.simulation.trajectory", "mozzi.viz.plot.plot"),
     ("mozzi.simulation.trajectory", "mozzi.viz.animate.animate"),
 }
 
-# Imports between rooms that still climb: to be taken away, never to be added to.
-CLIMBING = {
-    ("derivatives.along", "derivatives.loops.along"),
-    ("derivatives.first", "derivatives.loops.first"),
-    ("derivatives.gradient", "derivatives.loops.solve"),
-    ("derivatives.parameters", "derivatives.loops.parameters"),
-    ("derivatives.second", "derivatives.loops.second"),
-    ("dynamics.forward", "loops.rank_warnings"),
-    ("dynamics.hybrid", "loops.forces"),
-    ("dynamics.inverse", "loops.actuation"),
-}
 
 def part_of(module: str) -> str:
     """``mozzi.lie.so3`` belongs to ``lie``; ``mozzi`` itself is ``__init__``."""
@@ -110,11 +101,6 @@ def climbs(module: str, name: str) -> bool:
     twin = f"mozzi.algorithms.{TWINS}."
     if f"{name}.".startswith(twin):
         return not module.startswith(twin)
-    if any(
-        module == f"mozzi.algorithms.{a}" and f"{name}.".startswith(f"mozzi.algorithms.{b}.")
-        for a, b in CLIMBING
-    ):
-        return False
     own, other = layer_of(module), layer_of(name)
     return own is not None and other is not None and other > own
 

@@ -1332,7 +1332,7 @@ def forward_dynamics_gradient(
     """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
 
     With μ = M⁻¹ λ it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from `inverse_dynamics_gradient` at the
-    same motion, without a Jacobian. With loops: `constrained_solve` (2).
+    same motion, without a Jacobian. With loops: `derivatives/loops/solve.py` (2).
 
     Args:
         model: the mechanism.

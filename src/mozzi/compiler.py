@@ -8,17 +8,19 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from mozzi.algorithms.constraints.solve import pivoting
-from mozzi.algorithms.recursion.algorithm import ARRAYS, Algorithm, rolling, rolls, shape_of
+from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.recursion.arguments import ARRAYS, shape_of
+from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.locks import ForkLock
 from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.program.settings import Settings, tracing
 from mozzi.types import DType, Kernel, Result, Target, words
 
 if TYPE_CHECKING:
@@ -123,12 +125,12 @@ def compile(
         shapes, call, label = _signature(function, model, dict(inputs or {}), dict(options or {}))
         key = None
         if target == "cpu" and isinstance(function, Algorithm):
-            with rolling(rolled):
+            with tracing(Settings(rolled)):
                 roll = rolls(model, function)
             key = _key(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         def make() -> Program:
-            with rolling(rolled), pivoting(dtype):
+            with tracing(Settings(rolled, dtype)):
                 return _traced(shapes, call, name or getattr(function, "__name__", "kernel"))
 
         return build(make, dtype, key=key)
@@ -137,7 +139,7 @@ def compile(
 def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Program:
     """The program that `compile` would hand to a target, for float64."""
     inputs, options = settings.get("inputs") or {}, settings.get("options") or {}
-    with _LOCK, rolling(settings.get("rolled")):
+    with _LOCK, tracing(Settings(settings.get("rolled"))):
         shapes, call, _ = _signature(function, model, dict(inputs), dict(options))
         return _traced(shapes, call, getattr(function, "__name__", "kernel"))
 
@@ -182,18 +184,18 @@ def _freeze(value: Any) -> Any:
     return value
 
 
-def run(function: Algorithm, model: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Call an algorithm on arrays, through its kernel for this model."""
-    arrays, others = function.bind(model, args, options)
-    plain = others == function.defaults and tuple(arrays) == function.required
-    key: Any = function if plain else None
-    if key is None:
-        key = (function, tuple(arrays), _freeze(others))
+def run(
+    function: Algorithm, model: Any, arrays: Mapping[str, Any], options: Mapping[str, Any]
+) -> Any:
+    """An algorithm on arrays, as `Algorithm.bind` gives them, through its kernel for this model."""
+    plain = options == function.defaults and tuple(arrays) == function.required
+    key: Any = function if plain else (function, tuple(arrays), _freeze(options))
     kernel = model.cache.get(key)
     if kernel is None:
         extra = {n: True for n in arrays if n not in function.required}
         with _LOCK:
-            kernel = model.cache.get(key) or compile(function, model, options=others | extra)
+            kernel = model.cache.get(key)
+            kernel = kernel or compile(function, model, options={**options, **extra})
             model.cache[key] = kernel
     return kernel(*arrays.values())
 

@@ -35,7 +35,7 @@ def rebuilt(model, name, x):
         U = joint.frame_child.inverse().push(mz.Twist.from_array(six))
         frame = joint.frame_parent @ mz.SE3.exp(U, x)
         bodies[k] = dataclasses.replace(bodies[k], joint=joint._with(frame_parent=frame))
-    return model._replace(bodies=bodies)
+    return model._replace(_bodies=tuple(bodies))
 
 
 FUNCTIONS = {

@@ -19,13 +19,13 @@ large and Λ_kk is not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, maximum, select, sqrt
+from mozzi.program.settings import settings
 
-__all__ = ["MOST", "PARALLEL", "TOLERANCE", "Factor", "Row", "cancelled", "pivoting"]
+__all__ = ["MOST", "PARALLEL", "TOLERANCE", "Factor", "Row", "cancelled"]
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 """Of pivots, squares of sines: rows are dependent below an angle of a microradian (or 3e-3)."""
@@ -63,23 +63,9 @@ def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int,
     return matrix
 
 
-class _Pivoting:
-    dtype = "float64"
-
-
-@contextmanager
-def pivoting(dtype: str):
-    """Trace for numbers of this kind, which decides what a vanishing pivot is."""
-    before, _Pivoting.dtype = _Pivoting.dtype, dtype
-    try:
-        yield
-    finally:
-        _Pivoting.dtype = before
-
-
 def cancelled() -> float:
     """`CANCELLED`, for the numbers that are traced."""
-    return CANCELLED[_Pivoting.dtype]
+    return CANCELLED[settings().dtype]
 
 
 class Factor:
@@ -92,7 +78,7 @@ class Factor:
         self.pivot: dict[int, Any] = {}
         self.below: dict[int, Row] = {}  # column k of L, below its diagonal
         at = {k: n for n, k in enumerate(order)}
-        near, parallel = TOLERANCE[_Pivoting.dtype], PARALLEL[_Pivoting.dtype]
+        near, parallel = TOLERANCE[settings().dtype], PARALLEL[settings().dtype]
         whole = {k: maximum(matrix[k].get(k, 0.0), 0.0) for k in order}
         for k in order:
             row = matrix[k]

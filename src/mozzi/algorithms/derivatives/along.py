@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mozzi.algorithms.derivatives.loops.along import closed_accelerations, refuse_geometry
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm, closed, where_closed
+from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
 from mozzi.algorithms.recursion.blocks import (
     apply,
     diagonal_plus,
@@ -110,23 +109,12 @@ def forward_dynamics_directional(
     prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
     they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
     """
-    if closed(model.model):
-        refuse_geometry(model.model, dh=dh, dscrews=dscrews, dscrew_rates=dscrew_rates)
-
-        def tree(a: Any) -> Any:
-            changes = dq, dv, None, dwrenches, dinertias, dh, None, None
-            return inverse_dynamics_directional(model, q, v, a, *changes, wrenches)
-
-        return closed_accelerations(model, q, v, tau, wrenches, tree, dq, dv, dtau)
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias
-    return _hybrid(held_by(model, ()), q, v, tau, ZERO, given, dtau, None, loads)[1]
+    return _hybrid(model, q, v, tau, ZERO, given, dtau, None, loads)[1]
 
 
-@algorithm(
-    loops="refuse",
-    outside=where_closed("mozzi.algorithms.derivatives.loops.along:hybrid_directional"),
-)
+@algorithm(loops="refuse")
 def hybrid_dynamics_directional(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (), dq: Any = None,
     dv: Any = None, dtau: Any = None, da: Any = None, dwrenches: Any = None, dinertias: Any = None,

@@ -22,11 +22,8 @@ factor. docs/theory/derivatives.md derives this and compares it with program dif
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
@@ -36,7 +33,7 @@ from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.algorithm import algorithm, closed, where_closed
+from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import diagonal_plus, minus, rows, summed, transposed
 from mozzi.algorithms.recursion.containers import (
     Columns,
@@ -51,31 +48,11 @@ from mozzi.types import ArrayLike, JointChoice, Minimize
 __all__ = [
     "Changes", "forward_dynamics_derivatives", "forward_dynamics_wrench_derivatives",
     "inverse_changes", "inverse_dynamics_derivatives", "inverse_dynamics_wrench_derivatives",
-    "solved", "with_loops",
+    "solved", "wrench_changes",
 ]  # fmt: skip
 
 
-def with_loops(name: str) -> Callable[..., Any]:
-    """What answers for models that have loops."""
-    return where_closed(f"{CONSTRAINED}:{name}")
-
-
-CONSTRAINED = "mozzi.algorithms.derivatives.loops.first"
-
-
-def _constrained() -> Any:
-    return importlib.import_module(CONSTRAINED)
-
-
-def given_wrenches(wrenches: Any) -> np.ndarray | None:
-    """The array behind wrenches as an algorithm sees them, if there is one."""
-    return wrenches.blocks.array() if hasattr(wrenches, "blocks") else None
-
-
-@algorithm(
-    regroup=True,
-    outside=with_loops("inverse_derivatives"),
-)
+@algorithm(regroup=True)
 def inverse_dynamics_derivatives(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: JointChoice | None = None,
     minimize: Minimize | None = None, weighting: ArrayLike | None = None, resistance: bool = False,
@@ -92,12 +69,7 @@ def inverse_dynamics_derivatives(
     return inverse_changes(model, q, v, a, wrenches, resistance)
 
 
-@algorithm(
-    regroup=True,
-    threshold=20,
-    loops="honour",
-    outside=with_loops("forward_derivatives"),
-)
+@algorithm(regroup=True, threshold=20, loops="honour")
 def forward_dynamics_derivatives(
     model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
 ) -> tuple[Any, Any, Any]:
@@ -109,17 +81,13 @@ def forward_dynamics_derivatives(
     `constrained_derivatives`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
     """
-    if closed(model.model):
-        given = {"wrenches": given_wrenches(wrenches), "resistance": resistance}
-        arrays = (x.array() for x in (q, v, tau))
-        return _constrained().closed_derivatives(model.model, *arrays, **given)
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau, wrenches, resistance)
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
     return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
 
 
-@algorithm(outside=with_loops("inverse_wrench_derivatives"))
+@algorithm
 def inverse_dynamics_wrench_derivatives(
     model: Any, q: Any, actuated: JointChoice | None = None, minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
@@ -130,20 +98,16 @@ def inverse_dynamics_wrench_derivatives(
     bear of every wrench; a wrench that they cannot bear is a `LoopError`.
     """
     _check_actuated(actuated, minimize)
-    return _wrench_changes(model, q)
+    return wrench_changes(model, q)
 
 
-@algorithm(threshold=20, loops="honour", outside=with_loops("forward_wrench_derivatives"))
+@algorithm(threshold=20, loops="honour")
 def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 
     From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
     """
-    if closed(model.model):
-        J = -_wrench_changes(model, q).array()
-        flat = J.reshape(model.nv, -1)
-        return _constrained().solved_columns(model.model, q.array(), flat).reshape(J.shape)
-    return InverseMass(model, mass_matrix(model, q)).times(_wrench_changes(model, q), -1.0)
+    return InverseMass(model, mass_matrix(model, q)).times(wrench_changes(model, q), -1.0)
 
 
 def _check_actuated(actuated: Any, minimize: Any) -> None:
@@ -151,7 +115,8 @@ def _check_actuated(actuated: Any, minimize: Any) -> None:
         raise ValueError("actuated= and minimize= are for models with loops, on arrays")
 
 
-def _wrench_changes(model: Any, q: Any) -> Any:
+def wrench_changes(model: Any, q: Any) -> Any:
+    """−J_bᵀ of all bodies (nv, nb, 6)."""
     out = joint_array(model, "v", "b", 6, letter="dW")
     for b in model.outward():
         C = per_body(model, C=SE3)  # the frame of body b in those on its way to the base

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mozzi.algorithms.derivatives.first import inverse_changes, with_loops
+from mozzi.algorithms.derivatives.first import inverse_changes
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass, add_rows
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -18,12 +18,7 @@ from mozzi.types import JointChoice
 __all__ = ["hybrid_dynamics_derivatives"]
 
 
-@algorithm(
-    regroup=True,
-    threshold=20,
-    loops="refuse",
-    outside=with_loops("hybrid_derivatives"),
-)
+@algorithm(regroup=True, threshold=20, loops="refuse")
 def hybrid_dynamics_derivatives(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (),
     wrenches: Any = None, resistance: bool = False,

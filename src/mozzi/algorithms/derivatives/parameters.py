@@ -11,7 +11,6 @@ with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they 
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.derivatives.second import UNROLLED
-from mozzi.algorithms.recursion.algorithm import Algorithm, closed
+from mozzi.algorithms.recursion.algorithm import Algorithm, met_loops
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Twist
 from mozzi.model import Model
@@ -61,6 +60,21 @@ def sensitivity(
     return Sensitivity(function, model, names, options)
 
 
+_SHARED: dict[str, Callable[[Sensitivity, Sequence[Any], np.ndarray], np.ndarray]] = {}
+
+
+def where_shared(what: str) -> Callable[..., Any]:
+    """Register what answers ("value", "derivative") where loops and some actuators share what the
+    tree needs.
+    """
+
+    def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+        _SHARED[what] = answer
+        return answer
+
+    return register
+
+
 class Sensitivity:
     """A derivative with respect to parameters: called with what the function takes."""
 
@@ -79,20 +93,20 @@ class Sensitivity:
     def __call__(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
         if self._shared:
-            return actuated().derivative(self, arrays, self._numbers(parameters))
+            return _SHARED["derivative"](self, arrays, self._numbers(parameters))
         return self._run(self.derivative, arrays, parameters)
 
     def value(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """The function with these parameters."""
         if self._shared:
-            return actuated().value(self, arrays, self._numbers(parameters))
+            return _SHARED["value"](self, arrays, self._numbers(parameters))
         return self._run(self.plain, arrays, parameters)
 
     @property
     def _shared(self) -> bool:
         """Whether loops and some actuators share what the tree needs."""
         some = any(self.options.get(n) is not None for n in ("actuated", "minimize"))
-        return some and bool(closed(self.model))
+        return some and met_loops(self.model)
 
     def _run(self, algorithm: Algorithm, arrays: Any, parameters: Any) -> Any:
         numbers = self._numbers(parameters)
@@ -111,11 +125,6 @@ class Sensitivity:
         return f"<sensitivity of {self.function.name} to {', '.join(self.names)}>"
 
 
-def actuated() -> Any:
-    """What answers for inverse dynamics with loops of which some joints are actuated."""
-    return importlib.import_module("mozzi.algorithms.derivatives.loops.parameters")
-
-
 @cache
 def _varying(
     function: Algorithm, what: str, arrays: tuple[str, ...], options: tuple[str, ...]
@@ -126,7 +135,7 @@ def _varying(
         parameters = given.pop("parameters").array()
         view = varied(model.model, names, parameters)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
-        out = function._run(view, (), plain)
+        out = function.run(view, (), plain)
         if what == "value":
             return out
         if isinstance(out, tuple):
@@ -136,9 +145,9 @@ def _varying(
     kind, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     leading = [inspect.Parameter(n, kind) for n in ("model", *arrays, "parameters")]
     others = [inspect.Parameter(n, keyword) for n in ("names", *options)]
-    run.__signature__ = inspect.Signature(leading + others)  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature(leading + others, return_annotation="Any")  # type: ignore[attr-defined]
     run.__name__ = f"{function.name}_{what}_of_parameters"
-    return Algorithm(run, False, threshold=UNROLLED, loops=function.loops)
+    return Algorithm(run, False, threshold=ALWAYS_UNROLLED, loops=function.loops)
 
 
 def _plain(x: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivati
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,21 +23,21 @@ from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import rates
-from mozzi.algorithms.recursion.algorithm import algorithm, rolling, shape_of, where_closed
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.arguments import shape_of
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.program.differentiate import forward, reverse
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.program.settings import settings, tracing
 
 __all__ = [
     "forward_dynamics_hessian", "inlined", "inverse_dynamics_gradient",
     "inverse_dynamics_hessian", "mirrored", "tangent_basis",
 ]  # fmt: skip
 
-UNROLLED = 10**9  # differentiated programs are straight-line programs
-
-
-@algorithm(threshold=UNROLLED)
+@algorithm(threshold=ALWAYS_UNROLLED)
 def inverse_dynamics_gradient(
     model: Any, q: Any, v: Any, a: Any, covector: Any
 ) -> tuple[Any, Any, Any]:
@@ -48,7 +49,7 @@ def inverse_dynamics_gradient(
     return dq, dv, da
 
 
-@algorithm(threshold=UNROLLED)
+@algorithm(threshold=ALWAYS_UNROLLED)
 def inverse_dynamics_hessian(
     model: Any, q: Any, v: Any, a: Any, covector: Any
 ) -> tuple[Any, Any, Any, Any]:
@@ -61,12 +62,7 @@ def inverse_dynamics_hessian(
     return H_qq, H_qv, H_vv, H_qa
 
 
-@algorithm(
-    regroup=True,
-    threshold=UNROLLED,
-    loops="refuse",
-    outside=where_closed("mozzi.algorithms.derivatives.loops.second:forward_hessian"),
-)
+@algorithm(regroup=True, threshold=ALWAYS_UNROLLED, loops="refuse")
 def forward_dynamics_hessian(
     model: Any, q: Any, v: Any, tau: Any, covector: Any
 ) -> tuple[Any, Any, Any, Any]:
@@ -112,7 +108,7 @@ def _program(model: Any, make: Any) -> Program:
         inputs = [Input(name, shape_of(name, model)) for name in names]
 
         def call(*arrays: Any) -> Any:
-            with rolling(False):
+            with tracing(replace(settings(), rolled=False)):
                 return make(model, *arrays)
 
         model.cache[make] = prune(trace(call, inputs, make.__name__))

@@ -6,17 +6,13 @@ from typing import Any
 
 from mozzi.algorithms.dynamics.hybrid import hybrid
 from mozzi.algorithms.dynamics.inverse import ZERO
-from mozzi.algorithms.recursion.algorithm import algorithm, where_closed
+from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
 
 __all__ = ["forward_dynamics"]
 
 
-@algorithm(
-    regroup="moments",
-    loops="honour",
-    outside=where_closed("mozzi.algorithms.loops.rank_warnings:forward_dynamics_told"),
-)
+@algorithm(regroup="moments", loops="honour")
 def forward_dynamics(
     model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
     loop_accelerations: Any = None,

@@ -10,7 +10,7 @@ from mozzi.algorithms.constraints.rows import Moving
 from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.inverse import resisting
 from mozzi.algorithms.dynamics.springs import acting
-from mozzi.algorithms.recursion.algorithm import algorithm, where_closed
+from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import apply, minus, plus
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
@@ -21,11 +21,7 @@ from mozzi.types import JointChoice
 __all__ = ["hybrid_dynamics"]
 
 
-@algorithm(
-    regroup="moments",
-    loops="honour",
-    outside=where_closed("mozzi.algorithms.loops.forces:checked_hybrid_dynamics"),
-)
+@algorithm(regroup="moments", loops="honour")
 def hybrid_dynamics(
     model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (),
     wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,

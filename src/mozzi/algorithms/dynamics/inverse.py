@@ -7,7 +7,7 @@ from typing import Any
 
 from mozzi.algorithms.constraints.rows import closures, moving
 from mozzi.algorithms.dynamics.springs import acting
-from mozzi.algorithms.recursion.algorithm import algorithm, closed, where_closed
+from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
 from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.errors import LoopError
@@ -22,10 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(
-    regroup="moments",
-    outside=where_closed("mozzi.algorithms.loops.actuation:actuated_forces"),
-)
+@algorithm(regroup="moments")
 def inverse_dynamics(
     model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, rep: Rep = "body",
     resistance: bool = False, actuated: JointChoice | None = None, minimize: Minimize | None = None,

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.close import RANK
-from mozzi.algorithms.loops.rank_warnings import tell_passive
+from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
 from mozzi.errors import LoopError
 from mozzi.types import Minimize, words
 
@@ -69,6 +70,7 @@ def pinv(A: np.ndarray, scale: Any = 0.0) -> np.ndarray:
     return np.swapaxes(Vt, -1, -2) @ (inverse[..., None] * np.swapaxes(U, -1, -2))
 
 
+@inverse_dynamics.with_loops
 def actuated_forces(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `inverse_dynamics` where joints are actuated, or something is minimized."""
     if options["actuated"] is None and options["minimize"] is None:
@@ -78,8 +80,6 @@ def actuated_forces(model: Any, arrays: dict[str, Any], options: dict[str, Any])
 
 def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Shares:
     """Torques and multipliers of a motion."""
-    from mozzi.algorithms.dynamics.inverse import inverse_dynamics
-
     check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
     given = {n: x for n, x in options.items() if n not in SHARING}
     tau_r = inverse_dynamics(model, **arrays, **given)
@@ -94,7 +94,7 @@ def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any
         raise ValueError(f"minimize {minimize!r}; choose one of {', '.join(MINIMIZE)}")
     actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
     result = Shares(A, tau_r, actuated, minimize, weighting)
-    tell_passive(model, q, A, ~actuated)
+    warn_of_passive_joints(model, q, A, ~actuated)
     _refuse(model, result, tau_r, joints)
     return result
 

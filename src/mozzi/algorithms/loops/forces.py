@@ -9,33 +9,22 @@ import numpy as np
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.dynamics.hybrid import hybrid, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.loops.actuation import opens, pinv
-from mozzi.algorithms.loops.rank_warnings import hybrid_dynamics_told, loop_forces_told, multipliers
-from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.loops.rank_warnings import (
+    hybrid_dynamics_with_rank_warnings,
+    loop_forces_with_rank_warnings,
+    multipliers,
+)
+from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
 from mozzi.errors import LoopError
 
 __all__ = ["checked_hybrid_dynamics", "loop_forces"]
 
-def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-    """Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
-    singular values (LAPACK, batched), between two programs.
-    """
-    if not closed(model):
-        return NotImplemented
-    if model.row_count <= MOST:
-        return loop_forces_told(model, arrays, options)
-    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
-    a = forward_dynamics(model, **arrays, **options)
-    rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
-    force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
-    At = np.swapaxes(loop_jacobian(model, q), -1, -2)
-    return (pinv(At) @ force[..., None])[..., 0]
 
-
-@algorithm(regroup="moments", loops="honour", outside=_outside)
+@algorithm(regroup="moments", loops="honour")
 def loop_forces(
     model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
     loop_accelerations: Any = None,
@@ -61,11 +50,29 @@ def loop_forces(
     return multipliers(loops)
 
 
+@loop_forces.with_loops
+def loop_forces_on_arrays(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """`loop_forces` of a model with loops.
+
+    Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
+    singular values (LAPACK, batched), between two programs.
+    """
+    if model.row_count <= MOST:
+        return loop_forces_with_rank_warnings(model, arrays, options)
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    a = forward_dynamics(model, **arrays, **options)
+    rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
+    force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
+    At = np.swapaxes(loop_jacobian(model, q), -1, -2)
+    return (pinv(At) @ force[..., None])[..., 0]
+
+
+@hybrid_dynamics.with_loops
 def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """`hybrid_dynamics` of a model with loops, or a `LoopError` where what is prescribed opens
     them.  Kim 3.3, m > n_v.
     """
-    tau, a = hybrid_dynamics_told(model, arrays, options)
+    tau, a = hybrid_dynamics_with_rank_warnings(model, arrays, options)
     if not len(options["prescribed"]):
         return tau, a
     left = loop_acceleration(model, arrays["q"], arrays["v"], a)

@@ -29,8 +29,8 @@ from mozzi.algorithms.recursion.held import held_by
 from mozzi.errors import SingularWarning
 
 __all__ = [
-    "forward_dynamics_told", "hybrid_dynamics_told", "loop_forces_told", "multipliers",
-    "tell_passive",
+    "forward_dynamics_with_rank_warnings", "hybrid_dynamics_with_rank_warnings",
+    "loop_forces_with_rank_warnings", "multipliers", "warn_of_passive_joints",
 ]  # fmt: skip
 
 JUDGED = 16  # samples of a batch that are judged at once
@@ -96,10 +96,13 @@ def _counts(loops: Any) -> tuple[Any, Any]:
 # -- called with arrays --
 
 
-def forward_dynamics_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+@forward_dynamics.with_loops
+def forward_dynamics_with_rank_warnings(
+    model: Any, arrays: dict[str, Any], options: dict[str, Any]
+) -> Any:
     """`forward_dynamics` of a model with loops."""
     if tuple(arrays) == forward_dynamics.required and not options["resistance"]:
-        return model.cache.setdefault(forward_dynamics, _Told(model))(*arrays.values())
+        return model.cache.setdefault(forward_dynamics, _Warning(model))(*arrays.values())
     a, rank, left_out = counted_forward_dynamics(model, **arrays, **options)
     regular = Regular.of(model)
     if (left_out > regular.spare).any():
@@ -107,7 +110,7 @@ def forward_dynamics_told(model: Any, arrays: dict[str, Any], options: dict[str,
     return a
 
 
-class _Told:
+class _Warning:
     """The kernel of plain calls, found in the model's cache by `Algorithm.__call__`."""
 
     def __init__(self, model: Any):
@@ -126,7 +129,9 @@ class _Told:
         return a
 
 
-def loop_forces_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def loop_forces_with_rank_warnings(
+    model: Any, arrays: dict[str, Any], options: dict[str, Any]
+) -> Any:
     """`loop_forces` of a model with loops."""
     lam, a, rank, left_out = counted_loop_forces(model, **arrays, **options)
     regular = Regular.of(model)
@@ -135,7 +140,9 @@ def loop_forces_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]
     return lam
 
 
-def hybrid_dynamics_told(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def hybrid_dynamics_with_rank_warnings(
+    model: Any, arrays: dict[str, Any], options: dict[str, Any]
+) -> Any:
     """`hybrid_dynamics` of a model with loops: (τ, a)."""
     tau, a, rank, left_out = counted_hybrid_dynamics(model, **arrays, **options)
     regular = Regular.of(model, held_mask(model, options["prescribed"]))
@@ -144,7 +151,7 @@ def hybrid_dynamics_told(model: Any, arrays: dict[str, Any], options: dict[str, 
     return tau, a
 
 
-def tell_passive(model: Any, q: Any, A: np.ndarray, passive: np.ndarray) -> None:
+def warn_of_passive_joints(model: Any, q: Any, A: np.ndarray, passive: np.ndarray) -> None:
     """Tell where the rows lose rank in the passive joints, which loops must then move alone."""
     if not passive.any():
         return

@@ -7,112 +7,26 @@ that compiled code is tested against.
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 
-import numpy as np
-
-from mozzi.algorithms.recursion.containers import ALGORITHMS, BlockArray
+from mozzi.algorithms.recursion.arguments import ARRAYS, wrapped
 from mozzi.algorithms.recursion.documentation import documented, public_signature
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.algorithms.recursion.origins import ALGORITHMS
+from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.errors import LoopError
-from mozzi.lie import Inertia, Momentum, Twist, Wrench
+from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.node import active
 
-__all__ = ["ARRAYS", "Algorithm", "algorithm", "closed", "rolling", "shape_of"]
+__all__ = ["Algorithm", "algorithm", "closed", "refuse_loops"]
 
-#: What the arrays that algorithms take are, by name: axes per body (see containers.BlockArray), and
-#: the type of a block.
-ARRAYS: dict[str, tuple[tuple[Any, ...], Any]] = {
-    **dict.fromkeys(("q", "q0", "q1", "q_ref", "q_lower", "q_upper"), (("q",), None)),
-    **dict.fromkeys(
-        ("v", "a", "tau", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
-    ),
-    "wrenches": (("b", 6), Wrench),
-    "dwrenches": (("b", 6), Wrench),
-    "dinertias": (("b", 10), Inertia),
-    "dh": (("b", 6), Twist),
-    **dict.fromkeys(("dscrews", "dscrew_rates"), ((6, "v"), None)),
-    "covector": (("v",), None),
-    "parameters": (("p",), None),
-    "twists": (("b", 6), Twist),
-    "twist_rates": (("b", 6), Twist),
-    "momenta": (("b", 6), Momentum),
-    "weights": (("b", 6), None),
-    **dict.fromkeys(("twist", "twist_rate"), ((6,), Twist)),
-    "wrench": ((6,), Wrench),
-    "columns": ((6, "v"), None),
-    "point": ((3,), None),
-    "targets": (("f", 4, 4), None),
-    "damping": ((), None),
-    **dict.fromkeys(
-        ("loop_offsets", "loop_rates", "loop_accelerations", "multipliers", "loop_covector"),
-        (("m",), None),
-    ),
-}
+Recursion = Callable[..., Any]
+"""A function of a mechanism and of arrays as recursions see them."""
 
-
-def shape_of(name: str, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
-    """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
-    option `frames` names; "m": a row per equation of a loop, distance or coupling; "p": one for
-    each of the option `names`).
-    """
-    frames = (options or {}).get("frames", ())
-    sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "f": len(frames)}
-    sizes["p"] = len((options or {}).get("names", ()))
-    sizes["m"] = model.row_count
-    return tuple(sizes.get(axis, axis) for axis in ARRAYS[name][0])
-
-
-class _Typed:
-    """Blocks of a body array as spatial quantities."""
-
-    def __init__(self, array: BlockArray, kind: Any):
-        self.blocks, self.kind = array, kind
-
-    def __getitem__(self, body: Any) -> Any:
-        return self.kind.unflatten(self.blocks[body])
-
-
-class _Nothing:
-    """An optional body array that was not given: zero everywhere."""
-
-    def __init__(self, kind: Any):
-        self.kind = kind
-
-    def __getitem__(self, body: Any) -> Any:
-        return self.kind.zero()
-
-
-class _Rolling:
-    choice: bool | None = None
-    threshold = 40
-
-
-@contextmanager
-def rolling(choice: bool | None):
-    """Trace rolled (True), unrolled (False), or as the size of the model says (None)."""
-    before = _Rolling.choice
-    _Rolling.choice = choice
-    try:
-        yield
-    finally:
-        _Rolling.choice = before
-
-
-def rolls(model: Any, function: Any = None) -> bool:
-    """Whether a model is traced rolled now (by this algorithm, which may have its own size).
-
-    Loops are honoured in straight-line programs only.
-    """
-    if getattr(function, "loops", "tree") == "honour" and closed(model):
-        return False
-    if _Rolling.choice is not None:
-        return _Rolling.choice
-    return model.nb > (getattr(function, "threshold", None) or _Rolling.threshold)
+Answer = Callable[[Model, dict[str, Any], dict[str, Any]], Any]
+"""A function of a model, of the arrays that are given and of the other options, by name."""
 
 
 class Algorithm:
@@ -120,14 +34,16 @@ class Algorithm:
 
     def __init__(
         self,
-        function: Callable[..., Any],
-        regroup: bool | str,
+        function: Recursion,
+        regroup: bool | str = False,
         threshold: int | None = None,
         loops: str = "tree",
-        outside: Callable[..., Any] | None = None,
     ):
-        self.function, self.regroup, self.threshold = function, regroup, threshold
-        self.loops, self.outside = loops, outside
+        self.function, self.regroup = function, regroup
+        self.threshold, self.loops = threshold, loops
+        self._on_arrays: Answer | None = None
+        self._with_loops: Answer | None = None
+        self._recursion_with_loops: Recursion | None = None
         self.name = ALGORITHMS[function.__code__] = function.__name__
         self.__name__ = function.__name__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -141,11 +57,36 @@ class Algorithm:
         defaults = {n: p.default for n, p in self.signature.parameters.items()}
         self.required = tuple(n for n in self.arrays if defaults[n] is inspect.Parameter.empty)
         self.defaults = {n: defaults[n] for n in names if n not in self.arrays}
-        self._leading = names[: len(self.required)] == list(self.required)
 
     def __get__(self, instance: object, owner: type | None = None) -> Algorithm:
         """Itself, wherever it is: help() takes what has this for a function."""
         return self
+
+    # -- what answers in place of the recursion --
+
+    def on_arrays(self, answer: Answer) -> Answer:
+        """Register what answers on arrays where the answer is made of several programs; it returns
+        NotImplemented where it is not.
+        """
+        self._on_arrays = answer
+        return answer
+
+    def with_loops(self, answer: Answer) -> Answer:
+        """Register what answers on arrays for models that have loops (or NotImplemented)."""
+        self._with_loops = answer
+        return answer
+
+    def recursion_with_loops(self, recursion: Recursion) -> Recursion:
+        """Register the recursion of models that have loops."""
+        self._recursion_with_loops = recursion
+        ALGORITHMS[recursion.__code__] = self.name
+        return recursion
+
+    def _recursion(self, model: Model) -> Recursion:
+        """The recursion for this model."""
+        return (met_loops(model) and self._recursion_with_loops) or self.function
+
+    # -- the three lives --
 
     def __call__(self, model: Any, *args: Any, **options: Any) -> Any:
         if not options and len(args) == len(self.required) and active() is None:
@@ -156,20 +97,45 @@ class Algorithm:
             if kernel is not None:
                 return kernel(*args)
         if isinstance(model, Mechanism):
-            return self.function(model, *args, **options)
+            return self._recursion(model.model)(model, *args, **options)
         if active() is not None:
             return self.inline(model, *args, **options)
-        if self.outside is not None:
-            result = self.outside(model, *self.bind(model, args, options))
+        arrays, others = self.bind(model, args, options)
+        for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
+            result = NotImplemented if answer is None else answer(model, arrays, others)
             if result is not NotImplemented:
                 return result
-        return importlib.import_module("mozzi.compiler").run(self, model, args, options)
+        return self.compiled(model, arrays, others)
 
-    def compiled(self, model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-        """The answer of the kernel on arrays, whatever `outside` says."""
-        return importlib.import_module("mozzi.compiler").run(self, model, (), arrays | options)
+    def compiled(self, model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+        """The answer of the kernel on arrays, whatever else answers there."""
+        from mozzi.compiler import run
 
-    def bind(self, model: Any, args: Any, options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return run(self, model, arrays, options)
+
+    def inline(self, model: Model, *args: Any, **options: Any) -> Any:
+        """Trace the recursion here."""
+        view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
+        return self.run(view, args, options)
+
+    def python(self, model: Model, *args: Any, **options: Any) -> Any:
+        """Run the recursion as plain Python, on numbers of any kind."""
+        return self.run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
+
+    def run(self, view: Mechanism, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        """The recursion on this mechanism, with arrays of the caller."""
+        recursion = self._recursion(view.model)
+        if self.loops == "refuse":
+            refuse_loops(view.model, self.name, on_arrays=self._with_loops is not None)
+        given, others = self.bind(view.model, args, options)
+        arrays = {n: wrapped(view, self.name, n, given.get(n), others) for n in self.arrays}
+        return _plain(recursion(view, **arrays, **others))
+
+    # -- its arguments --
+
+    def bind(
+        self, model: Model, args: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arguments as (arrays given, other options), by name."""
         if not hasattr(model, "cache"):
             raise self._not_a_model(model)
@@ -188,41 +154,11 @@ class Algorithm:
         parameters = self.signature.parameters.values()
         return str(inspect.Signature([p.replace(annotation=bare) for p in parameters]))
 
-    def _not_a_model(self, thing: Any) -> TypeError:
+    def _not_a_model(self, thing: object) -> TypeError:
         return TypeError(
             f"{self.name}: the first argument is a {type(thing).__name__}; give a Model, as load "
             "or Builder make it"
         )
-
-    def inline(self, model: Any, *args: Any, **options: Any) -> Any:
-        """Trace the recursion here."""
-        view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
-        return self._run(view, args, options)
-
-    def python(self, model: Any, *args: Any, **options: Any) -> Any:
-        """Run the recursion as plain Python, on numbers of any kind."""
-        return self._run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
-
-    def _run(self, view: Mechanism, args: Any, options: Any) -> Any:
-        if self.loops == "refuse":
-            refuse_loops(view.model, self.name, inside=self.outside is not None)
-        given, others = self.bind(view.model, args, options)
-        wrapped: dict[str, Any] = {}
-        for name in self.arrays:
-            axes, kind = ARRAYS[name]
-            if name not in given:
-                wrapped[name] = _Nothing(kind) if kind is not None else None
-                continue
-            data = np.asarray(given[name], dtype=object)
-            shape = shape_of(name, view.model, others)
-            if data.shape != shape:
-                raise ValueError(
-                    f"{self.name}: {name} has shape {data.shape}; this model takes {shape}"
-                )
-            axes = tuple(n if axis in ("f", "m", "p") else axis for axis, n in zip(axes, shape))
-            array = BlockArray(view, name, axes, data)
-            wrapped[name] = array if kind is None else _Typed(array, kind)
-        return _plain(self.function(view, **wrapped, **others))
 
     def __repr__(self) -> str:
         return f"<algorithm {self.name}>"
@@ -237,54 +173,54 @@ def _plain(result: Any) -> Any:
     return result.array() if hasattr(result, "array") else result
 
 
-def closed(model: Any) -> tuple[Any, ...]:
+def closed(model: Model) -> tuple[Loop | Distance | Coupling, ...]:
     """What closes the tree of a model: its loops, distances and couplings."""
     return model.closures
 
 
-def refuse_loops(model: Any, function: str, inside: bool = False) -> None:
-    """Raise where a function that does not honour loops (or not ``inside`` programs) meets some."""
+def met_loops(model: Model) -> bool:
+    """Whether a model has loops; then what answers for them is loaded, and registers itself."""
+    if not closed(model):
+        return False
+    import mozzi.algorithms.with_loops  # noqa: F401
+
+    return True
+
+
+def refuse_loops(model: Model, function: str, on_arrays: bool = False) -> None:
+    """Raise where a function that does not honour loops (or only ``on_arrays``) meets some."""
     names = [x.name for x in closed(model)]
     if names:
-        remedy = "call it with arrays" if inside else "call it on a model without them"
+        remedy = "call it with arrays" if on_arrays else "call it on a model without them"
         raise LoopError(
-            f"{function} does not honour loops and couplings{' in programs' * inside}, and model "
-            f"{model.name!r} has some ({', '.join(names[:4])}); {remedy}"
+            f"{function} does not honour loops and couplings{' in programs' * on_arrays}, and "
+            f"model {model.name!r} has some ({', '.join(names[:4])}); {remedy}"
         )
 
 
-def where_closed(place: str) -> Callable[..., Any]:
-    """For ``outside=``: models that have loops are answered by the function "module:name"."""
-
-    def answer(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-        if not closed(model):
-            return NotImplemented
-        module, name = place.split(":")
-        return getattr(importlib.import_module(module), name)(model, arrays, options)
-
-    return answer
-
-
+@overload
+def algorithm(function: Recursion, /) -> Algorithm: ...
+@overload
 def algorithm(
-    function: Callable[..., Any] | None = None,
+    *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree"
+) -> Callable[[Recursion], Algorithm]: ...
+def algorithm(
+    function: Recursion | None = None,
     *,
     regroup: bool | str = False,
     threshold: int | None = None,
     loops: str = "tree",
-    outside: Callable[..., Any] | None = None,
-) -> Any:
+) -> Algorithm | Callable[[Recursion], Algorithm]:
     """Make a recursion over bodies callable on models and arrays.
 
     regroup: the results do not depend on which body carries inertial parameters that only their
     sum shows (joint forces, accelerations, mass matrices), so base parameters may be used
-    (True, or "moments": see `bodies.regrouped`).
+    (True, or "moments": see `base_parameters.regrouped`).
     threshold: how many bodies are still traced unrolled, where that differs from the usual number.
     loops: what becomes of loops, distances and couplings. "tree": the result is a statement about
     the tree, true whether loops close it or not; "honour": the result satisfies them; "refuse": a
     model that has some is refused.
-    outside: a function of (model, arrays, other options) that answers instead where the answer is
-    made of several programs, and returns NotImplemented where it is not.
     """
     if function is None:
-        return lambda f: Algorithm(f, regroup, threshold, loops, outside)
-    return Algorithm(function, regroup, threshold, loops, outside)
+        return lambda f: Algorithm(f, regroup, threshold, loops)
+    return Algorithm(function, regroup, threshold, loops)

@@ -7,17 +7,14 @@ program, read and written at the index of the loop.
 
 from __future__ import annotations
 
-import linecache
-import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.origins import leaves, name_origin
 from mozzi.lie import Screws
 from mozzi.lie.vec import Spatial
 from mozzi.model.model import WORLD
@@ -25,7 +22,7 @@ from mozzi.program.node import Node, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 
 __all__ = [
-    "ALGORITHMS", "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
+    "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
     "joint_matrix", "joint_vector", "per_body",
 ]  # fmt: skip
 
@@ -46,18 +43,6 @@ class Columns:
 
     def zero(self) -> Any:
         return self.unflatten([0.0] * self.SIZE)
-
-
-def leaves(value: Any) -> list[Any]:
-    """The scalars inside a value, in order."""
-    if isinstance(value, RelativePose):
-        return leaves(value.motion)
-    if isinstance(value, (tuple, list)):
-        return [x for part in value for x in leaves(part)]
-    if isinstance(value, Spatial):
-        names = [n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())]
-        return [x for name in names for x in leaves(getattr(value, name))]
-    return [value]
 
 
 def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
@@ -94,7 +79,7 @@ class _Unrolled:
     def __setitem__(self, body: Any, value: Any) -> None:
         self.values[body.index] = value
         if active() is not None and body.index != WORLD:
-            _name(value, self.letter, body.name)
+            name_origin(value, self.letter, body.name)
 
 
 def _rest(type_: Any) -> Any:
@@ -102,41 +87,6 @@ def _rest(type_: Any) -> Any:
     if type_ is None:
         return 0.0
     return type_.identity() if hasattr(type_, "identity") else type_.zero()
-
-
-_PARTS = {
-    "Twist": ("wx", "wy", "wz", "vx", "vy", "vz"),
-    "Wrench": ("mx", "my", "mz", "fx", "fy", "fz"),
-}
-
-
-def _name(value: Any, prefix: str, body: str) -> None:
-    """Values keep their origin: the container and body they were made for, and the equation."""
-    scalars = leaves(value)
-    parts = _PARTS.get(type(value).__name__) or [str(n) for n in range(len(scalars))]
-    origin = f"{_equation(sys._getframe(2))} {body}"
-    for x, part in zip(scalars, parts, strict=False):
-        if isinstance(x, Node) and not x.name:
-            x.name = f"{prefix}_{body}_{part}" if len(scalars) > 1 else f"{prefix}_{body}"
-            x.origin = origin
-
-
-#: The names of algorithms, by their code: where a value comes from.
-ALGORITHMS: dict[CodeType, str] = {}
-_NUMBERS: dict[Any, str] = {}
-
-
-def _equation(frame: Any) -> str:
-    """The algorithm being traced, and the equation number in the comment of its present line."""
-    key = (frame.f_code, frame.f_lineno)
-    if key not in _NUMBERS:
-        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-        number = re.search(r"#.*?(\b(?:K|MD|MK|P|R)\d+[a-z]?\b|\([\d.]+[a-z]?\))", line)
-        _NUMBERS[key] = f" {number[1]}" if number else ""
-    name, number = frame.f_code.co_name.strip("_"), _NUMBERS[key]
-    while frame is not None and frame.f_code not in ALGORITHMS:  # passes and parts of an algorithm
-        frame = frame.f_back
-    return (ALGORITHMS[frame.f_code] if frame is not None else name) + number
 
 
 class _Rolled:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
-from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_matrix
 from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.simulation.derivatives.steps import step_jacobians
@@ -17,16 +17,7 @@ from mozzi.types import Method
 __all__ = ["linearize"]
 
 
-def _outside(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
-    """The answer where a time step is given, from the integrator; and that of models with loops."""
-    dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
-    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
-    if dt is None:
-        return _closed(model, q, v, tau, resistance) if closed(model) else NotImplemented
-    return step_jacobians(model, q, v, tau, dt, method, resistance)
-
-
-@algorithm(regroup=True, threshold=20, loops="honour", outside=_outside)
+@algorithm(regroup=True, threshold=20, loops="honour")
 def linearize(
     model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: Method = "rkmk4",
     resistance: bool = False,
@@ -50,11 +41,24 @@ def linearize(
     return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
 
 
-def _closed(
-    model: Any, q: Any, v: Any, tau: Any, resistance: bool
+@linearize.on_arrays
+def of_a_step(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The answer where a time step is given, from the integrator."""
+    dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
+    if dt is None:
+        return NotImplemented
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
+    return step_jacobians(model, q, v, tau, dt, method, resistance)
+
+
+@linearize.with_loops
+def with_loops(
+    model: Any, arrays: dict[str, Any], options: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """With loops: from derivatives that are made of several programs."""
-    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
+    """From derivatives that are made of several programs."""
+    resistance = options["resistance"]
+    a_q, a_v, a_tau = forward_dynamics_derivatives(model, **arrays, resistance=resistance)
+    q, v = arrays["q"], arrays["v"]
     n = model.nv
     A, B = np.zeros((*a_q.shape[:-2], 2 * n, 2 * n)), np.zeros((*a_q.shape[:-2], 2 * n, n))
     A[..., :n, :n], A[..., :n, n:] = _turns(model, q, v), np.eye(n)

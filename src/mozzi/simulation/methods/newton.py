@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.recursion.algorithm import rolls
+from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.program.program import loop

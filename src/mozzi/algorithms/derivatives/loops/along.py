@@ -7,25 +7,31 @@ is solved for with the same matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.derivatives.along import (
+    forward_dynamics_directional,
+    hybrid_dynamics_directional,
+    inverse_dynamics_directional,
+)
+from mozzi.algorithms.derivatives.loops.first import HybridChanges
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
-from mozzi.algorithms.derivatives.second import UNROLLED, inlined
+from mozzi.algorithms.derivatives.second import inlined
 from mozzi.algorithms.dynamics.inverse import ZERO
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.errors import LoopError
 from mozzi.program.differentiate import forward
 
 __all__ = ["closed_accelerations", "hybrid_directional", "loop_changes_along", "refuse_geometry"]
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def loop_changes_along(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, dq: Any, dv: Any
 ) -> Any:
@@ -44,19 +50,21 @@ def _along(model: Any, q: Any, v: Any, a: Any, multipliers: Any, dq: Any, dv: An
     return forward(pull, q, along), forward(rows, *both)
 
 
+@forward_dynamics_directional.recursion_with_loops
 def closed_accelerations(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any, tree: Callable[[Any], Any],
-    dq: Any = None, dv: Any = None, dtau: Any = None,
+    model: Any, q: Any, v: Any, tau: Any, dq: Any = None, dv: Any = None, dtau: Any = None,
+    dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
+    dscrew_rates: Any = None, wrenches: Any = None,
 ) -> Any:  # fmt: skip
-    """∂a/∂p of forward dynamics with loops, while tracing; tree(a): ∂τ/∂p of the tree's inverse
-    dynamics at fixed a.
-    """
+    """∂a/∂p of forward dynamics with loops."""
+    refuse_geometry(model.model, dh=dh, dscrews=dscrews, dscrew_rates=dscrew_rates)
     zero = joint_vector(model, "zero")
     for i in model.outward():
         zero[i] = ZERO[i]
-    dq, dv, dtau = (zero if x is None else x for x in (dq, dv, dtau))
     a, loops = constrained_accelerations(model, q, v, tau, wrenches)
-    force = tree(a)
+    tree = {"dwrenches": dwrenches, "dinertias": dinertias, "dh": dh, "wrenches": wrenches}
+    force = inverse_dynamics_directional(model, q, v, a, dq=dq, dv=dv, **tree)
+    dq, dv, dtau = (zero if x is None else x for x in (dq, dv, dtau))
     pull, rows = loop_changes_along(model, q, v, a, loops, dq, dv)
     left = joint_vector(model, "left")
     for i in model.outward():
@@ -66,11 +74,9 @@ def closed_accelerations(
     return constrained_solve(model, q, left, -rows)[0]
 
 
+@hybrid_dynamics_directional.with_loops
 def hybrid_directional(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `hybrid_dynamics_directional` with loops: (∂τ/∂p, ∂a/∂p)."""
-    from mozzi.algorithms.derivatives.along import inverse_dynamics_directional
-    from mozzi.algorithms.derivatives.loops.first import HybridChanges
-
     changes = {n: x for n, x in arrays.items() if n.startswith("d")}
     refuse_geometry(model, **changes)
     plain = {n: x for n, x in arrays.items() if n not in changes}

@@ -23,11 +23,14 @@ from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.first import (
     forward_dynamics_derivatives,
+    forward_dynamics_wrench_derivatives,
     inverse_dynamics_derivatives,
     inverse_dynamics_wrench_derivatives,
+    wrench_changes,
 )
+from mozzi.algorithms.derivatives.hybrid import hybrid_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
-from mozzi.algorithms.derivatives.second import UNROLLED, inlined, tangent_basis
+from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -35,6 +38,8 @@ from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.loops.actuation import Shares, pinv, shared, shares
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.arguments import Blocks
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.lie import SE3
 from mozzi.program.differentiate import forward
 
@@ -45,7 +50,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def loop_changes(model: Any, q: Any, v: Any, a: Any, multipliers: Any) -> Any:
     """(∂(Aᵀ λ)/∂q, ∂(A a + Ȧ v)/∂q, ∂(A a + Ȧ v)/∂v) at fixed a and λ, along the group.
 
@@ -76,6 +81,7 @@ class Saddle:
         return da, np.swapaxes(self.inverse, -1, -2) @ z
 
 
+@forward_dynamics_derivatives.with_loops
 def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `forward_dynamics_derivatives` with loops: (∂a/∂q, ∂a/∂v, ∂a/∂τ).
 
@@ -89,18 +95,31 @@ def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, A
     return forward_dynamics_derivatives.compiled(model, arrays, options)
 
 
+@forward_dynamics_derivatives.recursion_with_loops
 def closed_derivatives(
-    model: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray, **given: Any
+    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of forward dynamics with loops, on scalars."""
-    a, lam = constrained_accelerations.python(model, q, v, tau, **given)
-    f_q, f_v, _ = inverse_dynamics_derivatives.python(model, q, v, a, **given)
-    pull, g_q, g_v = loop_changes.python(model, q, v, a, lam)
+    of, (q, v, tau) = model.model, (x.array() for x in (q, v, tau))
+    given: dict[str, Any] = {"resistance": resistance}
+    if isinstance(wrenches, Blocks):
+        given["wrenches"] = wrenches.blocks.array()
+    a, lam = constrained_accelerations.python(of, q, v, tau, **given)
+    f_q, f_v, _ = inverse_dynamics_derivatives.python(of, q, v, a, **given)
+    pull, g_q, g_v = loop_changes.python(of, q, v, a, lam)
     return (
-        solved_columns(model, q, pull - f_q, -g_q),
-        solved_columns(model, q, -f_v, -g_v),
-        solved_columns(model, q, np.eye(model.nv).astype(object)),
+        solved_columns(of, q, pull - f_q, -g_q),
+        solved_columns(of, q, -f_v, -g_v),
+        solved_columns(of, q, np.eye(of.nv).astype(object)),
     )
+
+
+@forward_dynamics_wrench_derivatives.recursion_with_loops
+def closed_wrench_derivatives(model: Any, q: Any) -> np.ndarray:
+    """∂a/∂W of forward dynamics with loops, on scalars."""
+    J = -wrench_changes(model, q).array()
+    flat = J.reshape(model.nv, -1)
+    return solved_columns(model.model, q.array(), flat).reshape(J.shape)
 
 
 def solved_columns(
@@ -154,6 +173,7 @@ def columns(model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = Non
     return np.swapaxes(dx, -1, -2), np.swapaxes(dk, -1, -2)
 
 
+@forward_dynamics_wrench_derivatives.with_loops
 def forward_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `forward_dynamics_wrench_derivatives` with loops."""
     q = np.asarray(arrays["q"], float)
@@ -177,6 +197,7 @@ def _changes(
     return (f_q - pull, f_v), (g_q, g_v)
 
 
+@hybrid_dynamics_derivatives.with_loops
 def hybrid_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `hybrid_dynamics_derivatives` with loops: both outputs, by q, v, τ and a."""
     x = HybridChanges(model, arrays, options)
@@ -221,6 +242,7 @@ class HybridChanges:
         return dtau, da
 
 
+@inverse_dynamics_derivatives.with_loops
 def inverse_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `inverse_dynamics_derivatives` where joints are actuated.
 
@@ -235,6 +257,7 @@ def inverse_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, A
     return x.solve(t_q - pull, turn), x.solve(t_v), x.solve(M)
 
 
+@inverse_dynamics_wrench_derivatives.with_loops
 def inverse_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `inverse_dynamics_wrench_derivatives` where joints are actuated: the share
     that they bear of every wrench by itself.

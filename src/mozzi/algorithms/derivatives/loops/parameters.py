@@ -13,18 +13,20 @@ import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import InverseChanges
-from mozzi.algorithms.derivatives.parameters import Sensitivity, sensitivity
+from mozzi.algorithms.derivatives.parameters import Sensitivity, sensitivity, where_shared
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.actuation import SHARING, Shares, check_accelerations, shared
 
 __all__ = ["derivative", "value"]
 
 
+@where_shared("value")
 def value(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> np.ndarray:
     """The torques with these numbers of the parameters."""
     return _shares(of, arrays, numbers).tau
 
 
+@where_shared("derivative")
 def derivative(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> np.ndarray:
     """∂τ/∂parameters (…, nv, p)."""
     x = InverseChanges(_shares(of, arrays, numbers))

@@ -15,14 +15,15 @@ from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import columns, loop_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, weightless
-from mozzi.algorithms.derivatives.second import UNROLLED, inlined, tangent_basis
+from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.program.differentiate import forward
 
 __all__ = ["Corrections", "correction_derivatives", "loop_drift_derivatives"]
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def loop_drift_derivatives(model: Any, q: Any) -> Any:
     """∂φ/∂q (m, nv), along the group: `loop_jacobian` where the loops are closed.
 

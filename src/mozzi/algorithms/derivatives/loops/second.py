@@ -22,15 +22,16 @@ import numpy as np
 from mozzi.algorithms.constraints.rows import loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_gradient
-from mozzi.algorithms.derivatives.second import UNROLLED, inlined, mirrored
+from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, inlined, mirrored
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.program.differentiate import forward
 
 __all__ = ["constrained_hessian", "forward_hessian"]
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def constrained_hessian(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
@@ -49,6 +50,7 @@ def _hessian(
     return forward(by_q, q, N), vq.T, mirrored(vv), qa, qk
 
 
+@forward_dynamics_hessian.with_loops
 def forward_hessian(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `forward_dynamics_hessian` with loops."""
     q, c = (np.asarray(arrays[n], dtype=float) for n in ("q", "covector"))

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
-from mozzi.algorithms.derivatives.second import UNROLLED, inlined, tangent_basis
+from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.dynamics.hybrid import hybrid
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.lie import Twist, Wrench
 from mozzi.program.differentiate import reverse
 
@@ -92,7 +93,7 @@ def weightless(model: Any) -> Any:
 # -- backwards: (2) --
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def constrained_gradient(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
@@ -105,7 +106,7 @@ def constrained_gradient(
     return inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def position_correction_gradient(
     model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
@@ -113,7 +114,7 @@ def position_correction_gradient(
     return inlined(model, _position, q, a, multipliers, covector, loop_covector)
 
 
-@algorithm(threshold=UNROLLED, loops="honour")
+@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def velocity_correction_gradient(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:

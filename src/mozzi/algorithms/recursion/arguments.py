@@ -1,0 +1,97 @@
+"""The arguments of algorithms: what arrays are by their names, their shapes, and how recursions see
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, SpatialType
+from mozzi.lie import Inertia, Momentum, Twist, Wrench
+from mozzi.model import Model
+
+__all__ = ["ARRAYS", "Blocks", "NoBlocks", "shape_of", "wrapped"]
+
+T = TypeVar("T")
+Axes = tuple[int | str, ...]
+
+#: What the arrays that algorithms take are, by name: axes per body (see containers.BlockArray), and
+#: the type of a block.
+ARRAYS: dict[str, tuple[Axes, SpatialType[Inertia | Momentum | Twist | Wrench] | None]] = {
+    **dict.fromkeys(("q", "q0", "q1", "q_ref", "q_lower", "q_upper"), (("q",), None)),
+    **dict.fromkeys(
+        ("v", "a", "tau", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
+    ),
+    "wrenches": (("b", 6), Wrench),
+    "dwrenches": (("b", 6), Wrench),
+    "dinertias": (("b", 10), Inertia),
+    "dh": (("b", 6), Twist),
+    **dict.fromkeys(("dscrews", "dscrew_rates"), ((6, "v"), None)),
+    "covector": (("v",), None),
+    "parameters": (("p",), None),
+    "twists": (("b", 6), Twist),
+    "twist_rates": (("b", 6), Twist),
+    "momenta": (("b", 6), Momentum),
+    "weights": (("b", 6), None),
+    **dict.fromkeys(("twist", "twist_rate"), ((6,), Twist)),
+    "wrench": ((6,), Wrench),
+    "columns": ((6, "v"), None),
+    "point": ((3,), None),
+    "targets": (("f", 4, 4), None),
+    "damping": ((), None),
+    **dict.fromkeys(
+        ("loop_offsets", "loop_rates", "loop_accelerations", "multipliers", "loop_covector"),
+        (("m",), None),
+    ),
+}
+
+
+def shape_of(name: str, model: Model, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
+    """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
+    option `frames` names; "m": a row per equation of a loop, distance or coupling; "p": one for
+    each of the option `names`).
+    """
+    given = options or {}
+    sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "m": model.row_count}
+    sizes |= {"f": len(given.get("frames", ())), "p": len(given.get("names", ()))}
+    return tuple(n if isinstance(n, int) else sizes[n] for n in ARRAYS[name][0])
+
+
+class Blocks(Generic[T]):
+    """The blocks of an array as spatial quantities."""
+
+    def __init__(self, blocks: BlockArray, kind: SpatialType[T]):
+        self.blocks, self.kind = blocks, kind
+
+    def __getitem__(self, body: BodyView) -> T:
+        return self.kind.unflatten(self.blocks[body])
+
+
+class NoBlocks(Generic[T]):
+    """An optional array that was not given: zero everywhere."""
+
+    def __init__(self, kind: SpatialType[T]):
+        self.kind = kind
+
+    def __getitem__(self, body: BodyView) -> T:
+        return self.kind.zero()
+
+
+def wrapped(
+    view: Mechanism, algorithm: str, name: str, given: Any, options: Mapping[str, Any]
+) -> BlockArray | Blocks[Any] | NoBlocks[Any] | None:
+    """An array of the caller (None: not given) as a recursion sees it."""
+    axes, kind = ARRAYS[name]
+    if given is None:
+        return NoBlocks(kind) if kind is not None else None
+    data, shape = np.asarray(given, dtype=object), shape_of(name, view.model, options)
+    if data.shape != shape:
+        raise ValueError(f"{algorithm}: {name} has shape {data.shape}; this model takes {shape}")
+    axes = tuple(n if axis in ("f", "m", "p") else axis for axis, n in zip(axes, shape))
+    array = BlockArray(view, name, axes, data)
+    return array if kind is None else Blocks(array, kind)

@@ -1,0 +1,35 @@
+"""The one decision whether a program has loops over bodies (rolled) or is straight-line code."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mozzi.model import Model
+from mozzi.program.settings import settings
+
+__all__ = ["ALWAYS_UNROLLED", "UNROLLED_BODIES", "rolls"]
+
+UNROLLED_BODIES = 40  # a first call still feels immediate: docs/design.md has the figures
+ALWAYS_UNROLLED = 10**9  # bodies: of algorithms that are straight-line programs at any size
+
+
+class Rollable(Protocol):
+    """What an algorithm says of itself."""
+
+    threshold: int | None
+    loops: str
+
+
+def rolls(model: Model, algorithm: Rollable | None = None) -> bool:
+    """Whether a model is traced rolled now, by this algorithm.
+
+    As the trace is told to (`Settings.rolled`); else from so many bodies on, which an algorithm may
+    say for itself. Loops are honoured in straight-line programs only.
+    """
+    if algorithm is not None and algorithm.loops == "honour" and model.closures:
+        return False
+    rolled = settings().rolled
+    if rolled is not None:
+        return rolled
+    own = None if algorithm is None else algorithm.threshold
+    return model.nb > (UNROLLED_BODIES if own is None else own)

@@ -1,0 +1,42 @@
+"""How a program is traced: what holds for all that is traced meanwhile, in this thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+__all__ = ["Settings", "settings", "tracing"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a trace."""
+
+    rolled: bool | None = None
+    """Loops over bodies (True), straight-line code (False), or as sizes say (None)."""
+    dtype: str = "float64"
+    """The numbers that the program will run on, which decides what rounding leaves."""
+
+
+class _Now(threading.local):
+    settings = Settings()
+
+
+_now = _Now()
+
+
+def settings() -> Settings:
+    """The settings of the present trace."""
+    return _now.settings
+
+
+@contextmanager
+def tracing(settings: Settings) -> Iterator[None]:
+    """Trace with these settings."""
+    before, _now.settings = _now.settings, settings
+    try:
+        yield
+    finally:
+        _now.settings = before
