@@ -5,9 +5,6 @@ Names load on first use: ``import mozzi`` imports nothing but this file.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 __version__ = "0.1.0"
 
 # The public API: name → module that defines it.  A new public name is one line here; what editors
@@ -165,6 +162,7 @@ _HOME: dict[str, str] = {
     "ModelError": "mozzi.errors",
     "MozziError": "mozzi.errors",
     "NotShownWarning": "mozzi.errors",
+    "ShapeError": "mozzi.errors",
     "SingularError": "mozzi.errors",
     "SingularWarning": "mozzi.errors",
     "UnphysicalWarning": "mozzi.errors",
@@ -173,11 +171,13 @@ _HOME: dict[str, str] = {
 __all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'mozzi' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    from importlib import import_module
+
+    value: object = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -54,6 +54,7 @@ from mozzi.errors import LoopError as LoopError
 from mozzi.errors import ModelError as ModelError
 from mozzi.errors import MozziError as MozziError
 from mozzi.errors import NotShownWarning as NotShownWarning
+from mozzi.errors import ShapeError as ShapeError
 from mozzi.errors import SingularError as SingularError
 from mozzi.errors import SingularWarning as SingularWarning
 from mozzi.errors import UnphysicalWarning as UnphysicalWarning
@@ -244,6 +245,7 @@ __all__ = [
     "ModelError",
     "MozziError",
     "NotShownWarning",
+    "ShapeError",
     "SingularError",
     "SingularWarning",
     "UnphysicalWarning",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mozzi.algorithms.recursion.algorithm import Algorithm
 from mozzi.algorithms.recursion.arguments import ARRAYS, shape_of
 from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.errors import ShapeError, known
 from mozzi.locks import ForkLock
 from mozzi.model import Model
 from mozzi.program.passes import prune
@@ -116,10 +117,10 @@ def compile(
     ``options={"wrenches": True}``.
     """
     if target not in TARGETS:
-        raise ValueError(f"no target {target!r}; there are {', '.join(TARGETS)}")
+        raise ValueError(f"no target {target!r}; there are {known(target, TARGETS)}")
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
     if dtype not in DTYPES:
-        raise ValueError(f"no dtype {dtype!r}; programs run in {' or '.join(DTYPES)}")
+        raise ValueError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
         shapes, call, label = _signature(function, model, dict(inputs or {}), dict(options or {}))
@@ -197,7 +198,10 @@ def run(
             kernel = model.cache.get(key)
             kernel = kernel or compile(function, model, options={**options, **extra})
             model.cache[key] = kernel
-    return kernel(*arrays.values())
+    try:
+        return kernel(*arrays.values())
+    except ShapeError as error:
+        raise function.misfit(model, error) from None
 
 
 def _key(*parts: Any) -> str:

@@ -6,6 +6,8 @@ Python programmer would expect, so that ``except ValueError`` catches a bad mode
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 __all__ = [
     "ConfigurationError",
     "ContactWarning",
@@ -16,10 +18,31 @@ __all__ = [
     "ModelError",
     "MozziError",
     "NotShownWarning",
+    "ShapeError",
     "SingularError",
     "SingularWarning",
     "UnphysicalWarning",
+    "known",
+    "nearest",
 ]
+
+
+def nearest(word: object, known: Iterable[str]) -> list[str]:
+    """All known words, the nearest spelling first."""
+    from difflib import SequenceMatcher
+
+    ratio = SequenceMatcher(b=str(word).lower())
+
+    def distance(other: str) -> tuple[float, str]:
+        ratio.set_seq1(other.lower())
+        return -ratio.ratio(), other
+
+    return sorted(known, key=distance)
+
+
+def known(word: object, words: Iterable[str]) -> str:
+    """All of the words for a message, the nearest spelling first."""
+    return ", ".join(map(repr, nearest(word, words))) or "none"
 
 
 class MozziError(Exception):
@@ -32,6 +55,24 @@ class ModelError(MozziError, ValueError):
 
 class ConfigurationError(MozziError, ValueError):
     """Numbers handed to a model that do not fit it: a wrong length, a zero quaternion, a NaN."""
+
+
+class ShapeError(ConfigurationError):
+    """An array whose last axes do not fit the argument it was given for."""
+
+    def __init__(
+        self,
+        function: str,
+        argument: str,
+        shape: tuple[int, ...],
+        wanted: tuple[int, ...],
+        fact: str = "",
+    ) -> None:
+        self.function, self.argument, self.shape, self.wanted = function, argument, shape, wanted
+        last = fact or f"give an array whose last axes are {wanted}"
+        if not wanted:
+            last = fact or "give numbers"
+        super().__init__(f"{function}: {argument} has shape {shape}; {last}")
 
 
 class LoopError(MozziError, ValueError):

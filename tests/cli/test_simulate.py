@@ -74,7 +74,7 @@ def test_random_starts_are_repeatable(pendulum: Path, tmp_path: Path):
     [
         (["--dt", "0"], "dt 0 is not positive"),
         (["--duration", "-1"], "not positive"),
-        (["--method", "verlet"], "there are semi_implicit"),
+        (["--method", "verlet"], "there are 'generalized_alpha'"),
         (["--q0", "1,2,3"], "3 numbers; the model takes 2"),
         (["--q0", "1,x"], "numbers by commas"),
         (["--q0", "knee=1"], "no joint 'knee'"),

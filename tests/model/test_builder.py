@@ -334,7 +334,7 @@ REFUSED = [
     (lambda b: b.add("b", "a", Revolute(), damping=-1), "damping -1.0 is negative"),
     (lambda b: b.add("b", "a", Revolute(), damping=math.inf), "damping: inf is not finite"),
     (lambda b: b.add("b", "a", Revolute(), armature=(1, 2)), "2 numbers where the joint has 1"),
-    (lambda b: b.add("b", "a", Revolute(), colour=3), "no such joint data"),
+    (lambda b: b.add("b", "a", Revolute(), colour=3), "no joint data 'colour'"),
     (lambda b: b.add("b", "a", Free(), upper=(1,) * 7), "limits on a quaternion"),
     (lambda b: b.add("b", "a", Free(), rest=(0,) * 7), "zero quaternion"),
     (lambda b: b.add("b", "a", screw=(0, 0, 0, 0, 0, 0)), "joint 'b': screw .* has no axis"),
@@ -377,7 +377,7 @@ REFUSED = [
     (lambda b: Universal("x", (1, 1, 0)), "not perpendicular"),
     (lambda b: Composite(), "no joints"),
     (lambda b: Composite(Revolute), "is no joint"),
-    (lambda b: Spherical("euler"), "coordinates 'euler'; choose one of quaternion, first, second"),
+    (lambda b: Spherical("euler"), "coordinates 'euler'; choose one of 'quaternion', 'first'"),
     (lambda b: Schoenflies(coordinates="third"), "Schoenflies: coordinates 'third'"),
     (lambda b: Revolute().between(np.zeros((4, 4))), "Revolute: S_parent: last row"),
 ]

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from mozzi.cli.console import put
 from mozzi.cli.info import Base
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, known
 
 if TYPE_CHECKING:
     from mozzi.algorithms.recursion.algorithm import Algorithm
@@ -113,23 +113,23 @@ def functions() -> dict[str, Algorithm]:
 
 
 def algorithm(name: str) -> Algorithm:
-    known = functions()
-    if name not in known:
-        raise ConfigurationError(f"no function {name!r} to export; there are {', '.join(known)}")
-    return known[name]
+    found = functions()
+    if name not in found:
+        raise ConfigurationError(f"no function {name!r} to export; there are {known(name, found)}")
+    return found[name]
 
 
 def settings(function: Algorithm, words: list[str] | tuple[str, ...]) -> dict[str, Any]:
     """NAME=VALUE as keyword arguments: true, false, numbers, names, and lists by commas."""
     optional = [n for n in function.arrays if n not in function.required]
-    known = [*function.defaults, *optional]
+    names = [*function.defaults, *optional]
     options: dict[str, Any] = {}
     for word in words:
         key, equals, value = word.partition("=")
-        if not equals or key not in known:
-            names = ", ".join(known) or "none"
+        if not equals or key not in names:
             raise ConfigurationError(
-                f"--option {word!r}: give NAME=VALUE; {function.name} has the options {names}"
+                f"--option {word!r}: give NAME=VALUE; {function.name} has the options "
+                f"{known(key, names)}"
             )
         options[key] = parsed(value)
         if key in optional and options[key] is not True:

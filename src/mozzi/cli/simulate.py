@@ -17,7 +17,7 @@ from rich.table import Table
 from mozzi.cli.console import complain, put, stderr, stdout
 from mozzi.cli.info import Base
 from mozzi.cli.progress import watched
-from mozzi.errors import ConfigurationError, DivergenceWarning
+from mozzi.errors import ConfigurationError, DivergenceWarning, known
 
 if TYPE_CHECKING:
     from mozzi.model import Model
@@ -207,8 +207,10 @@ def vector(text: str | None, start: list[float], slices: Any, name: str, size: i
                 )
             values[where.start] = float(number)
     except KeyError as error:
-        known = ", ".join(list(slices)[:8])
-        raise ConfigurationError(f"--{name}: no joint {error}; there are {known}") from None
+        wrong = error.args[0]
+        raise ConfigurationError(
+            f"--{name}: no joint {wrong!r}; there are {known(wrong, slices)}"
+        ) from None
     except ValueError as error:
         if isinstance(error, ConfigurationError):
             raise

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mozzi.errors import ModelError, UnphysicalWarning
+from mozzi.errors import ModelError, UnphysicalWarning, known
 from mozzi.lie import SE3, Inertia
 from mozzi.loaders.description import Description, Edge, Link
 from mozzi.loaders.geometry import names_of
@@ -30,7 +30,7 @@ class Tree:
 def assemble(found: Description, base: str = "fixed", physical: bool | str = True) -> Model:
     """The model of a description."""
     if base not in BASES:
-        raise ModelError(f"base={base!r} is unknown; choose 'fixed' or 'free'")
+        raise ModelError(f"base={base!r} is unknown; choose one of {known(base, BASES)}")
     if physical not in (True, False, "warn"):
         raise ModelError(f"physical={physical!r} is unknown; choose True, False or 'warn'")
     tree = span(found)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.model.builder import Builder
 from mozzi.model.frames import IDENTITY, as_number
@@ -191,4 +191,4 @@ def joint_frames(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 def _check(rep: str) -> None:
     if rep not in REPS:
-        raise ModelError(f"rep {rep!r}; choose one of {', '.join(REPS)}")
+        raise ModelError(f"rep {rep!r}; choose one of {known(rep, REPS)}")

@@ -7,14 +7,14 @@ and is noted. Words with a colon belong to an extension and pass as well.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from mozzi.errors import nearest
 from mozzi.loaders.source import Notes
 from mozzi.loaders.xml import Element
 
-__all__ = ["Word", "check_words", "nearest", "table"]
+__all__ = ["Word", "check_words", "table"]
 
 
 @dataclass(slots=True)
@@ -43,17 +43,6 @@ def table(text: str) -> Word:
         (stack[-1][1] if stack else root).children[tag.rstrip("*")] = word
         stack.append((depth, word))
     return root
-
-
-def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """All known words, the nearest spelling first."""
-    ratio = difflib.SequenceMatcher(b=word.lower())
-
-    def distance(other: str) -> tuple[float, str]:
-        ratio.set_seq1(other.lower())
-        return -ratio.ratio(), other
-
-    return sorted(known, key=distance)
 
 
 def check_words(

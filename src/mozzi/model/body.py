@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, final
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.model.frames import inertia_key
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ class JointDynamics:
                 raise ModelError(f"{what}: limits {limits!r}; give (lower, upper)") from None
         unknown = set(given) - {field.name for field in fields(cls)}
         if unknown:
-            raise ModelError(f"{what}: no such joint data {sorted(unknown)}; see JointDynamics")
+            wrong, names = min(unknown), [field.name for field in fields(cls)]
+            raise ModelError(
+                f"{what}: no joint data {wrong!r}; there are {known(wrong, ['limits', *names])}"
+            )
         values: dict[str, tuple[float, ...]] = {}
         for field in fields(cls):
             name = field.name

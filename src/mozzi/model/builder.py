@@ -11,7 +11,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from mozzi.errors import ModelError, UnphysicalWarning
+from mozzi.errors import ModelError, UnphysicalWarning, known
 from mozzi.lie import SE3, Inertia
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.contact import Contact
@@ -155,7 +155,7 @@ class Builder:
         if joint is not None and not isinstance(joint, Joint):
             raise ModelError(f"{what}: {joint!r} is no joint; give one such as Revolute('z')")
         if rep not in REPS:
-            raise ModelError(f"{what}: rep {rep!r}; choose one of {', '.join(REPS)}")
+            raise ModelError(f"{what}: rep {rep!r}; choose one of {known(rep, REPS)}")
         if placement is not None and (reference is not None or rep != "body"):
             raise ModelError(f"{what}: placement with a reference or rep; give one of them")
         if joint is None and screw is None:

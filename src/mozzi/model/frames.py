@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Inertia, Rotation, RotationZ, Vec3
 
 __all__ = [
@@ -98,8 +98,9 @@ def as_axis(axis: Any, what: str) -> tuple[float, float, float]:
     """A unit vector from a direction: "x", "y", "z" (or "-x", ...) or any non-zero vector."""
     if isinstance(axis, str):
         if axis not in AXES:
-            names = ", ".join(map(repr, AXES))
-            raise ModelError(f"{what}: axis {axis!r} is unknown; give one of {names} or a vector")
+            raise ModelError(
+                f"{what}: axis {axis!r} is unknown; give one of {known(axis, AXES)} or a vector"
+            )
         return AXES[axis]
     x, y, z = as_vector(axis, 3, f"{what}: axis")
     largest = max(abs(x), abs(y), abs(z))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.model.builder import Builder
 from mozzi.model.joints.composite import Composite
@@ -106,7 +106,7 @@ def random_inertia(rng: np.random.Generator, mass: float = 1.0, size: float = 0.
 def random_joint(rng: np.random.Generator, kind: str) -> Joint:
     """A joint of a type, with a random axis, pitch and frames."""
     if kind not in JOINTS:
-        raise ModelError(f"no joint type {kind!r} to draw; choose from {', '.join(JOINTS)}")
+        raise ModelError(f"no joint type {kind!r} to draw; choose from {known(kind, JOINTS)}")
     return JOINTS[kind](rng)
 
 

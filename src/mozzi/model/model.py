@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError, ModelError
+from mozzi.errors import ConfigurationError, ModelError, known
 from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body
@@ -105,7 +104,7 @@ class Model(Content):
                 return self._index[body]
             except KeyError:
                 raise ModelError(
-                    f"model {self.name!r} has no body {body!r}; {_near(self.bodies)}"
+                    f"model {self.name!r} has no body {body!r}; it has {known(body, self.bodies)}"
                 ) from None
         if not 0 <= body < self.nb:
             raise ModelError(
@@ -126,8 +125,9 @@ class Model(Content):
         try:
             return self._joint_index[joint]
         except KeyError:
+            there = known(joint, self.joint_names)
             raise ModelError(
-                f"model {self.name!r} has no joint {joint!r}; {_near(self.joint_names)}"
+                f"model {self.name!r} has no joint {joint!r}; it has {there}"
             ) from None
 
     def frame(self, name: str) -> tuple[int, SE3]:
@@ -143,7 +143,8 @@ class Model(Content):
             return self._index[name], IDENTITY
         if name == "world":
             return WORLD, IDENTITY
-        raise ModelError(f"model {self.name!r} has no frame {name!r}; {_near(self.frames)}")
+        there = known(name, self.frames)
+        raise ModelError(f"model {self.name!r} has no frame {name!r}; it has {there}")
 
     def shape(self, name: str) -> Shape:
         """A shape, by name."""
@@ -151,7 +152,7 @@ class Model(Content):
             if shape.name == name:
                 return shape
         names = tuple(shape.name for shape in self.shapes)
-        raise ModelError(f"model {self.name!r} has no shape {name!r}; {_near(names)}")
+        raise ModelError(f"model {self.name!r} has no shape {name!r}; it has {known(name, names)}")
 
     def children(self, body: str | int | None = None) -> tuple[int, ...]:
         """The bodies that hang on a body (on the world, for None or −1)."""
@@ -511,8 +512,3 @@ def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:
 
 def _dof_names(body: Body, names: tuple[str, ...]) -> list[str]:
     return [body.joint_name] if len(names) == 1 else [f"{body.joint_name}.{name}" for name in names]
-
-
-def _near(names: tuple[str, ...]) -> str:
-    few = reduce(lambda text, name: f"{text}, {name!r}", names[:8], "")[2:]
-    return f"it has {few}{', ...' if len(names) > 8 else ''}" if names else "it has none"

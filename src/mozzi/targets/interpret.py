@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.program.meaning import interpret
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Index, Input, Loop, Program, Store
@@ -38,7 +38,7 @@ class InterpretedKernel:
         return listing(self.program)
 
     def __call__(self, *args: Any) -> Any:
-        arrays = _arrays(self.inputs, args)
+        arrays = _arrays(self.name, self.inputs, args)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
         kind = np.result_type(self.dtype, *(a.dtype for a in arrays))
         if kind.kind in "fc" and self.dtype == np.float32:
@@ -86,7 +86,7 @@ def _counts(statement: Any) -> bool:
     return isinstance(statement, Loop) and isinstance(statement.stop, Node)
 
 
-def _arrays(inputs: Sequence[Input], args: Sequence[Any]) -> list[np.ndarray]:
+def _arrays(name: str, inputs: Sequence[Input], args: Sequence[Any]) -> list[np.ndarray]:
     """The arguments as arrays of shape (batch, size), checked."""
     if len(args) != len(inputs):
         names = ", ".join(x.name for x in inputs)
@@ -96,9 +96,7 @@ def _arrays(inputs: Sequence[Input], args: Sequence[Any]) -> list[np.ndarray]:
         array = np.asarray(a)
         batch = array.shape[: max(0, array.ndim - len(x.shape))]
         if array.shape[len(batch) :] != x.shape:
-            raise ConfigurationError(
-                f"argument {x.name!r} has shape {array.shape}; its last axes must be {x.shape}"
-            )
+            raise ShapeError(name, x.name, array.shape, x.shape)
         arrays.append(array.reshape((*batch, x.size)))
     return arrays
 

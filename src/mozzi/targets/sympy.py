@@ -71,6 +71,9 @@ class SympyKernel:
         short = [self._map(self._short, x) for x in ([found] if self.program.single else found)]
         return short[0] if self.program.single else tuple(short)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SympyKernel, (self.program,)
+
     @property
     def source(self) -> str:
         found = [self.expressions] if self.program.single else self.expressions

@@ -56,6 +56,9 @@ class TorchKernel:
         self._torch = _torch()
         self._dtype = getattr(self._torch, dtype)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TorchKernel, (self.program, self.dtype)
+
     @property
     def source(self) -> str:
         return self._evaluation.cpu.source

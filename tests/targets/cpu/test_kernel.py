@@ -289,7 +289,7 @@ def test_errors_of_shape_are_those_of_numpy(kernel):
         (np.zeros(3), 1.0), (np.zeros((200000, 4)), np.zeros((200000, 3))),
         (np.zeros((300000, 3)), np.zeros((200000, 3))),
     ]:  # fmt: skip
-        with pytest.raises(ValueError, match=r"mismatch|broadcast|dimension"):
+        with pytest.raises(ValueError, match=r"has shape|broadcast"):
             kernel(q, v)
     with pytest.raises(ValueError):
         kernel(np.zeros((5, 3)), np.zeros(3), out=(np.zeros((4, 3)), np.zeros(5)))

@@ -23,7 +23,7 @@ from mozzi.algorithms.recursion.algorithm import Algorithm, met_loops
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Inertia, Twist
 from mozzi.model import Model
 from mozzi.program.differentiate import jacobian
@@ -200,13 +200,13 @@ def _place(model: Any, name: str) -> tuple[int, str]:
         if owner in model.bodies:
             return model.bodies.index(owner), what
         raise ModelError(
-            f"parameter {name!r}: no body {owner!r}; there are {', '.join(model.bodies[:8])}"
+            f"parameter {name!r}: no body {owner!r}; there are {known(owner, model.bodies)}"
         )
     if what in GEOMETRIC:
         if owner in model.joint_names:
             return model.joint_names.index(owner), what
         raise ModelError(
-            f"parameter {name!r}: no joint {owner!r}; there are {', '.join(model.joint_names[:8])}"
+            f"parameter {name!r}: no joint {owner!r}; there are {known(owner, model.joint_names)}"
         )
     raise ModelError(
         f"parameter {name!r}: name it body.{{{', '.join(INERTIAL)}}} or "

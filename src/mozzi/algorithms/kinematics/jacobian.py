@@ -13,6 +13,7 @@ from mozzi.algorithms.kinematics.poses import forward_kinematics, locate
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_array, per_body
 from mozzi.algorithms.recursion.representations import check, from_body, shifting, turning
+from mozzi.errors import known
 from mozzi.lie import SE3, Screws, Twist, Vec3
 from mozzi.types import Rep, Resolved, words
 
@@ -111,7 +112,8 @@ def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: Resolve
     The velocity is resolved in the world, or in the frame.  O(depth).  Müller, Kinematics (36).
     """
     if resolved not in words(Resolved):
-        raise ValueError(f"resolved in {resolved!r}; choose world or frame")
+        there = known(resolved, words(Resolved))
+        raise ValueError(f"resolved in {resolved!r}; choose one of {there}")
     k, F = locate(model, frame)
     at = SE3(F.R, F @ Vec3(*point[()]))
     J = joint_array(model, 3, "v", letter="J")

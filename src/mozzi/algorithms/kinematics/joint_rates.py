@@ -8,6 +8,7 @@ from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.algorithms.recursion.representations import check, to_body, turning
+from mozzi.errors import known
 from mozzi.lie import SE3, ArticulatedInertia, Mat3, Sym3, Twist, Wrench, inverse_spd
 from mozzi.types import Rep, Residual
 
@@ -34,7 +35,7 @@ def joint_rates(
     where weights leave joints unobserved.
     """
     if residual not in _SOLVE:
-        raise ValueError(f"residual {residual!r}; there are {', '.join(_SOLVE)}")
+        raise ValueError(f"residual {residual!r}; there are {known(residual, _SOLVE)}")
     return _SOLVE[residual](model, q, twists, check(rep), weights, regularization)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import body_array, per_body
 from mozzi.algorithms.recursion.representations import check, shifting, turning
+from mozzi.errors import known
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.types import Form, Rep, words
 
@@ -77,7 +78,7 @@ def product_of_exponentials(model: Any, q: Any, form: Form = "spatial") -> Any:
     MK76: so the forms hold for joints of any kind.  Müller, Kinematics (MK).
     """
     if form not in FORMS:
-        raise ValueError(f"no form {form!r}; there are {', '.join(FORMS)}")
+        raise ValueError(f"no form {form!r}; there are {known(form, FORMS)}")
     if form == "joint":
         return forward_kinematics(model, q)
     (C, A), out = per_body(model, C=SE3, A=SE3), body_array(model, 4, 4, letter="pose")

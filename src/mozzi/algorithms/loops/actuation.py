@@ -18,7 +18,7 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.close import RANK
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
-from mozzi.errors import LoopError
+from mozzi.errors import LoopError, known
 from mozzi.types import Minimize, words
 
 __all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
@@ -91,7 +91,7 @@ def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any
     joints, minimize, weighting = (options.get(n) for n in SHARING)
     minimize = minimize or "torque"
     if minimize not in MINIMIZE:
-        raise ValueError(f"minimize {minimize!r}; choose one of {', '.join(MINIMIZE)}")
+        raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
     actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
     result = Shares(A, tau_r, actuated, minimize, weighting)
     warn_of_passive_joints(model, q, A, ~actuated)

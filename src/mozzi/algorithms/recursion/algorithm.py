@@ -16,7 +16,7 @@ from mozzi.algorithms.recursion.documentation import documented, public_signatur
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.origins import ALGORITHMS
 from mozzi.algorithms.recursion.rolling import rolls
-from mozzi.errors import LoopError
+from mozzi.errors import LoopError, ShapeError
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.node import active
 
@@ -95,7 +95,10 @@ class Algorithm:
             except AttributeError:
                 raise self._not_a_model(model) from None
             if kernel is not None:
-                return kernel(*args)
+                try:
+                    return kernel(*args)
+                except ShapeError as error:
+                    raise self.misfit(model, error) from None
         if isinstance(model, Mechanism):
             return self._recursion(model.model)(model, *args, **options)
         if active() is not None:
@@ -153,6 +156,17 @@ class Algorithm:
         bare = inspect.Parameter.empty
         parameters = self.signature.parameters.values()
         return str(inspect.Signature([p.replace(annotation=bare) for p in parameters]))
+
+    def misfit(self, model: Model, error: ShapeError) -> ShapeError:
+        """The error in the words of the model: its name, and the size that does not fit."""
+        axes = ARRAYS[error.argument][0]
+        named = zip(axes, error.wanted, strict=True)
+        sizes = {f"n{axis}": size for axis, size in named if axis in ("q", "v", "b")}
+        fact = f"its last axes are {error.wanted}"
+        if sizes:
+            has = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            fact = f"{model.name} has {has}" + (f", so that {fact}" if len(axes) > 1 else "")
+        return ShapeError(self.name, error.argument, error.shape, error.wanted, fact)
 
     def _not_a_model(self, thing: object) -> TypeError:
         return TypeError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import Screws
 
 __all__ = ["free", "free_screws", "held", "held_by", "held_screws", "merge"]
@@ -25,8 +25,9 @@ def held_by(model: Any, prescribed: Sequence[Any]) -> Any:
     for item in [prescribed] if isinstance(prescribed, str) else prescribed:
         joint, k = item if isinstance(item, (tuple, list)) else (item, None)
         if joint not in names:
-            known = ", ".join(names[:8])
-            raise ModelError(f"model {model.model.name!r} has no joint {joint!r}; it has {known}")
+            raise ModelError(
+                f"model {model.model.name!r} has no joint {joint!r}; it has {known(joint, names)}"
+            )
         own = held[names.index(joint)]
         if k is not None and not 0 <= k < len(own):
             raise ModelError(f"joint {joint!r} has coordinates 0 to {len(own) - 1}, no {k!r}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mozzi.errors import known
 from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
 from mozzi.types import Rep, words
 
@@ -25,7 +26,7 @@ REPRESENTATIONS = words(Rep)
 def check(rep: Rep) -> Rep:
     """One of the four representations."""
     if rep not in REPRESENTATIONS:
-        raise ValueError(f"no representation {rep!r}; there are {', '.join(REPRESENTATIONS)}")
+        raise ValueError(f"no representation {rep!r}; there are {known(rep, REPRESENTATIONS)}")
     return rep
 
 

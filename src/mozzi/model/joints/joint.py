@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3
 from mozzi.model.frames import IDENTITY, Axis, as_axis, as_number, as_pose, rotation_to
 from mozzi.program.scalar import cos, sin
@@ -347,10 +347,12 @@ def as_pitch(pitch: Any, what: str) -> float:
     return as_number(pitch, f"{what}: pitch")
 
 
-def check_coordinates(coordinates: str, known: tuple[str, ...], what: str) -> str:
-    """One of the known kinds of coordinates."""
-    if coordinates not in known:
-        raise ModelError(f"{what}: coordinates {coordinates!r}; choose one of {', '.join(known)}")
+def check_coordinates(coordinates: str, kinds: tuple[str, ...], what: str) -> str:
+    """One of these kinds of coordinates."""
+    if coordinates not in kinds:
+        raise ModelError(
+            f"{what}: coordinates {coordinates!r}; choose one of {known(coordinates, kinds)}"
+        )
     return coordinates
 
 

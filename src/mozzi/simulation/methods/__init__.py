@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, cast
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
@@ -35,7 +35,7 @@ METHODS: dict[str, Any] = {
 def as_method(name: str) -> Method:
     """A name of a method, checked."""
     if name not in METHODS:
-        raise ConfigurationError(f"no method {name!r}; there are {', '.join(METHODS)}")
+        raise ConfigurationError(f"no method {name!r}; there are {known(name, METHODS)}")
     return cast(Method, name)
 
 
@@ -51,9 +51,10 @@ def method_of(method: Any, options: Mapping[str, Any]) -> Any:
             raise ConfigurationError(f"options {sorted(options)} go with the name of a method")
         return method
     kind = METHODS[as_method(method)]
-    known = {x.name for x in fields(kind)}
-    if not options.keys() <= known:
-        wrong = sorted(options.keys() - known)
-        has = f"has {', '.join(sorted(known))}" if known else "has none"
-        raise ConfigurationError(f"method {method!r} has no option {', '.join(wrong)}; it {has}")
+    own = {x.name for x in fields(kind)}
+    if not options.keys() <= own:
+        wrong = min(options.keys() - own)
+        raise ConfigurationError(
+            f"method {method!r} has no option {wrong!r}; it has {known(wrong, own)}"
+        )
     return kind(**options)

@@ -8,15 +8,18 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, Generic, cast
 
 import numpy as np
 
+from mozzi.errors import ConfigurationError
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Input, Loop, Output, Program
 from mozzi.program.schedule import schedule
 from mozzi.targets import disk_cache as cache
+from mozzi.targets.arguments import check_arrays
 from mozzi.targets.cpu import jit as llvm_jit
 from mozzi.targets.cpu import single_call as gufunc_call
 from mozzi.targets.cpu import threads
@@ -119,7 +122,11 @@ class CpuKernel(Generic[Result]):
                         self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes
                     )
                     return outs[0] if len(outs) == 1 else outs
-        return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+        try:
+            return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+        except (TypeError, ValueError):
+            check_arrays(self.name, self.inputs, arrays)
+            raise
 
     def _array(self, x: Any) -> np.ndarray:
         """As an array; a float32 kernel takes other real numbers, too."""
@@ -165,12 +172,8 @@ class CpuKernel(Generic[Result]):
         if len(arrays) != len(self.inputs) or out is not None:
             names = ", ".join(x.name for x in self.inputs)
             raise TypeError(f"{self.name} takes the arrays ({names}) and no out")
+        check_arrays(self.name, self.inputs, arrays)
         batch = self._batch(arrays)
-        for x, own in zip(arrays, self.inputs):
-            if x.shape[max(0, x.ndim - len(own.shape)) :] != own.shape:
-                raise ValueError(
-                    f"{self.name}: {own.name} has shape {x.shape}; its last axes are {own.shape}"
-                )
         taken = [x for x, own in zip(arrays, self.inputs) if own.size]
         if not taken:
             taken = [np.zeros(batch, self.dtype)]
@@ -181,6 +184,9 @@ class CpuKernel(Generic[Result]):
             next(results) if x.size else np.empty(batch + x.shape, self.dtype) for x in self.outputs
         )
         return filled[0] if self.single else filled
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.entry.to_bytes(), llvm_jit.host())
 
     @property
     def source(self) -> str:
@@ -193,6 +199,20 @@ class CpuKernel(Generic[Result]):
 
     def __repr__(self) -> str:
         return f"<CpuKernel {self.name} {self.ufunc.signature} {self.dtype}>"
+
+
+def _again(data: bytes, host: tuple[str, ...]) -> CpuKernel[Any]:
+    """A kernel that was pickled, on this machine or another one."""
+    entry = Entry.from_bytes(data)
+    if host != llvm_jit.host():
+        arch, here = host[0].partition("-")[0], llvm_jit.host()[0].partition("-")[0]
+        if arch != here:
+            raise ConfigurationError(
+                f"kernel {entry.name!r} was compiled for {arch}, and this is {here}; pickle the "
+                "model instead, and compile it here"
+            )
+        entry = replace(entry, code=llvm_jit.assemble(entry.source))
+    return CpuKernel(entry)
 
 
 def _overlap(x: np.ndarray, others: Sequence[np.ndarray]) -> bool:

@@ -52,6 +52,9 @@ class CudaKernel:
         self._shapes = tuple(x.shape for x in self.inputs)
         self._results_shapes = tuple(x.shape for x in self.outputs)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CudaKernel, (self.program, self.dtype.name)
+
     @property
     def source(self) -> str:
         """The CUDA C of the kernel, for arrays of any strides."""

@@ -54,6 +54,9 @@ class JaxKernel:
     def __call__(self, *args: Any) -> Any:
         return self._jitted(*args)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JaxKernel, (self.program, self.dtype.name)
+
     @property
     def source(self) -> str:
         """What XLA is given for one evaluation."""

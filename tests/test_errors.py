@@ -1,0 +1,92 @@
+"""What a person reads when something is wrong: the argument, the fact, the remedy."""
+
+import numpy as np
+import pytest
+
+import mozzi as mz
+from mozzi.errors import known
+from mozzi.model.generate import chain
+
+MODEL = chain(4).with_name("arm")
+q, v, a = np.zeros((3, 4))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mz.inverse_dynamics(MODEL, q, v[:3], a), "v has shape (3,); arm has nv = 4"),
+        (lambda: mz.inverse_dynamics(MODEL, q, v, 1.0), "a has shape (); arm has nv = 4"),
+        (lambda: mz.inverse_dynamics(MODEL, np.zeros((5, 3)), v, a),
+         "q has shape (5, 3); arm has nq = 4"),
+        (lambda: mz.inverse_dynamics(MODEL, q, v, a, wrenches=np.zeros((5, 6))),
+         "wrenches has shape (5, 6); arm has nb = 4, so that its last axes are (4, 6)"),
+        (lambda: mz.inverse_dynamics(MODEL, q, v, a, wrenches=np.zeros((4, 3))),
+         "wrenches has shape (4, 3); arm has nb = 4, so that its last axes are (4, 6)"),
+        (lambda: mz.point_jacobian(MODEL, q, [0.0, 1.0], MODEL.bodies[-1]),
+         "point has shape (2,); its last axes are (3,)"),
+    ],
+)  # fmt: skip
+def test_a_shape_that_does_not_fit_names_the_argument(call, message: str):
+    mz.inverse_dynamics(MODEL, q, v, a)  # the kernel is there, or not: the same words
+    with pytest.raises(mz.ShapeError) as error:
+        call()
+    assert str(error.value).endswith(message)
+    assert str(error.value).partition(":")[0] in ("inverse_dynamics", "point_jacobian")
+    with pytest.raises(ValueError):
+        call()
+
+
+def test_the_first_call_says_the_same():
+    with pytest.raises(mz.ShapeError, match=r"^mass_matrix: q has shape \(7,\); arm has nq = 4$"):
+        mz.mass_matrix(chain(4).with_name("arm"), np.zeros(7))
+
+
+def test_kernels_name_the_argument():
+    kernel = mz.compile(mz.inverse_dynamics, MODEL)
+    with pytest.raises(mz.ShapeError, match=r"inverse_dynamics: v has shape \(3,\); give an array"):
+        kernel(q, v[:3], a)
+    with pytest.raises(mz.ShapeError, match="v has shape"):
+        mz.compile(mz.inverse_dynamics, MODEL, target="interpret")(q, v[:3], a)
+
+
+def test_batches_that_do_not_broadcast():
+    with pytest.raises(ValueError, match=r"batch axes do not broadcast: q \(5,\), a \(3,\)"):
+        mz.inverse_dynamics(MODEL, np.zeros((5, 4)), v, np.zeros((3, 4)))
+
+
+def test_numbers_that_are_not_real():
+    with pytest.raises(TypeError, match="v holds complex128; give real numbers"):
+        mz.inverse_dynamics(MODEL, q, v + 1j, a)
+
+
+def test_lists_of_names_are_complete_and_put_the_nearest_first():
+    names = [f"joint_{k}" for k in range(20)]
+    assert known("jiont_17", names).startswith("'joint_17'")
+    assert all(repr(name) in known("x", names) for name in names)
+    many = chain(30)
+    with pytest.raises(mz.ModelError) as error:
+        mz.pose(many, many.neutral(), many.bodies[-1] + "x")
+    listed = str(error.value).partition("it has ")[2]
+    assert listed.startswith(repr(many.bodies[-1]))
+    assert all(repr(name) in listed for name in many.bodies)
+
+
+@pytest.mark.parametrize(
+    ("call", "first"),
+    [
+        (lambda: mz.twists(MODEL, q, v, rep="spacial"), "'spatial'"),
+        (lambda: mz.compile(mz.mass_matrix, MODEL, target="cpp"), "'cpu'"),
+        (lambda: mz.compile(mz.mass_matrix, MODEL, dtype="float46"), "'float64'"),
+        (lambda: mz.simulate(MODEL, q, v, 1.0, 0.1, method="rkmk5"), "'rkmk4'"),
+        (lambda: mz.simulate(MODEL, q, v, 1.0, 0.1, method="dopri5", rtoll=1.0), "'rtol'"),
+        (lambda: mz.hybrid_dynamics(MODEL, q, v, a, a, prescribed=["joint"]), "'joint"),
+        (lambda: mz.product_of_exponentials(MODEL, q, form="spatia"), "'spatial'"),
+        (lambda: mz.Spherical(coordinates="quaternions"), "'quaternion'"),
+        (lambda: mz.Builder().add("a", None, mz.Revolute(), dampin=1.0), "'damping'"),
+    ],
+)
+def test_the_nearest_spelling_stands_first(call, first: str):
+    with pytest.raises(ValueError) as error:
+        call()
+    text = str(error.value)
+    assert any(part.startswith(first) for part in text.split(" ")), text
