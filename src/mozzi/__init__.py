@@ -85,6 +85,7 @@ _HOME: dict[str, str] = {
     "contact_frames": "mozzi.algorithms.contact.gaps",
     "contact_gaps": "mozzi.algorithms.contact.gaps",
     "contact_points": "mozzi.algorithms.contact.gaps",
+    "impact": "mozzi.algorithms.contact.step",
     # dynamics
     "ClosedSystem": "mozzi.algorithms.loops.topology",
     "assemble": "mozzi.algorithms.loops.assemble",

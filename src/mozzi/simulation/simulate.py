@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.contact.rows import JointLaws
 from mozzi.errors import (
     ConfigurationError,
     ContactWarning,
@@ -24,9 +22,9 @@ from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_
 from mozzi.simulation.methods import method_for, method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import OneStep, sizes
-from mozzi.simulation.methods.moreau import Moreau
+from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import Place, held_inputs, on_the_host
-from mozzi.simulation.resistance import Limits, Resistance, RigidStops, Stops, stops_of
+from mozzi.simulation.resistance import Limits, Resistance, stops_of
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Law, System
 from mozzi.simulation.times import Grid, check_memory
@@ -390,27 +388,6 @@ class Simulation:
             DivergenceWarning,
             stacklevel=4,
         )
-
-
-def honoured(
-    model: Any, method: Any, stops: Stops | RigidStops | None, resistance: Resistance | None
-) -> tuple[Stops | None, Any]:
-    """The elastic stops, and the method with the laws it keeps exactly; refused, where a method
-    does not know the contacts or rigid stops that are asked of it.
-    """
-    if isinstance(method, Moreau):
-        rigid = stops.restitution if isinstance(stops, RigidStops) else None
-        joints = JointLaws(rigid, resistance is not None and resistance.friction)
-        return (stops if isinstance(stops, Stops) else None), replace(method, joints=joints)
-    name = type(method).__name__
-    if isinstance(stops, RigidStops):
-        raise ConfigurationError(f"limits='rigid' goes with method='moreau', not {name}")
-    if model.contacts:
-        raise ConfigurationError(
-            f"{name} does not know contacts, and model {model.name!r} has some; take "
-            "method='moreau', or leave them out with model.without_contact(name)"
-        )
-    return stops, method
 
 
 def _listed(x: Any) -> list[np.ndarray]:

@@ -15,11 +15,12 @@ from mozzi.model import Model
 from mozzi.program.program import load, loop
 from mozzi.simulation.checks import check_model
 from mozzi.simulation.loop_state import Memory
-from mozzi.simulation.methods import method_of
-from mozzi.simulation.methods.method import OneStep, as_state, sizes
+from mozzi.simulation.methods import method_for, method_of
+from mozzi.simulation.methods.method import OneStep, as_state
+from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again
-from mozzi.simulation.resistance import Resistance, Stops
+from mozzi.simulation.resistance import Limits, Resistance, stops_of
 from mozzi.simulation.system import Law, System
 from mozzi.types import Array, DType, Kernel, Method, Target
 
@@ -28,24 +29,26 @@ __all__ = ["stepper"]
 
 def stepper(
     model: Model,
-    method: Method | OneStep = "rkmk4",
+    method: Method | OneStep | None = None,
     torque: Law | None = None,
     *,
     records: int | None = None,
     held: bool = False,
     wrenches: bool = False,
     resistance: bool | Resistance = False,
-    limits: bool | Stops = False,
+    limits: Limits = False,
     target: Target = "cpu",
     dtype: DType = "float64",
 ) -> Kernel[tuple[Array, Array]]:
     """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
 
     Arguments broadcast over leading batch axes; t, dt and steps are numbers, and steps is the same
-    for all samples.
+    for all samples. With moreau a third result is the largest velocity by which a law of contact,
+    dry friction or limits was missed since the start, (…, 1).
 
     Args:
-        method: a method of constant step, as `simulate` takes it.
+        method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
+            has contacts, unless told).
         torque: a law τ(t, q, v), traced and compiled along; or None.
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
@@ -55,29 +58,33 @@ def stepper(
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
     """
     check_model(model)
+    method = method_for(model, method)
     rule = method_of(method, {})
     if not hasattr(rule, "step"):
         raise ConfigurationError(f"method {method!r} is not one of constant step; take rkmk4")
-    if rule.extra(model):
+    if rule.extra(model) and not isinstance(rule, Moreau):
         raise ConfigurationError(
-            f"method {method!r} carries more than q and v; stepper takes rkmk4 and semi_implicit"
+            f"method {method!r} carries more than q and v; stepper takes rkmk4, semi_implicit and "
+            "moreau"
         )
     if records is not None and records < 1:
         raise ConfigurationError(f"records {records}: give 1 or more, or None for the last state")
     friction = Resistance() if resistance is True else resistance or None
-    stops = Stops() if limits is True else limits or None
+    stops, rule = honoured(model, rule, stops_of(limits), friction)
     system = System(model, torque, friction, stops)
-    size = sizes(rule, model)
+    size = {"q": model.nq, "v": model.nv}
+    carried = {n: k for n, k in rule.extra(model).items() if n in ("force", "residual")}
 
     def stepper(t: Any, dt: Any, steps: Any, **arrays: Any) -> Any:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
+        state |= {n: Memory(n, k, 0.0) for n, k in carried.items()}
         clock = Memory("t", 1, t)
 
         def run() -> None:
             for _ in loop(0, steps, name="step"):
                 now = clock.get()[0]
-                x = as_state(size, [m.get() for m in state.values()], now)
+                x = as_state(state, [m.get() for m in state.values()], now)
                 new = closed_again(model, rule.step(system, x, dt))
                 for n, m in state.items():
                     m.set(new[n])
@@ -85,12 +92,13 @@ def stepper(
 
         if records is None:
             run()
-            return tuple(m.get() for m in state.values())
-        found = {n: Memory(f"{n}_record", (records, k)) for n, k in size.items()}
+            return tuple(m.get() for n, m in state.items() if n != "force")
+        given = size | {n: k for n, k in carried.items() if n != "force"}
+        found = {n: Memory(f"{n}_record", (records, k)) for n, k in given.items()}
         for _, record in loop(0, records, name="record"):
             run()
-            for n, m in state.items():
-                found[n].set_row(record, m.get())
+            for n, m in found.items():
+                m.set_row(record, state[n].get())
         return tuple(map(_all, found.values()))
 
     shapes: dict[str, tuple[int, ...]] = {n: (k,) for n, k in size.items()} | {"t": ()}

@@ -32,6 +32,12 @@ from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
 
 __all__ = ["NO_LAWS", "JointLaws", "OneSided", "joint_row_count", "one_sided", "velocities"]
 
+TOUCH = 1e-9
+"""The gap (m) below which an impact happens."""
+
+APART = -1e9
+"""The velocity of what does not touch, measured from its set, in an impact: it never closes."""
+
 PUSH = 0.2
 """The part of an overlap that a step takes back."""
 
@@ -111,6 +117,10 @@ def _contact(
         on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
     rows = _rows(contact.name, on, {}, len(axes))
     before, after = (velocities(model, rows, U, None)[0] for U in (V, F))
+    kind: Set = Cone() if mu1 else Line(0.0, math.inf, 0.0)
+    if h is None:
+        least = maximum(-contact.restitution * before, 0.0)
+        return OneSided(rows, kind, select(x.gap <= TOUCH, least, APART), axes=axes)
     inverse = divide(1.0, h, nonzero=True)
     if contact.stiffness is not None:
         k, c = contact.stiffness, contact.damping or 0.0
@@ -120,7 +130,6 @@ def _contact(
     else:
         shift, compliance = _approach(model, x.gap, inverse), 0.0
         shift = _bounce(shift, before, after, contact.restitution)
-    kind: Set = Cone() if mu1 else Line(0.0, math.inf, 0.0)
     return OneSided(rows, kind, shift, compliance, axes=axes)
 
 
@@ -144,6 +153,8 @@ def _bounce(least: Any, before: Any, after: Any, e: float) -> Any:
 def _joints(
     model: Any, q: Any, v: Any, free: Any, h: Any, joints: JointLaws
 ) -> Iterator[OneSided]:
+    if joints == NO_LAWS:
+        return
     inverse = divide(1.0, h, nonzero=True)
     for k, body in enumerate(model.model):
         i, own, joint = model.at(k), body.dynamics, body.joint

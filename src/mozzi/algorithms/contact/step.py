@@ -38,7 +38,8 @@ from mozzi.algorithms.contact.rows import (
 )
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.coasting import turning_rates
-from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import apply
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
@@ -48,7 +49,7 @@ from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
 from mozzi.program.scalar import maximum, minimum, select, sqrt
 
-__all__ = ["Solver", "row_count", "stepped_velocities"]
+__all__ = ["Solver", "impact", "row_count", "stepped_velocities"]
 
 FAR = 100.0
 """Gaps that would take this many times the speeds of the scene to close within the step are taken
@@ -88,7 +89,7 @@ def row_count(model: Any, joints: JointLaws) -> int:
     return n + joint_row_count(model, joints)
 
 
-@algorithm(regroup="moments", threshold=10**6, loops="honour")
+@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour")
 def stepped_velocities(
     model: Any, q: Any, v: Any, a: Any, h: Any = 0.0, impulses: Any = None,
     joints: JointLaws = NO_LAWS, solver: Solver = ROBUST,
@@ -96,6 +97,31 @@ def stepped_velocities(
     """(v⁺, x, residual, taken, impulses): velocities at the end of a step h whose free acceleration
     is a; what the rows exert; the largest velocity by which a law is missed; the energy that normal
     impulses and friction took; the impulses of the contacts on bodies a in world axes, 3 each.
+    """
+    new, x, residual, work, on_a = velocities_after(model, q, v, a, h, impulses, joints, solver)
+    return new, as_array(x), as_array([residual]), as_array(work), as_array(on_a)
+
+
+@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour")
+def impact(model: Any, q: Any, v: Any) -> Any:
+    """The velocities after the impacts of what touches: v⁺ = v + M⁻¹ Jᵀ x.
+
+    Contacts whose gap is below a nanometre touch. Newton's law, w_n⁺ ≥ −e w_n⁻ where they come
+    together, with Signorini's and Coulomb's for the impulses; loops stay closed.  Moreau, 1988.
+    """
+    return velocities_after(model, q, v, None, None, None, NO_LAWS, ROBUST)[0]
+
+
+def as_array(values: Sequence[Any]) -> np.ndarray:
+    """An array of scalars."""
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+def velocities_after(
+    model: Any, q: Any, v: Any, a: Any, h: Any, impulses: Any, joints: JointLaws, solver: Solver
+) -> tuple[Any, list[Any], Any, list[Any], list[Any]]:
+    """Of a step h with the free acceleration a, or of an impact (both None): new velocities, what
+    the rows exert, the residual, the energy taken and the impulses of contacts.
     """
     model = held_by(model, ())
     T, C, V, F = per_body(model, T="local", C=SE3, V=Twist, F=Twist)
@@ -105,8 +131,10 @@ def stepped_velocities(
         S = i.joint.screws(q[i])
         T[i] = i.pose(q[i])
         C[i] = C[i.parent] @ T[i]
-        turning = turning_rates(i.joint, v[i])
-        free[i] = [x + h * (y + c) for x, y, c in zip(v[i], a[i], turning, strict=True)]
+        free[i] = v[i]
+        if a is not None:
+            turning = turning_rates(i.joint, v[i])
+            free[i] = [x + h * (y + c) for x, y, c in zip(v[i], a[i], turning, strict=True)]
         V[i] = T[i].pull(V[i.parent]) + S @ v[i]
         F[i] = T[i].pull(F[i.parent]) + S @ free[i]
     for _ in articulated(model, q, T, P, U, D):
@@ -114,7 +142,7 @@ def stepped_velocities(
     blocks = one_sided(model, q, v, free, C, V, F, h, joints)
     move = Moving(q, T)
     own = [reach(model, x.rows, move, U, D) for x in blocks]
-    ties = closures(model, move) if closed(model.model) else ()
+    ties = closures(model, move) if model.model.closures else ()
     loops = [reach(model, x, move, U, D) for x in ties]
     g = [x for b in blocks for x in velocities(model, b.rows, F, free)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
@@ -150,11 +178,7 @@ def stepped_velocities(
                 is_held, stop = held[start + n]
                 new[n] = select(is_held > 0.5, stop, new[n])
         out[i] = new
-    as_array = lambda values: np.array([*values, None], dtype=object)[:-1]
-    return (
-        out, as_array(x), as_array([residual]), as_array(_taken(blocks, x, w, before)),
-        as_array(_world(blocks, x)),
-    )  # fmt: skip
+    return out, x, residual, _taken(blocks, x, w, before), _world(blocks, x)
 
 
 def admittance(model: Any, own: Sequence[Reach], loops: Sequence[Reach]) -> tuple[Any, Any]:

@@ -12,11 +12,13 @@ from mozzi.algorithms.contact.gaps import contact_count
 from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.algorithms.contact.step import Solver, row_count, stepped_velocities
 from mozzi.algorithms.kinematics.coasting import coast
+from mozzi.errors import ConfigurationError
 from mozzi.program.scalar import divide, maximum
 from mozzi.simulation.methods.method import State
+from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.system import System
 
-__all__ = ["Moreau"]
+__all__ = ["Moreau", "honoured"]
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,27 @@ class Moreau:
         )  # fmt: skip
         rate = divide(1.0, h, nonzero=True)
         q, v = coast(model, x["q"], v, h=h)
-        return {
-            "q": q,
-            "v": v,
-            "force": impulse * rate,
-            "residual": np.array([maximum(x["residual"][0], residual[0])], dtype=object),
-            "taken": x["taken"] + taken,
-            "contact_force": on_a * rate,
-        }
+        new = {"q": q, "v": v, "force": impulse * rate, "contact_force": on_a * rate}
+        new["residual"] = np.array([maximum(x["residual"][0], residual[0])], dtype=object)
+        return new | ({"taken": x["taken"] + taken} if "taken" in x else {})
+
+
+def honoured(
+    model: Any, method: Any, stops: Stops | RigidStops | None, resistance: Resistance | None
+) -> tuple[Stops | None, Any]:
+    """The elastic stops, and the method with the laws it keeps exactly; refused, where a method
+    does not know the contacts or rigid stops that are asked of it.
+    """
+    if isinstance(method, Moreau):
+        rigid = stops.restitution if isinstance(stops, RigidStops) else None
+        joints = JointLaws(rigid, resistance is not None and resistance.friction)
+        return (stops if isinstance(stops, Stops) else None), replace(method, joints=joints)
+    name = type(method).__name__
+    if isinstance(stops, RigidStops):
+        raise ConfigurationError(f"limits='rigid' goes with method='moreau', not {name}")
+    if model.contacts:
+        raise ConfigurationError(
+            f"{name} does not know contacts, and model {model.name!r} has some; take "
+            "method='moreau', or leave them out with model.without_contact(name)"
+        )
+    return stops, method
