@@ -39,11 +39,11 @@ from mozzi.algorithms.contact.rows import (
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.coasting import turning_rates
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import apply
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
+from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
