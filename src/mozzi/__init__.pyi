@@ -15,7 +15,6 @@ from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.resistance import Limits
 from mozzi.simulation.resistance import Resistance
-from mozzi.simulation.resistance import Stops
 from mozzi.simulation.system import Law
 from mozzi.targets.c.source import CSource
 from mozzi.targets.cpu.kernel import CpuKernel
@@ -173,6 +172,7 @@ __all__ = [
     "contact_frames",
     "contact_gaps",
     "contact_points",
+    "impact",
     "ClosedSystem",
     "assemble",
     "Assembly",
@@ -710,6 +710,18 @@ def contact_gaps(model: Model, q: ArrayLike) -> Array:
 
 def contact_points(model: Model) -> Mapping[str, slice]:
     """Which of the k contact points belong to which contact, by its name."""
+
+def impact(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """The velocities after the impacts of what touches: v⁺ = v + M⁻¹ Jᵀ x.
+
+    Contacts whose gap is below a nanometre touch. Newton's law, w_n⁺ ≥ −e w_n⁻ where they come
+    together, with Signorini's and Coulomb's for the impulses; loops stay closed.  Moreau, 1988.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+    """
 
 @overload
 def assemble(
@@ -1838,24 +1850,26 @@ def simulate(
 
 def stepper(
     model: Model,
-    method: Method | OneStep = 'rkmk4',
+    method: Method | OneStep | None = None,
     torque: Law | None = None,
     *,
     records: int | None = None,
     held: bool = False,
     wrenches: bool = False,
     resistance: bool | Resistance = False,
-    limits: bool | Stops = False,
+    limits: Limits = False,
     target: Target = 'cpu',
     dtype: DType = 'float64',
 ) -> Kernel[tuple[Array, Array]]:
     """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
 
     Arguments broadcast over leading batch axes; t, dt and steps are numbers, and steps is the same
-    for all samples.
+    for all samples. With moreau a third result is the largest velocity by which a law of contact,
+    dry friction or limits was missed since the start, (…, 1).
 
     Args:
-        method: a method of constant step, as `simulate` takes it.
+        method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
+            has contacts, unless told).
         torque: a law τ(t, q, v), traced and compiled along; or None.
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
