@@ -38,8 +38,10 @@ LAYERS = ("recursion", "kinematics", "constraints", "dynamics", "loops", "contac
 TWINS = "reference"
 
 # The doors: an algorithm that is called with arrays has itself compiled, and one that meets loops
-# has what answers for them loaded; a trajectory shows itself.
+# has what answers for them loaded; a trajectory shows itself; a random configuration of a closed
+# mechanism is closed.
 DOORS = {
+    ("mozzi.model.model", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.recursion.algorithm", "mozzi.compiler.run"),
     ("mozzi.algorithms.recursion.algorithm", "mozzi.algorithms.with_loops"),
     ("mozzi.simulation.trajectory", "mozzi.viz.plot.plot"),

@@ -66,7 +66,7 @@ _HOME: dict[str, str] = {
     "difference": "mozzi.algorithms.kinematics.configuration",
     "forward_kinematics": "mozzi.algorithms.kinematics.poses",
     "integrate": "mozzi.algorithms.kinematics.configuration",
-    "inverse_kinematics": "mozzi.algorithms.kinematics.inverse_kinematics",
+    "inverse_kinematics": "mozzi.algorithms.loops.inverse_kinematics",
     "jacobian": "mozzi.algorithms.kinematics.jacobian",
     "jacobian_partials": "mozzi.algorithms.kinematics.jacobian_derivatives",
     "jacobian_rate": "mozzi.algorithms.kinematics.jacobian_derivatives",

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mozzi as mz
 from mozzi.errors import ConfigurationError, ModelError
 from mozzi.lie import SE3, Inertia, Vec3
 from mozzi.model import Builder, Cylindrical, Fixed, Free, Model, Prismatic, Revolute, Spherical
@@ -131,7 +132,7 @@ def test_digest_is_the_same_in_every_process():
 
 
 def test_neutral_and_random_configurations():
-    model = sample()
+    model = sample().without_loop("tie").without_loop("rod").without_coupling("gear")
     q = model.neutral()
     assert q.shape == (model.nq,) and q[6] == 1.0 and q.dtype == float
     assert model.random_configuration(3).shape == (model.nq,)
@@ -148,9 +149,73 @@ def test_neutral_and_random_configurations():
     assert spin.min() < -3.0 and spin.max() > 3.0
 
 
+def test_random_configurations_satisfy_couplings_within_limits():
+    """A follower with another range than its leader's, and a gear of three joints."""
+    builder = Builder("geared")
+    for name, limits in (("a", (-1, 2)), ("b", (-0.2, 0.5)), ("c", (0, 3)), ("d", None)):
+        builder.add(name, None, Revolute((1, 2, 3)), I, limits=limits)
+    builder.coupling("follow", {"b": 1.0, "a": -0.5}, 0.1)
+    builder.coupling("gear", {"a": 1.0, "c": 2.0, "d": -1.0}, -0.3)
+    model = builder.build()
+    q = model.random_configuration(1, (3, 200))
+    a, b, c, d = np.moveaxis(q, -1, 0)
+    np.testing.assert_allclose(b - 0.5 * a, 0.1, atol=1e-14)
+    np.testing.assert_allclose(a + 2 * c - d, -0.3, atol=1e-14)
+    assert (a >= -1).all() and (a <= 2).all() and (c >= 0).all() and (c <= 3).all()
+    assert (b >= -0.2 - 1e-12).all() and (b <= 0.5 + 1e-12).all()
+    assert b.std() > 0.15 and c.std() > 0.35
+    mz.simulate(model, q[0, 0], np.zeros(4), 0.01, 1e-2)
+
+
+def test_random_configurations_of_loops_are_closed_within_limits():
+    limits = {"crank": (-2.0, 2.0), "rocker": (-1.5, 1.5)}
+    builder = Builder("four-bar")
+    for name, parent, place in (
+        ("crank", None, None), ("rod", "crank", (0, 0, 0.3)), ("rocker", None, (0.5, 0, 0)),
+    ):  # fmt: skip
+        builder.add(name, parent, Revolute("y"), I, placement=place, limits=limits.get(name))
+    builder.loop("pin", "rod", "rocker", Revolute("y"), (0, 0, 0.5), (0, 0, 0.4))
+    model = builder.build()
+    q = model.random_configuration(0, 50)
+    assert np.abs(mz.loop_residual(model, q)).max() < 1e-10
+    assert (np.abs(q[:, 0]) <= 2.0).all() and (np.abs(q[:, 2]) <= 1.5).all()
+    assert q[:, 0].std() > 0.5
+    np.testing.assert_array_equal(q, model.random_configuration(0, 50))
+    mz.simulate(model, q[0], np.zeros(3), 0.01, 1e-2)
+    tight = model.with_dynamics("crank", limits=(3, 3.1))
+    tight = tight.with_dynamics("rocker", limits=(-0.1, 0.1))
+    with pytest.raises(mz.LoopError, match="could be closed within the limits; call mozzi.assem"):
+        tight.random_configuration(0)
+    assert tight.random_configuration(0, closed=False).shape == (3,)
+
+
+def test_named_configurations_follow_edits_and_couplings():
+    builder = Builder("hand")
+    for k, name in enumerate("abc"):
+        builder.add(name, None if not k else "abc"[k - 1], Revolute("y"), I, placement=(0, 0, 0.3))
+    builder.coupling("follow", {"c": 1.0, "b": -2.0}, 0.5)
+    builder.configuration("home", {"a": 0.3, "b": 0.2})
+    model = builder.build()
+    np.testing.assert_allclose(model.configurations["home"], [0.3, 0.2, 0.9])
+    assert model.configurations.keys() == {"home"}
+    other = model.without_coupling("follow").with_body("d", "c", Free(), I)
+    np.testing.assert_allclose(other.configurations["home"][:4], [0.3, 0.2, 0.0, 0.0])
+    assert other.configurations["home"][-1] == 1.0
+    np.testing.assert_allclose(model.lock("a", {"a": 1.0}).configurations["home"], [0.2, 0.9])
+    assert model.without_body("b").configurations["home"] == pytest.approx([0.3])
+    assert pickle.loads(pickle.dumps(model)).configurations.keys() == {"home"}
+    assert model != builder.configuration("home", {"a": 0.31, "b": 0.2}).build()
+    with pytest.raises(ModelError, match="configuration 'x': joint 'z' is unknown"):
+        builder.configuration("x", {"z": 1.0}).build()
+    with pytest.raises(ModelError, match="no coupling 'x'; it has 'follow'"):
+        model.without_coupling("x")
+    with pytest.raises(ModelError, match="no loop 'x'; it has none"):
+        model.without_loop("x")
+
+
 def test_configurations_are_checked():
     model = sample()
-    q = model.random_configuration(0)
+    q = model.random_configuration(0, closed=False)
     with pytest.raises(ConfigurationError, match=r"q has shape .*give nq = 15"):
         model.check_configuration(q[:-1])
     with pytest.raises(ConfigurationError, match=r"q\[7\] of 'hinge' is not finite"):
@@ -201,7 +266,7 @@ def absolute(model: Model, q: np.ndarray, frame: str) -> np.ndarray:
 def test_locked_joints_hold_their_position(how):
     """Every frame is where it was, mass stays, and loops and couplings are carried over."""
     model = sample()
-    q = model.random_configuration(4)
+    q = model.random_configuration(4, closed=False)
     names = ["hinge", "socket"]
     given = q if how == "array" else {name: q[model.q_slices[name]] for name in names}
     held = model.lock(names, given)
@@ -228,7 +293,7 @@ def test_locking_checks_what_it_gets():
     with pytest.raises(ModelError, match="no coordinates for joint 'hinge'"):
         model.lock("hinge", {})
     with pytest.raises(ModelError, match="one configuration"):
-        model.lock("hinge", model.random_configuration(0, 2))
+        model.lock("hinge", model.random_configuration(0, 2, closed=False))
     with pytest.raises(ModelError, match="coupling 'gear': locked open"):
         model.lock(["hinge", "spin"], {"hinge": 1.0, "spin": 0.0})
     assert not model.lock(["hinge", "spin"], {"hinge": 0.1, "spin": 0.0}).couplings

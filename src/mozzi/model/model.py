@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
@@ -16,6 +17,7 @@ from mozzi.model import edit
 from mozzi.model.body import Body
 from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
 from mozzi.model.content import GRAVITY, Content, Frame, key_of
+from mozzi.model.couplings import coupled, followed
 from mozzi.model.frames import IDENTITY, as_vector
 from mozzi.model.loop import Coupling, Distance, Loop
 from mozzi.model.physical import singular_joints
@@ -213,26 +215,38 @@ class Model(Content):
 
     @property
     def configurations(self) -> Mapping[str, np.ndarray]:
-        """Named configurations (nq,): start poses, keyframes and group states of the file."""
+        """Named configurations (nq,): start poses, keyframes and group states of the file.
+
+        What a state does not name is neutral, or follows by couplings from what it names.
+        """
         found: dict[str, np.ndarray] = {}
         for state in self._configurations:
             q = self.neutral()
             for joint, values in state.joints:
-                if joint in self.q_slices:
-                    q[self.q_slices[joint]] = values
-            found[state.name] = q
+                q[self.q_slices[joint]] = values
+            found[state.name] = coupled(self, q, [joint for joint, _ in state.joints])
         return MappingProxyType(found)
 
     def random_configuration(
-        self, rng: Seed = None, batch: int | tuple[int, ...] = ()
+        self, rng: Seed = None, batch: int | tuple[int, ...] = (), *, closed: bool = True
     ) -> Array:
         """Configurations (*batch, nq), within the limits of the joints where they are finite.
 
         ``rng`` is a NumPy generator or a seed. Unlimited angles are uniform on the circle,
-        quaternions uniform on the rotations, and unlimited lengths uniform in [−1, 1).
+        quaternions uniform on the rotations, and unlimited lengths uniform in [−1, 1). Couplings
+        are satisfied and loops are closed from there, unless ``closed`` is False.
+
+        Raises:
+            LoopError: no closed configuration within the limits was found.
         """
         rng = np.random.default_rng(rng)
         batch = (batch,) if isinstance(batch, (int, np.integer)) else tuple(batch)
+        if closed and (self.loops or self.distances):
+            from mozzi.algorithms.loops.random import random_closed
+
+            return random_closed(self, rng, batch)
+        if closed and self.couplings:
+            return self._random_coupled(rng, batch)
         q = np.empty((*batch, self.nq))
         k = 0
         for body in self._bodies:
@@ -247,6 +261,22 @@ class Model(Content):
                 q[..., k] = x
                 k += 1
         return q
+
+    def _random_coupled(self, rng: np.random.Generator, batch: tuple[int, ...]) -> Array:
+        """Followers from leaders, drawn again where a follower leaves its limits; the nearest ones
+        where that does not end.
+        """
+        count = math.prod(batch)
+        out, left = np.empty((count, self.nq)), np.arange(count)
+        for _ in range(20):
+            tried = followed(self, self.random_configuration(rng, len(left), closed=False))
+            good = np.isfinite(tried).all(axis=-1)
+            out[left[good]] = tried[good]
+            left = left[~good]
+        if len(left):
+            rest = self.random_configuration(rng, len(left), closed=False)
+            out[left] = coupled(self, rest)
+        return out.reshape(*batch, self.nq)
 
     def check_configuration(self, q: ArrayLike) -> Array:
         """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit
@@ -426,6 +456,26 @@ class Model(Content):
         ``"ground:<shape>"``.
         """
         return with_ground(self, shapes, height, friction, restitution)
+
+    def without_coupling(self, name: str) -> Model:
+        """A copy without a coupling: the joints it couples (mimic joints, gears) move alone."""
+        return self._without("couplings", name)
+
+    def without_loop(self, name: str) -> Model:
+        """A copy without a loop, or without a rod that keeps a distance."""
+        rods = {rod.name for rod in self.distances}
+        return self._without("distances" if name in rods else "loops", name)
+
+    def without_spring(self, name: str) -> Model:
+        """A copy without a spring between bodies."""
+        return self._without("springs", name)
+
+    def _without(self, kind: str, name: str) -> Model:
+        parts = getattr(self, kind)
+        if name not in {part.name for part in parts}:
+            known = _near(tuple(part.name for part in parts))
+            raise ModelError(f"model {self.name!r} has no {kind[:-1]} {name!r}; {known}")
+        return self._replace(**{kind: tuple(part for part in parts if part.name != name)})
 
     def with_inertia(self, body: str | int, inertia: Any) -> Model:
         """A copy in which a body has another inertia."""

@@ -65,7 +65,7 @@ def singular_joints(model: Model, q: Any = None) -> tuple[str, ...]:
     has no armature. Articulated inertias from the tips inward, at q (None: a generic one).
     """
     if q is None:
-        q = model.random_configuration(0)
+        q = model.random_configuration(0, closed=False)
     inertia = [body.inertia.matrix() for body in model]
     found: list[str] = []
     for i in reversed(range(model.nb)):

@@ -4,7 +4,7 @@ space, for many targets and starts at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.kinematics.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics.poses import frame_pose
-from mozzi.algorithms.recursion.algorithm import algorithm, closed
+from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_array, joint_configuration
-from mozzi.errors import ConfigurationError, LoopError
+from mozzi.errors import ConfigurationError
 from mozzi.lie import Rotation, Vec3, solve_spd
 from mozzi.model import Model
 from mozzi.program.scalar import maximum, minimum, select
 from mozzi.types import Array, ArrayLike, Seed
 
-__all__ = ["InverseKinematicsResult", "inverse_kinematics", "inverse_kinematics_step"]
+__all__ = ["InverseKinematicsResult", "bounds_of", "descend", "inverse_kinematics_step", "solve"]
 
 UNLIMITED = 1e30
+
+Descend = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""(model, q, goals, frames, parts, bounds, tolerance, steps at most) → (q, errors, steps)."""
 
 
 # -- one step, compiled ----------------------------------------------------------------------------
@@ -177,50 +180,33 @@ class InverseKinematicsResult:
         return self
 
 
-def inverse_kinematics(
+def solve(
     model: Model,
     targets: Mapping[str, ArrayLike],
-    q0: ArrayLike | None = None,
-    *,
-    limits: bool = True,
-    tolerance: float = 1e-8,
-    iterations: int = 60,
-    restarts: int = 126,
-    rng: Seed = 0,
+    q0: ArrayLike | None,
+    limits: bool,
+    tolerance: float,
+    iterations: int,
+    restarts: int,
+    rng: Seed,
+    descend: Descend,
 ) -> InverseKinematicsResult:
-    """Configurations in which the frames named in `targets` have the poses given there.
-
-    A target is a pose (…, 4, 4), or a position (…, 3) that leaves the orientation free. Leading
-    axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at once.
-    Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits of
-    the joints. A row that gets stuck starts again from random configurations, twice as many each
-    time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
-    `InverseKinematicsResult.report`.
-    """
+    """The best of several starts for every target, each followed down by ``descend``."""
     frames, parts, goals = _goals(model, targets)
-    _check_loops(model, frames)
     rng = np.random.default_rng(rng)
     q = model.check_configuration(model.neutral() if q0 is None else q0)
     batch = np.broadcast_shapes(q.shape[:-1], goals.shape[:-3])
     total = int(np.prod(batch, dtype=int))
     q = np.broadcast_to(q, (*batch, model.nq)).reshape(total, -1).copy()
     goals = np.broadcast_to(goals, (*batch, len(frames), 4, 4)).reshape(total, -1, 4, 4)
-    bounds = _bounds(model, limits)
+    bounds = bounds_of(model, limits)
     q = np.clip(q, *bounds)
     best, errors = q.copy(), np.full((total, len(frames), 2), np.inf)
     steps, starts = np.zeros(total, dtype=int), np.zeros(total, dtype=int)
     open_rows, each = np.arange(total), 1  # the rows that are not there yet, and starts for each
     while len(open_rows):
-        q, e, used = _descend(
-            model,
-            q,
-            goals[np.repeat(open_rows, each)],
-            frames,
-            parts,
-            bounds,
-            tolerance,
-            iterations,
-        )
+        goal = goals[np.repeat(open_rows, each)]
+        q, e, used = descend(model, q, goal, frames, parts, bounds, tolerance, iterations)
         e = e.reshape(len(open_rows), each, len(frames), 2)
         least = (np.arange(len(open_rows)), e.sum((2, 3)).argmin(1))
         better = e[least].sum((1, 2)) < errors[open_rows].sum((1, 2))
@@ -233,7 +219,7 @@ def inverse_kinematics(
         each = min(2 * each, restarts + 1 - int(starts.max(initial=0)))
         if each < 1:
             break
-        q = np.clip(model.random_configuration(rng, len(open_rows) * each), *bounds)
+        q = np.clip(model.random_configuration(rng, len(open_rows) * each, closed=False), *bounds)
     size = np.sqrt(errors)
     shape = (*batch, len(frames))
     return InverseKinematicsResult(
@@ -243,7 +229,7 @@ def inverse_kinematics(
     )  # fmt: skip
 
 
-def _descend(
+def descend(
     model: Any,
     q: Any,
     goals: Any,
@@ -311,30 +297,7 @@ def _goals(model: Any, targets: Mapping[str, Any]) -> tuple[tuple[str, ...], Any
     return tuple(targets), tuple(parts), stacked
 
 
-def _check_loops(model: Any, frames: Sequence[str]) -> None:
-    """Loops that the way to a frame does not pass leave it free; others are not honoured."""
-    ways = {k for frame in frames for k in _way(model, model.frame(frame)[0])}
-    for part in closed(model):
-        ends = [model.joint_index(n) for n in getattr(part, "joints", ())]
-        for end in (getattr(part, "body_a", -1), getattr(part, "body_b", -1)):
-            ends += _way(model, end)
-        if ways & set(ends):
-            raise LoopError(
-                f"inverse_kinematics does not honour loops, and {part.name!r} moves with "
-                f"{', '.join(map(repr, frames))}; solve the tree, then mozzi.assemble(model, q)"
-            )
-
-
-def _way(model: Any, k: int) -> list[int]:
-    """A body and those that carry it."""
-    way = []
-    while k >= 0:
-        way.append(k)
-        k = model.parents[k]
-    return way
-
-
-def _bounds(model: Any, limits: bool) -> tuple[np.ndarray, np.ndarray]:
+def bounds_of(model: Any, limits: bool) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits of q, large where there are none."""
     low = np.array([x for body in model for x in body.dynamics.lower], dtype=float)
     high = np.array([x for body in model for x in body.dynamics.upper], dtype=float)
@@ -344,6 +307,6 @@ def _bounds(model: Any, limits: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _at_limits(model: Any, q: np.ndarray) -> list[str]:
-    low, high = _bounds(model, limits=True)
+    low, high = bounds_of(model, limits=True)
     held = (q <= low + 1e-9) | (q >= high - 1e-9)
     return [name for name, h in zip(model.q_names, held) if h]

@@ -1,0 +1,43 @@
+"""Random configurations of closed mechanisms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mozzi.algorithms.kinematics.inverse_kinematics import bounds_of
+from mozzi.algorithms.loops.inverse_kinematics import CLOSED, closed_near
+from mozzi.errors import LoopError
+from mozzi.model import Model
+
+__all__ = ["random_closed"]
+
+ROUNDS, STEPS = 40, 80
+
+
+def random_closed(
+    model: Model, rng: np.random.Generator, batch: tuple[int, ...]
+) -> np.ndarray:
+    """Configurations (*batch, nq) that are closed, within limits: random ones, closed from there,
+    and drawn again where that gets stuck.
+    """
+    count = math.prod(batch)
+    out = np.empty((count, model.nq))
+    left, bounds = np.arange(count), bounds_of(model, limits=True)
+    for _ in range(ROUNDS):
+        if not len(left):
+            break
+        guess = model.random_configuration(rng, len(left), closed=False)
+        goals = np.empty((len(left), 0, 4, 4))
+        q, r, _ = closed_near(model, guess, goals, (), (), bounds, 0.0, STEPS)
+        good = np.abs(r).max(-1, initial=0.0) <= 10.0 * CLOSED
+        out[left[good]] = q[good]
+        left = left[~good]
+    if len(left):
+        raise LoopError(
+            f"model {model.name!r}: none of {ROUNDS} random configurations could be closed within "
+            "the limits; call mozzi.assemble(model, q) on a guess, or "
+            "random_configuration(closed=False)"
+        )
+    return out.reshape(*batch, model.nq)
