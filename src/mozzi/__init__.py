@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 # and type checkers see, __init__.pyi, is made from it by: python tests/typing/stub.py
 _HOME: dict[str, str] = {
     # models
+    "Actuator": "mozzi.model",
     "Body": "mozzi.model",
     "Box": "mozzi.model",
     "Builder": "mozzi.model",
@@ -151,6 +152,7 @@ _HOME: dict[str, str] = {
     # simulation
     "Simulation": "mozzi.simulation.simulate",
     "Trajectory": "mozzi.simulation.trajectory",
+    "actuate": "mozzi.simulation.actuators",
     "simulate": "mozzi.simulation.simulate",
     "stepper": "mozzi.simulation.stepper",
     # errors

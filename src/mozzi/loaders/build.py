@@ -13,6 +13,7 @@ from mozzi.loaders.geometry import names_of
 from mozzi.loaders.principal_moments import body_defect, defect, massless
 from mozzi.loaders.source import Note, Place
 from mozzi.model import Builder, Fixed, Free, Model
+from mozzi.model.frames import is_identity
 
 __all__ = ["Tree", "assemble", "span", "unphysical_links"]
 
@@ -27,8 +28,13 @@ class Tree:
     order: list[Edge] = field(default_factory=list)
 
 
-def assemble(found: Description, base: str = "fixed", physical: bool | str = True) -> Model:
-    """The model of a description."""
+def assemble(
+    found: Description,
+    base: str = "fixed",
+    physical: bool | str = True,
+    couplings: bool = True,
+) -> Model:
+    """The model of a description, with or without its couplings."""
     if base not in BASES:
         raise ModelError(f"base={base!r} is unknown; choose one of {known(base, BASES)}")
     if physical not in (True, False, "warn"):
@@ -56,19 +62,54 @@ def assemble(found: Description, base: str = "fixed", physical: bool | str = Tru
     for loop in found.loops:
         with _At(loop.place):
             builder.loop(loop.name, loop.link_a, loop.link_b, loop.joint, loop.pose_a, loop.pose_b)
-    for edge in tree.order:
+    for edge in tree.order if couplings else ():
         if edge.mimic is not None:
             with _At(edge.mimic.place):
                 terms = {edge.name: 1.0, edge.mimic.joint: -edge.mimic.multiplier}
                 builder.coupling(edge.name, terms, edge.mimic.offset)
-    for coupling in found.couplings:
+    for coupling in found.couplings if couplings else ():
         with _At(coupling.place):
             builder.coupling(coupling.name, coupling.terms, coupling.offset)
     for name, shape in zip(names_of(found.shapes), found.shapes, strict=True):
         with _At(shape.place):
             builder.shape(shape.link, shape.geometry, shape.pose, name, shape.role, shape.color)
+    for actuator in found.actuators:
+        with _At(actuator.place):
+            builder.actuator(actuator.name, actuator.joint, **actuator.numbers)
     with _At(found.place):
+        _add_states(builder, found, tree, name if floats else None)
         return builder.build(physical=False)
+
+
+def _add_states(builder: Builder, found: Description, tree: Tree, root: str | None) -> None:
+    """Named configurations; ``"start"`` where something does not start at neutral."""
+    sizes = {edge.name: edge.joint.nq for edge in tree.order if edge.joint is not None}
+    if root is not None:
+        sizes[root] = 7
+    start = {joint: q for joint, q in found.states.get("start", {}).items() if joint in sizes}
+    if root is not None and not is_identity(found.root_pose):
+        start[root] = _coordinates(found.root_pose)
+    for edge in tree.order:  # a link that base="free" let go of stands where it was fixed
+        if isinstance(edge.joint, Free) and edge.name not in found.edges:
+            start[edge.name] = _coordinates(edge.pose)
+    states = {name: joints for name, joints in found.states.items() if name != "start"}
+    if start:
+        states = {"start": start, **states}
+    for name, joints in states.items():
+        fits = {joint: q for joint, q in joints.items() if sizes.get(joint) == len(q)}
+        for joint in joints.keys() - fits.keys():
+            if joint in sizes:
+                given = len(joints[joint])
+                fact = f"state {name!r} gives it {given} numbers; it has {sizes[joint]}"
+                found.notes.leave(found.place, f"joint {joint!r}", fact)
+        if fits:
+            builder.configuration(name, fits)
+
+
+def _coordinates(T: SE3) -> tuple[float, ...]:
+    """A pose as the q of a free joint."""
+    x, y, z = (float(c) for c in T.p.flatten())
+    return (x, y, z, *(float(c) for c in T.R.quaternion().flatten()))
 
 
 class _At:
@@ -101,7 +142,7 @@ def _free_the_base(found: Description, tree: Tree) -> None:
         edge = hung[0]
         name = _fresh("root_joint", found)
         found.notes.add(edge.place, f"link {edge.child!r}", "is fixed to the world, and freed here")
-        freed = Edge(name, edge.place, edge.parent, edge.child, Free())
+        freed = Edge(name, edge.place, edge.parent, edge.child, Free(), edge.pose)
         tree.order[tree.order.index(edge)] = freed
         return
     names = ", ".join(repr(edge.name) for edge in hung[:5])

@@ -16,6 +16,7 @@ from mozzi.model import Joint
 
 __all__ = [
     "IDENTITY",
+    "ActuatorData",
     "CouplingData",
     "Description",
     "Edge",
@@ -90,6 +91,16 @@ class CouplingData:
     offset: float
 
 
+@dataclass(frozen=True, slots=True)
+class ActuatorData:
+    """A motor or servo on a joint coordinate; the numbers are those of `Builder.actuator`."""
+
+    name: str
+    place: Place
+    joint: str
+    numbers: dict[str, Any]
+
+
 @dataclass(slots=True)
 class Description:
     """A mechanism as a file describes it.
@@ -108,6 +119,9 @@ class Description:
     """Further named frames: name, link, pose in the link."""
     couplings: list[CouplingData] = field(default_factory=list)
     shapes: list[ShapeData] = field(default_factory=list)
+    states: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
+    """Named configurations: coordinates by joint."""
+    actuators: list[ActuatorData] = field(default_factory=list)
     world: str | None = None
     root_pose: SE3 = IDENTITY
     by_name: bool = False

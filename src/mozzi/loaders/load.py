@@ -10,8 +10,10 @@ from mozzi.errors import ExtraMissingError, ModelError
 from mozzi.loaders.build import assemble
 from mozzi.loaders.description import Description
 from mozzi.loaders.loops_file import Loops, add_loops
+from mozzi.loaders.names import find
 from mozzi.loaders.sdf import read_sdf
 from mozzi.loaders.source import Notes, Place, Roots, read_bytes, roots_of
+from mozzi.loaders.srdf import add_states, beside
 from mozzi.loaders.urdf import read_urdf
 from mozzi.loaders.xml import MAX_DEPTH, Element, parse_xml
 from mozzi.model import Model
@@ -31,16 +33,19 @@ def load(
     loops: Loops | None = None,
     xacro: bool = False,
     strict: bool = True,
+    couplings: bool = True,
+    srdf: StrPath | None = None,
 ) -> Model:
     """The model in a URDF, MJCF or SDF file.
 
     The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``.
 
     Args:
-        path: the file.
+        path: the file; or the name of a robot of ``example-robot-data`` or ``robot_descriptions``
+            (the extra ``mozzi[robots]``), such as ``"panda"``.
         base: ``"fixed"``, or ``"free"`` for a 6-dof joint under the root link.
         roots: folders below which the file may refer to others, besides its own folder and
-            package.
+            package and those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
         physical: whether inertias that no rigid body has are refused; False (or ``"warn"``) loads
             them with an `UnphysicalWarning` that lists every link.
         loops: closes loops of a URDF: a YAML file, or triples (frame, frame, ``"6d"`` or
@@ -48,14 +53,21 @@ def load(
         xacro: whether to expand the file with xacro, which runs expressions in it: trust the file.
         strict: whether words that the format does not have are refused; False notes them
             (`mozzi info` lists them) and reads on.
+        couplings: whether joints that mimic others are coupled to them; False lets them move alone.
+        srdf: a file whose group states become ``model.configurations``; by default the one beside
+            a URDF file, or in the folder ``srdf`` of its package, that is called like it.
+
+    What the file says and the model does not is told once, in a `LeftOutWarning`.
 
     Raises:
         ModelError: the file is broken, unphysical or hostile; the message names file, line and
             remedy.
         ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra ``mozzi[xacro]``.
     """
-    found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict)
-    return assemble(found, base, physical)
+    found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict, srdf=srdf)
+    model = assemble(found, base, physical, couplings)
+    found.notes.tell(found.name, found.place.file, stacklevel=2)
+    return model
 
 
 def read(
@@ -65,8 +77,10 @@ def read(
     loops: Loops | None = None,
     xacro: bool = False,
     strict: bool = True,
+    srdf: StrPath | None = None,
 ) -> Description:
     """What a file describes, before it is checked as a whole."""
+    path = find(path)
     root, near, notes = _open(path, roots, xacro)
     if root.tag == "robot":
         found = read_urdf(root, notes, near, strict=strict)
@@ -82,6 +96,9 @@ def read(
         found.name = Path(path).stem
     if loops is not None:
         add_loops(found, loops)
+    states = beside(Path(path), found.name) if srdf is None else Path(srdf)
+    if states is not None and (srdf is not None or found.format == "URDF"):
+        add_states(found, states, asked=srdf is not None)
     return found
 
 

@@ -16,6 +16,7 @@ from mozzi.errors import ExtraMissingError, ModelError
 from mozzi.lie import SE3, Inertia, Sym3
 from mozzi.loaders.description import (
     IDENTITY,
+    ActuatorData,
     CouplingData,
     Description,
     Edge,
@@ -159,7 +160,7 @@ class _Reader:
                 edge = self._edge(i, name, place)
                 found.edges[edge.name] = edge
             if m.body_gravcomp[i]:
-                notes.add(place, f"body {name!r}", "gravcomp is not read: gravity acts in full")
+                notes.leave(place, f"body {name!r}", "gravcomp is not read: gravity acts in full")
             if m.body_mocapid[i] >= 0:
                 notes.add(place, f"body {name!r}", "is a mocap body; it is fixed here")
         for k in range(m.nsite):
@@ -171,6 +172,9 @@ class _Reader:
             self._equality(k, found)
         for k in range(m.ngeom):
             self._shape(k, found)
+        for k in range(m.nu):
+            self._actuator(k, found)
+        self._states(found)
         return found
 
     def _gravity_is_off(self) -> bool:
@@ -308,6 +312,71 @@ class _Reader:
             terms[self.edge_of[x]] = terms.get(self.edge_of[x], 0.0) - c[1]
         return CouplingData(name, place, terms, offset)
 
+    # -- states and actuators ------------------------------------------------------------------
+
+    def _states(self, found: Description) -> None:
+        """Where bodies start, if not at neutral, and the keyframes."""
+        m = self.m
+        found.states["start"] = self._configuration(m.qpos0, found)
+        neutral = {
+            name: tuple(map(float, edge.joint.neutral()))
+            for name, edge in found.edges.items()
+            if edge.joint is not None
+        }
+        if found.states["start"] == neutral:
+            del found.states["start"]
+        for k in range(m.nkey):
+            name = m.key(k).name or f"key_{k}"
+            found.states[name] = self._configuration(m.key_qpos[k], found)
+
+    def _configuration(self, qpos: Any, found: Description) -> dict[str, tuple[float, ...]]:
+        """MuJoCo's qpos by joint, quaternions turned to (x, y, z, w)."""
+        m, out = self.m, {}
+        for name, edge in found.edges.items():
+            own = [j for j, (title, _) in self.edge_of.items() if title == name]
+            values: list[float] = []
+            for j in own:
+                kind, at = int(m.jnt_type[j]), int(m.jnt_qposadr[j])
+                part = [float(x) for x in qpos[at : at + {FREE: 7, BALL: 4}.get(kind, 1)]]
+                if kind in (FREE, BALL):
+                    part = [*part[:-4], *part[-3:], part[-4]]
+                values += part
+            if edge.joint is not None:
+                out[name] = tuple(values)
+        return out
+
+    def _actuator(self, k: int, found: Description) -> None:
+        """A motor or servo on one joint coordinate; what has states or curves is left out."""
+        m, mujoco = self.m, _mujoco(self.place)
+        name = m.actuator(k).name or f"actuator_{k}"
+        j = int(m.actuator_trnid[k, 0])
+        place = self._at("actuator", name)
+        joint, component = self.edge_of[j]
+        bias_kind = int(m.actuator_biastype[k])
+        plain = (
+            int(m.actuator_dyntype[k]) == int(mujoco.mjtDyn.mjDYN_NONE)
+            and int(m.actuator_gaintype[k]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+            and bias_kind in (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
+        )
+        edge = found.edges[joint]
+        if not plain or edge.joint is None or not edge.joint.flat:
+            fact = "is not read: only motors and linear servos on hinges and slides are"
+            self.notes.leave(place, f"actuator {name!r}", fact)
+            return
+        inf = float("inf")
+        ends: dict[str, tuple[float, float]] = {"control": (-inf, inf), "force": (-inf, inf)}
+        if m.actuator_ctrllimited[k]:
+            ends["control"] = (float(m.actuator_ctrlrange[k, 0]), float(m.actuator_ctrlrange[k, 1]))
+        if m.actuator_forcelimited[k]:
+            ends["force"] = (float(m.actuator_forcerange[k, 0]), float(m.actuator_forcerange[k, 1]))
+        bias = tuple(float(x) for x in m.actuator_biasprm[k, :3]) if bias_kind else (0.0, 0.0, 0.0)
+        found.actuators.append(
+            ActuatorData(name, place, joint, {
+                "component": component, "gear": float(m.actuator_gear[k, 0]),
+                "gain": float(m.actuator_gainprm[k, 0]), "bias": bias, **ends,
+            })
+        )  # fmt: skip
+
     # -- shapes --------------------------------------------------------------------------------
 
     def _shape(self, k: int, found: Description) -> None:
@@ -385,12 +454,13 @@ def _lines(safe: SafeText) -> dict[tuple[str, str], Place]:
     section = ""
     for text, place in zip(safe.lines, safe.places, strict=True):
         tag = re.match(r"</?(\w+)", text)
-        if tag and tag.group(1) in ("default", "worldbody", "equality"):
+        if tag and tag.group(1) in ("default", "worldbody", "equality", "actuator"):
             section = tag.group(1)
         name = re.search(r" name=\"([^\"]*)\"", text)
         if tag and name and section != "default":
             kind = "joint" if tag.group(1) == "freejoint" else tag.group(1)
-            found.setdefault(("equality" if section == "equality" else kind, name.group(1)), place)
+            kind = section if section in ("equality", "actuator") else kind
+            found.setdefault((kind, name.group(1)), place)
     return found
 
 

@@ -2,7 +2,7 @@
 
 MuJoCo's compiler reads whatever files a model names, and repeats whatever it is told to repeat. So
 the text is read strictly here, includes are inserted, sizes are counted, everything that does not
-shape the mechanism is dropped (pictures, sensors, actuators, plugins), and only meshes that
+shape the mechanism is dropped (pictures, sensors, plugins), and only meshes that
 inertias depend on are read, below the declared roots. What is left is handed over as one text with
 its meshes in memory: it names no file. A mesh that no inertia depends on is only looked for; MuJoCo
 sees a tetrahedron in its place.
@@ -44,18 +44,17 @@ COMPILER = {
     "alignfree",
 }  # fmt: skip
 TREE = {"body", "frame", "replicate", "joint", "freejoint", "geom", "inertial", "site", "composite"}
-DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site", "material"}
+MOTORS = {"motor", "position", "velocity", "general", "damper"}
+DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site", "material", *MOTORS}
 TETRAHEDRON = "0 0 0 100 0 0 0 100 0 0 0 100"  # large, since scales are small
 EQUALITIES = {"connect", "weld", "joint"}
 PLAIN = {"camera", "light"}
 IGNORED = {
-    "actuator": "actuators are not read",
     "tendon": "tendons are not read: their springs, limits and armature are missing",
     "deformable": "flexible bodies are not read",
     "extension": "plugins are not read",
-    "contact": None,
-    "sensor": None,
-    "keyframe": None,
+    "contact": "pairs and exclusions are not read",
+    "sensor": "sensors are not read",
     "visual": None,
     "statistic": None,
     "size": None,
@@ -68,6 +67,7 @@ NUMERIC = {
     "frictionloss", "ref", "springref", "springdamper", "gravity", "scale", "refpos", "refquat",
     "polycoef", "relpose", "anchor", "offset", "count", "boundmass", "boundinertia",
     "settotalmass", "actuatorfrcrange", "gravcomp", "vertex", "face", "torquescale",
+    "qpos", "gear", "ctrlrange", "forcerange", "kp", "kv", "gainprm", "biasprm",
 }  # fmt: skip
 DIRECTIONS = {"quat", "axis", "refquat", "zaxis", "xyaxes"}
 
@@ -107,8 +107,9 @@ def make_safe(
         sections.setdefault(element.tag, []).append(element)
         if element.tag in IGNORED:
             if (fact := IGNORED[element.tag]) and element.children:
-                notes.add(element.place, f"<{element.tag}>", fact)
-        elif element.tag not in ("compiler", "option", "default", "asset", "worldbody", "equality"):
+                notes.leave(element.place, f"<{element.tag}>", fact)
+        elif element.tag not in ("compiler", "option", "default", "asset", "worldbody", "equality",
+                                 "actuator", "keyframe"):  # fmt: skip
             fact = f"{element.tag!r} is no section of MJCF"
             raise element.error(fact, "remove it", thing="<mujoco>")
     bodies = [_tree(element, notes) for element in sections.get("worldbody", [])]
@@ -121,6 +122,8 @@ def make_safe(
         *_assets(sections, bodies, defaults, roots, safe, notes),
         *bodies,
         *(_equalities(element, notes) for element in sections.get("equality", [])),
+        *(_actuators(element, notes) for element in sections.get("actuator", [])),
+        *(_keys(element) for element in sections.get("keyframe", [])),
     ]
     _write(Element("mujoco", {}, root.file, root.line, kept), safe)
     return safe
@@ -292,7 +295,7 @@ def _tree(root: Element, notes: Notes) -> Element:
                 notes.leave(child.place, child.thing, "is made by a plugin and is left out")
                 continue
             if child.tag == "plugin":
-                notes.add(child.place, old.thing, "its plugin is not read")
+                notes.leave(child.place, old.thing, "its plugin is not read")
                 continue
             if child.tag not in TREE:
                 remedy = "flatten the model: MjSpec.from_file(path).to_xml()"
@@ -332,6 +335,25 @@ def _equalities(element: Element, notes: Notes) -> Element:
             raise child.error(fact, "remove it, or use connect, weld or joint")
         kept.append(_copy(child))
     return _copy(element, kept)
+
+
+def _actuators(element: Element, notes: Notes) -> Element:
+    """Motors and servos on joints; others are left out by name."""
+    kept = []
+    for child in element:
+        on_joint = "joint" in child.attributes or "jointinparent" in child.attributes
+        if child.tag in MOTORS and on_joint:
+            kept.append(_copy(child, drop=("user",)))
+        else:
+            notes.leave(child.place, f"actuator {child.attributes.get('name', child.tag)!r}",
+                        "is not read: only motors and servos on joints are")  # fmt: skip
+    return _copy(element, kept)
+
+
+def _keys(element: Element) -> Element:
+    """The configurations of keyframes."""
+    drop = ("qvel", "act", "ctrl", "mpos", "mquat", "time")
+    return _copy(element, [_copy(key, drop=drop) for key in element])
 
 
 def _solid(bodies: list[Element], sections: dict[str, list[Element]]) -> set[str]:

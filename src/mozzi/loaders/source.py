@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 import stat
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mozzi.errors import ModelError
+from mozzi.errors import LeftOutWarning, ModelError
 
 __all__ = ["MAX_BYTES", "Note", "Notes", "Place", "Roots", "read_bytes", "roots_of", "shorten"]
 
@@ -36,6 +37,9 @@ _DESCRIPTION_FOLDERS = {
 }
 
 
+MOST_TOLD = 12  # notes in one warning
+
+
 def shorten(text: str, length: int = 60) -> str:
     """Text that fits into a message."""
     return text if len(text) <= length else text[: length - 1] + "…"
@@ -43,13 +47,13 @@ def shorten(text: str, length: int = 60) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file: every error about a file names one."""
+    """A line of a file: every error about what is in a file names one (0: the file itself)."""
 
     file: str
     line: int = 1
 
     def __str__(self) -> str:
-        return f"{self.file} line {self.line}"
+        return f"{self.file} line {self.line}" if self.line else self.file
 
     def error(self, thing: str, fact: str, remedy: str) -> ModelError:
         """The error that names the thing, the fact, the remedy and this place."""
@@ -79,6 +83,22 @@ class Notes:
     def add(self, place: Place, thing: str, fact: str) -> None:
         self.items.append(Note(place, thing, fact))
 
+    def tell(self, robot: str, file: str, stacklevel: int = 2) -> None:
+        """Warn once of all that is left out, by name."""
+        left = [note for note in self.items if note.left_out]
+        if not left:
+            return
+        told = [
+            f"{note.thing} {note.fact} "
+            f"({f'line {note.place.line}' if note.place.file == file else note.place})"
+            for note in left[:MOST_TOLD]
+        ]
+        text = "; ".join(told)
+        if len(left) > MOST_TOLD:
+            text += f"; and {len(left) - MOST_TOLD} more, which mozzi info lists"
+        head = f"the model of robot {robot!r} lacks what {file} says"
+        warnings.warn(f"{head}: {text}", LeftOutWarning, stacklevel=stacklevel + 1)
+
     def leave(self, place: Place, thing: str, fact: str) -> None:
         """Something of the file that is not in the model."""
         self.items.append(Note(place, thing, fact, left_out=True))
@@ -93,7 +113,7 @@ def read_bytes(
     this hang.
     """
     name = os.fspath(path)
-    place = place or Place(name)
+    place = place or Place(name, 0)
     thing = f"{what} {name!r}"
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):
@@ -176,6 +196,8 @@ class Roots:
         package, _, below = rest.lstrip("/").partition("/")
         found = [folder / package / below for folder in self.folders]
         found += [folder / below for folder in self.folders if package in _names(folder)]
+        if not any(path.is_file() for path in found):
+            found += [path / below for path in _packages(self.folders, package)]
         return found
 
 
@@ -188,6 +210,42 @@ def _names(folder: Path) -> set[str]:
         return names
     match = re.search(r"<name>\s*([^<\s]+)\s*</name>", manifest)
     return names | {match.group(1)} if match else names
+
+
+PATHS = {
+    "ROS_PACKAGE_PATH": "", "AMENT_PREFIX_PATH": "share", "GZ_SIM_RESOURCE_PATH": "",
+    "GAZEBO_MODEL_PATH": "",
+}  # fmt: skip
+"""Variables of the environment that list folders of packages, and where in them those are."""
+DEEP = 3  # levels below a workspace at which a package may lie
+
+
+def _environment() -> list[Path]:
+    """The folders of packages that the environment declares."""
+    found: list[Path] = []
+    for variable, below in PATHS.items():
+        for text in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            folder = Path(os.path.realpath(os.path.join(text, below)))
+            if folder.is_dir():
+                found.append(folder)
+    return found
+
+
+def _packages(folders: Sequence[Path], name: str) -> list[Path]:
+    """Folders of this name with a manifest, some levels below these: as workspaces have them."""
+    found, level = [], [folder for folder in folders if folder in _environment()]
+    for _ in range(DEEP):
+        inner = [path for folder in level for path in _folders(folder)]
+        found += [path for path in inner if path.name == name and (path / "package.xml").is_file()]
+        level = inner
+    return found
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
+    except OSError:
+        return []
 
 
 def roots_of(
@@ -216,4 +274,5 @@ def roots_of(
                 f"root {os.fspath(root)!r}: is not a folder; give existing folders in roots="
             )
         folders.append(real)
+    folders += _environment()
     return Roots(folder, tuple(dict.fromkeys(folders)))

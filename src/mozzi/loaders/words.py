@@ -81,7 +81,7 @@ def check_words(
                 stack.append((child, inner))
     for thing, elements in passed.items():
         often = f" ({len(elements)} times)" if len(elements) > 1 else ""
-        notes.add(min(elements, key=lambda e: e.line).place, thing, f"is not read{often}")
+        notes.leave(min(elements, key=lambda e: e.line).place, thing, f"is not read{often}")
 
 
 def _remedy(word: str, known: Iterable[str], kind: str) -> str:

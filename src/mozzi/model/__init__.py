@@ -1,5 +1,6 @@
 """Mechanisms as immutable data: joints, bodies, loops, models, and the builder that makes them."""
 
+from mozzi.model.actuator import Actuator
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.builder import Builder
 from mozzi.model.contact import Contact
@@ -35,6 +36,7 @@ from mozzi.model.shapes import (
 
 __all__ = [
     "JOINT_TYPES",
+    "Actuator",
     "Body",
     "Box",
     "Builder",

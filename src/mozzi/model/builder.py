@@ -13,6 +13,7 @@ import numpy as np
 
 from mozzi.errors import ModelError, UnphysicalWarning, known
 from mozzi.lie import SE3, Inertia
+from mozzi.model.actuator import FREE, Actuator
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.contact import Contact
 from mozzi.model.content import Configuration
@@ -86,6 +87,7 @@ class Builder:
         self._shapes: dict[str, tuple[str | None, Shape]] = {}
         self._configurations: dict[str, Configuration] = {}
         self._contacts: tuple[Contact, ...] = ()
+        self._actuators: dict[str, Actuator] = {}
         self._base_inertia = Inertia.zero()
 
     @classmethod
@@ -106,6 +108,7 @@ class Builder:
         new._springs = {x.name: (name(x.body_a), name(x.body_b), x) for x in model.springs}
         new._couplings = {x.name: x for x in model.couplings}
         new._shapes = {x.name: (name(x.body), x) for x in model.shapes}
+        new._actuators = {x.name: x for x in model.actuators}
         new._configurations = {x.name: x for x in model._configurations}
         new._contacts = model.contacts
         new._base_inertia = model.base_inertia
@@ -327,6 +330,39 @@ class Builder:
         self._configurations[name] = Configuration(name, tuple(listed))
         return self
 
+    def actuator(
+        self,
+        name: str,
+        joint: str,
+        *,
+        component: int = 0,
+        gear: float = 1.0,
+        gain: float = 1.0,
+        bias: Any = (0.0, 0.0, 0.0),
+        control: tuple[float, float] = FREE,
+        force: tuple[float, float] = FREE,
+    ) -> Self:
+        """Put a motor or a servo on a joint coordinate (see `Actuator`)."""
+        what = f"actuator {name!r}"
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{what}: not a name; give a non-empty string")
+        if name in self._actuators:
+            raise ModelError(f"{what}: an actuator has this name; give another name")
+        b0, b1, b2 = as_vector(bias, 3, f"{what}: bias")
+        ends = []
+        for word, given in (("control", control), ("force", force)):
+            try:
+                low, high = map(float, given)
+            except (TypeError, ValueError):
+                raise ModelError(f"{what}: {word} {given!r}; give (lower, upper)") from None
+            if not low <= high:
+                raise ModelError(f"{what}: {word} {given!r} is reversed; give (lower, upper)")
+            ends.append((low, high))
+        numbers = as_number(gear, f"{what}: gear"), as_number(gain, f"{what}: gain")
+        made = Actuator(name, joint, int(component), *numbers, (b0, b1, b2), *ends)
+        self._actuators[name] = made
+        return self
+
     def replace_joint(self, body: str, joint: Joint) -> Self:
         """Give a body another joint, and no limits or other joint data."""
         part = self._parts[body]
@@ -407,6 +443,9 @@ class Builder:
             gravity=self.gravity,
             base_inertia=base,
             springs=tuple(self._spanned(x, a, b, where) for a, b, x in self._springs.values()),
+            actuators=tuple(
+                x for x in self._actuators.values() if self._driven(x, joints)
+            ),
             _configurations=tuple(self._reached(x, joints) for x in self._configurations.values()),
             shapes=tuple(self._placed(x, body, where) for body, x in self._shapes.values()),
             contacts=self._contacts,
@@ -512,6 +551,22 @@ class Builder:
             for T, x in ((T_a, part.point_a), (T_b, part.point_b))
         )
         return replace(part, body_a=i, body_b=j, point_a=p, point_b=r)
+
+    def _driven(self, actuator: Actuator, joints: dict[str, Joint]) -> bool:
+        """Whether an actuator drives something: not, where its joint is locked."""
+        what, joint = f"actuator {actuator.name!r}", joints.get(actuator.joint)
+        if joint is None:
+            if actuator.joint in self._joints:
+                return False
+            raise ModelError(f"{what}: joint {actuator.joint!r} is unknown; name a joint")
+        if not joint.flat:
+            raise ModelError(f"{what}: joint {actuator.joint!r} has no linear coordinates")
+        if not 0 <= actuator.component < joint.nv:
+            raise ModelError(
+                f"{what}: joint {actuator.joint!r} has no coordinate {actuator.component}; "
+                f"it has {joint.nv}"
+            )
+        return True
 
     def _reached(self, state: Configuration, joints: dict[str, Joint]) -> Configuration:
         """A named configuration of joints that move, checked."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, final
 
 from mozzi.lie import SE3, Inertia
+from mozzi.model.actuator import Actuator
 from mozzi.model.body import Body
 from mozzi.model.contact import Contact
 from mozzi.model.frames import inertia_key, pose_key
@@ -53,6 +54,7 @@ class Content:
     base_inertia: Inertia = field(default_factory=Inertia.zero)
     springs: tuple[Spring, ...] = ()
     shapes: tuple[Shape, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
     _configurations: tuple[Configuration, ...] = ()
     contacts: tuple[Contact, ...] = ()
 

@@ -49,6 +49,7 @@ def without_body(model: Model, name: str) -> Model:
     return model._replace(
         _bodies=bodies,
         _frames=frames,
+        actuators=[x for x in model.actuators if x.joint not in joints],
         _configurations=states,
         loops=ends(model.loops),
         distances=ends(model.distances),

@@ -59,8 +59,8 @@ def descend_closed(
     tolerance: float,
     most: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `descend`, with loops. Where targets and loops disagree, loops are closed from there; where
-    they cannot be, the error is large, since what is open is not reached.
+    """As `descend`, with loops. Where targets and loops disagree, loops are closed from there;
+    where they cannot be, the error is large, since what is open is not reached.
     """
     q, r, steps = closed_near(model, q, goals, frames, parts, bounds, 0.1 * tolerance, 2 * most)
     m = r.shape[-1] - model.row_count

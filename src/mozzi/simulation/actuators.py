@@ -1,0 +1,70 @@
+"""The joint forces of a model's actuators, as a law that `simulate` compiles along."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mozzi.errors import ConfigurationError
+from mozzi.model import Model
+from mozzi.program.scalar import maximum, minimum
+
+__all__ = ["actuate"]
+
+Law = Callable[[Any, Any, Any], Any]
+
+
+def actuate(model: Model, controls: ArrayLike | Law) -> Law:
+    """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
+
+    controls: one number for each of ``model.actuators``, held; or a function u(t, q, v) of traced
+    scalars that returns them.
+    """
+    if not model.actuators:
+        raise ConfigurationError(
+            f"model {model.name!r} has no actuators; give a torque, or add some by Builder.actuator"
+        )
+    names = [one.name for one in model.actuators]
+    given = controls if callable(controls) else None
+    held = np.zeros(0)
+    if given is None:
+        try:
+            held = np.asarray(controls, dtype=float)
+        except (TypeError, ValueError):
+            raise ConfigurationError("actuate: controls are no numbers; give numbers") from None
+        if held.shape != (len(names),):
+            raise ConfigurationError(
+                f"actuate: controls have shape {held.shape}; give {len(names)} numbers, for "
+                f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+            )
+    places = [
+        (model.q_slices[one.joint].start + one.component,
+         model.v_slices[one.joint].start + one.component)
+        for one in model.actuators
+    ]  # fmt: skip
+
+    def torque(t: Any, q: Any, v: Any) -> Any:
+        u = held if given is None else given(t, q, v)
+        if len(u) != len(names):
+            raise ConfigurationError(
+                f"actuate: the law gives {len(u)} controls; the model has {len(names)} actuators"
+            )
+        tau = np.full(model.nv, 0.0, dtype=object)
+        for one, x, (i, k) in zip(model.actuators, u, places, strict=True):
+            b0, b1, b2 = one.bias
+            force = one.gain * _clip(x, one.control)
+            force = force + b0 + one.gear * (b1 * q[i] + b2 * v[k])
+            tau[k] = tau[k] + one.gear * _clip(force, one.force)
+        return tau
+
+    return torque
+
+
+def _clip(x: Any, ends: tuple[float, float]) -> Any:
+    low, high = ends
+    x = maximum(x, low) if math.isfinite(low) else x
+    return minimum(x, high) if math.isfinite(high) else x
