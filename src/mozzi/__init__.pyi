@@ -39,6 +39,7 @@ from mozzi.types import Target
 from typing import Any
 from typing import Literal
 from typing import overload
+import numpy as np
 
 from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
@@ -64,6 +65,7 @@ from mozzi.lie import SE3 as SE3
 from mozzi.lie import Screws as Screws
 from mozzi.lie import Twist as Twist
 from mozzi.lie import Wrench as Wrench
+from mozzi.model import Actuator as Actuator
 from mozzi.model import Body as Body
 from mozzi.model import Box as Box
 from mozzi.model import Builder as Builder
@@ -102,6 +104,7 @@ from mozzi.simulation.trajectory import Trajectory as Trajectory
 
 __version__: str
 __all__ = [
+    "Actuator",
     "Body",
     "Box",
     "Builder",
@@ -234,6 +237,7 @@ __all__ = [
     "set_num_threads",
     "Simulation",
     "Trajectory",
+    "actuate",
     "simulate",
     "stepper",
     "ConfigurationError",
@@ -260,16 +264,19 @@ def load(
     loops: Loops | None = None,
     xacro: bool = False,
     strict: bool = True,
+    couplings: bool = True,
+    srdf: StrPath | None = None,
 ) -> Model:
     """The model in a URDF, MJCF or SDF file.
 
     The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``.
 
     Args:
-        path: the file.
+        path: the file; or the name of a robot of ``example-robot-data`` or ``robot_descriptions``
+            (the extra ``mozzi[robots]``), such as ``"panda"``.
         base: ``"fixed"``, or ``"free"`` for a 6-dof joint under the root link.
         roots: folders below which the file may refer to others, besides its own folder and
-            package.
+            package and those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
         physical: whether inertias that no rigid body has are refused; False (or ``"warn"``) loads
             them with an `UnphysicalWarning` that lists every link.
         loops: closes loops of a URDF: a YAML file, or triples (frame, frame, ``"6d"`` or
@@ -277,6 +284,11 @@ def load(
         xacro: whether to expand the file with xacro, which runs expressions in it: trust the file.
         strict: whether words that the format does not have are refused; False notes them
             (`mozzi info` lists them) and reads on.
+        couplings: whether joints that mimic others are coupled to them; False lets them move alone.
+        srdf: a file whose group states become ``model.configurations``; by default the one beside
+            a URDF file, or in the folder ``srdf`` of its package, that is called like it.
+
+    What the file says and the model does not is told once, in a `LeftOutWarning`.
 
     Raises:
         ModelError: the file is broken, unphysical or hostile; the message names file, line and
@@ -445,23 +457,23 @@ def integrate(model: Model, q: ArrayLike, dv: ArrayLike) -> Array:
 
 def inverse_kinematics(
     model: Model,
-    targets: Mapping[str, ArrayLike],
+    targets: Mapping[str, Any],
     q0: ArrayLike | None = None,
     *,
     limits: bool = True,
     tolerance: float = 1e-08,
     iterations: int = 60,
     restarts: int = 126,
-    rng: Seed = 0,
+    rng: np.random.Generator | int | None = 0,
 ) -> InverseKinematicsResult:
     """Configurations in which the frames named in `targets` have the poses given there.
 
     A target is a pose (…, 4, 4), or a position (…, 3) that leaves the orientation free. Leading
     axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at once.
     Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits of
-    the joints. A row that gets stuck starts again from random configurations, twice as many each
-    time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
-    `InverseKinematicsResult.report`.
+    the joints; loops are closed and couplings satisfied in what is found. A row that gets stuck
+    starts again from random configurations, twice as many each time, up to `restarts` in all.
+    Nothing is raised when a target is out of reach: see `InverseKinematicsResult.report`.
     """
 
 def jacobian(model: Model, q: ArrayLike, frame: str, rep: Rep = 'body') -> Array:
@@ -1789,6 +1801,13 @@ def compile(
 
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads; None for MOZZI_NUM_THREADS, or all cores."""
+
+def actuate(model: Model, controls: ArrayLike | Law) -> Law:
+    """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
+
+    controls: one number for each of ``model.actuators``, held; or a function u(t, q, v) of traced
+    scalars that returns them.
+    """
 
 def simulate(
     model: Model,

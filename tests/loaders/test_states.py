@@ -114,8 +114,9 @@ def test_what_is_left_out_is_named_once(two):
 
 
 ARM = """<robot name="arm"><link name="base"/><link name="a"><inertial><mass value="1"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="b"><inertial>
-<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="b">
+<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+</link>
 <joint name="j" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>
 <joint name="k" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
 <mimic joint="j" multiplier="-2" offset="0.1"/></joint></robot>"""
@@ -175,7 +176,7 @@ def test_robots_by_name():
     assert quiet("panda").nv == 9 and quiet("ur5").nv == 6
     assert quiet("solo12", base="free").nv == 18
     assert "standing" in quiet("solo12").configurations
-    with pytest.raises(ModelError, match="robot 'pandda': .* did you mean 'panda'"):
+    with pytest.raises(ModelError, match=r"robot 'pandda': .* did you mean 'panda'"):
         load("pandda")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from numpy.typing import ArrayLike
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import maximum, minimum
+from mozzi.simulation.system import Law
 
 __all__ = ["actuate"]
-
-Law = Callable[[Any, Any, Any], Any]
 
 
 def actuate(model: Model, controls: ArrayLike | Law) -> Law:
@@ -48,7 +46,7 @@ def actuate(model: Model, controls: ArrayLike | Law) -> Law:
     ]  # fmt: skip
 
     def torque(t: Any, q: Any, v: Any) -> Any:
-        u = held if given is None else given(t, q, v)
+        u = list(held) if given is None else np.ravel(np.asarray(given(t, q, v), dtype=object))
         if len(u) != len(names):
             raise ConfigurationError(
                 f"actuate: the law gives {len(u)} controls; the model has {len(names)} actuators"
