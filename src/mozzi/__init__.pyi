@@ -39,7 +39,6 @@ from mozzi.types import Target
 from typing import Any
 from typing import Literal
 from typing import overload
-import numpy as np
 
 from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
@@ -457,14 +456,14 @@ def integrate(model: Model, q: ArrayLike, dv: ArrayLike) -> Array:
 
 def inverse_kinematics(
     model: Model,
-    targets: Mapping[str, Any],
+    targets: Mapping[str, ArrayLike],
     q0: ArrayLike | None = None,
     *,
     limits: bool = True,
     tolerance: float = 1e-08,
     iterations: int = 60,
     restarts: int = 126,
-    rng: np.random.Generator | int | None = 0,
+    rng: Seed = 0,
 ) -> InverseKinematicsResult:
     """Configurations in which the frames named in `targets` have the poses given there.
 
