@@ -148,6 +148,7 @@ _HOME: dict[str, str] = {
     "sensitivity": "mozzi.algorithms.derivatives.parameters",
     # programs
     "compile": "mozzi.compiler",
+    "explain": "mozzi.walk",
     "set_num_threads": "mozzi.targets.cpu.threads",
     # simulation
     "Simulation": "mozzi.simulation.simulate",

@@ -233,6 +233,7 @@ __all__ = [
     "rollout_gradient",
     "sensitivity",
     "compile",
+    "explain",
     "set_num_threads",
     "Simulation",
     "Trajectory",
@@ -1797,6 +1798,39 @@ def compile(
     name: str | None = None,
 ) -> Kernel[Any]:
     ...
+
+def explain(
+    model: Model,
+    function: Callable[..., Any],
+    dtype: DType = 'float64',
+    *,
+    rolled: bool | None = None,
+    **options: Any,
+) -> None:
+    """Print how a call comes to its machine code on this CPU, and why it comes that way.
+
+    The program is traced and compiled anew, whatever is kept, so that times are those of a first
+    call. Lines: the model; whether the program has loops over bodies, and why; which inertial
+    numbers were regrouped; operations of one evaluation by kind; whether the disk cache has the
+    kernel; seconds by stage; size of the machine code.
+
+    Args:
+        model: the mechanism.
+        function: an algorithm, such as mz.forward_dynamics.
+        dtype: the numbers of the kernel, "float64" or "float32".
+        rolled: as in `compile`; None: as a call chooses.
+        options: of the function, as in a call (`frame="tool"`); optional arrays where they are
+            True (`wrenches=True`).
+
+    Returns:
+        None: it is printed.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.explain(arm, mz.forward_dynamics)  # doctest: +ELLIPSIS
+        forward_dynamics of arm: (q, v, tau) -> (...)
+        ...
+    """
 
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads; None for MOZZI_NUM_THREADS, or all cores."""

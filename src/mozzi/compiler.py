@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from mozzi.targets.c.source import CSource
     from mozzi.targets.cpu.kernel import CpuKernel
 
-__all__ = ["TARGETS", "compile", "program_of", "run"]
+__all__ = [
+    "TARGETS", "compile", "key_of", "program_of", "run", "signature_of", "traced",
+]  # fmt: skip
 
 #: Where each target lives: a module with `build(make, dtype, key=None) -> kernel`, where `make()`
 #: is the program, traced only where no kernel is kept under the key.
@@ -123,16 +125,16 @@ def compile(
         raise ValueError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
-        shapes, call, label = _signature(function, model, dict(inputs or {}), dict(options or {}))
+        shapes, call, label = signature_of(function, model, dict(inputs or {}), dict(options or {}))
         key = None
         if target == "cpu" and isinstance(function, Algorithm):
             with tracing(Settings(rolled)):
                 roll = rolls(model, function)
-            key = _key(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
+            key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         def make() -> Program:
             with tracing(Settings(rolled, dtype)):
-                return _traced(shapes, call, name or getattr(function, "__name__", "kernel"))
+                return traced(shapes, call, name or getattr(function, "__name__", "kernel"))
 
         return build(make, dtype, key=key)
 
@@ -141,15 +143,15 @@ def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Pro
     """The program that `compile` would hand to a target, for float64."""
     inputs, options = settings.get("inputs") or {}, settings.get("options") or {}
     with _LOCK, tracing(Settings(settings.get("rolled"))):
-        shapes, call, _ = _signature(function, model, dict(inputs), dict(options))
-        return _traced(shapes, call, getattr(function, "__name__", "kernel"))
+        shapes, call, _ = signature_of(function, model, dict(inputs), dict(options))
+        return traced(shapes, call, getattr(function, "__name__", "kernel"))
 
 
-def _traced(shapes: Mapping[str, tuple[int, ...]], call: Callable[..., Any], name: str) -> Program:
+def traced(shapes: Mapping[str, tuple[int, ...]], call: Callable[..., Any], name: str) -> Program:
     return prune(trace(call, [Input(n, tuple(s)) for n, s in shapes.items()], name))
 
 
-def _signature(
+def signature_of(
     function: Callable[..., Any], model: Any, inputs: dict[str, Any], options: dict[str, Any]
 ) -> tuple[dict[str, tuple[int, ...]], Callable[..., Any], Any]:
     """The shapes of the arguments, the function of those arguments, and what else decides its
@@ -204,7 +206,7 @@ def run(
         raise function.misfit(model, error) from None
 
 
-def _key(*parts: Any) -> str:
+def key_of(*parts: Any) -> str:
     return hashlib.sha256(repr((_source(), *parts)).encode()).hexdigest()
 
 

@@ -269,6 +269,21 @@ def _work(region: Region) -> float:
     return total
 
 
+def place_of(key: str, dtype: str, W: int) -> str:
+    """Where the disk cache has the kernel under this key, for this machine."""
+    return repr((key, (dtype, W, *llvm_jit.host(), sys.modules["mozzi"].__version__)))
+
+
+def entry_of(program: Program, dtype: str, W: int, source: str, code: bytes) -> Entry:
+    """A compiled program, as it is kept."""
+    return Entry(
+        program.name, dtype, W,
+        _arrays(program.inputs), _arrays(program.outputs),
+        program.single, program.operations, program.flops, _work(program.region),
+        code, zlib.compress(source.encode(), 1),
+    )  # fmt: skip
+
+
 def compile_cpu(
     program: Program, dtype: Any = "float64", *, key: str | None = None, lanes: int | None = None
 ) -> CpuKernel:
@@ -296,23 +311,17 @@ def build(
     widths = (2, 4, 8) if dtype == "float64" else (4, 8, 16)
     if W not in widths:
         raise ValueError(f"{W} lanes of {dtype}; vectors hold {', '.join(map(str, widths))}")
-    here = (dtype, W, *llvm_jit.host(), sys.modules["mozzi"].__version__)
-    found = None if key is None else cache.lookup(repr((key, here)))
+    found = None if key is None else cache.lookup(place_of(key, dtype, W))
     if found is not None:
         return CpuKernel(found)
     program = make()
     source = module_text(schedule(program), dtype, W)
-    name = repr((key or hashlib.sha256(source.encode()).hexdigest(), here))
+    name = place_of(key or hashlib.sha256(source.encode()).hexdigest(), dtype, W)
     code = None
     if key is None:
         found = cache.lookup(name)
         code = found.code if found is not None else None
-    entry = Entry(
-        program.name, dtype, W,
-        _arrays(program.inputs), _arrays(program.outputs),
-        program.single, program.operations, program.flops, _work(program.region),
-        code or llvm_jit.assemble(source), zlib.compress(source.encode(), 1),
-    )  # fmt: skip
+    entry = entry_of(program, dtype, W, source, code or llvm_jit.assemble(source))
     if code is None:
         cache.store(name, entry)
     return CpuKernel(entry)
