@@ -473,8 +473,8 @@ class Model(Content):
     def _without(self, kind: str, name: str) -> Model:
         parts = getattr(self, kind)
         if name not in {part.name for part in parts}:
-            known = _near(tuple(part.name for part in parts))
-            raise ModelError(f"model {self.name!r} has no {kind[:-1]} {name!r}; {known}")
+            there = known(name, tuple(part.name for part in parts)) if parts else "none"
+            raise ModelError(f"model {self.name!r} has no {kind[:-1]} {name!r}; it has {there}")
         return self._replace(**{kind: tuple(part for part in parts if part.name != name)})
 
     def with_inertia(self, body: str | int, inertia: Any) -> Model:
