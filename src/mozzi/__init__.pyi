@@ -313,6 +313,15 @@ def accelerations(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.accelerations(arm, q, v, a).shape
+        (3, 6)
     """
 
 def body_jacobians(model: Model, q: ArrayLike) -> tuple[Array, Array]:
@@ -325,6 +334,16 @@ def body_jacobians(model: Model, q: ArrayLike) -> tuple[Array, Array]:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        poses (B, nb, 4, 4): the pose of each body.
+        J (B, 6, nv): spatial; rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> poses, J = mz.body_jacobians(arm, arm.neutral())
+        >>> poses.shape, J.shape
+        ((3, 4, 4), (6, 3))
     """
 
 def conversion_matrix(model: Model, q: ArrayLike, frame: str, source: Rep, target: Rep) -> Array:
@@ -338,6 +357,15 @@ def conversion_matrix(model: Model, q: ArrayLike, frame: str, source: Rep, targe
         frame: name of a frame or body.
         source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
         target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6, 6): rows and columns are (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.conversion_matrix(arm, q, "tool", "body", "spatial").shape
+        (6, 6)
     """
 
 def convert_jacobian(
@@ -359,6 +387,15 @@ def convert_jacobian(
         frame: name of a frame or body.
         source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
         target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> J = mz.jacobian(arm, arm.neutral(), "tool")
+        >>> mz.convert_jacobian(arm, arm.neutral(), J, "tool", "body", "hybrid").shape
+        (6, 3)
     """
 
 def convert_twist(
@@ -380,6 +417,15 @@ def convert_twist(
         frame: name of a frame or body.
         source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
         target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6): the twist (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, V = arm.random_configuration(0), np.ones(6)
+        >>> mz.convert_twist(arm, q, V, "tool", "body", "hybrid").shape
+        (6,)
     """
 
 def convert_twist_rate(
@@ -403,6 +449,15 @@ def convert_twist_rate(
         frame: name of a frame or body.
         source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
         target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6): the rate (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, V = arm.random_configuration(0), np.ones(6)
+        >>> mz.convert_twist_rate(arm, q, V, V, "tool", "body", "hybrid").shape
+        (6,)
     """
 
 def convert_wrench(
@@ -422,6 +477,15 @@ def convert_wrench(
         frame: name of a frame or body.
         source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
         target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6): the wrench (torque, force).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, W = arm.random_configuration(0), np.ones(6)
+        >>> mz.convert_wrench(arm, q, W, "tool", "body", "hybrid").shape
+        (6,)
     """
 
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
@@ -431,6 +495,15 @@ def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
         model: the mechanism.
         q0 (B, nq): the first configuration.
         q1 (B, nq): the second configuration.
+
+    Returns:
+        (B, nv): the velocity.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.difference(arm, q, mz.integrate(arm, q, v)), v)
+        True
     """
 
 def forward_kinematics(model: Model, q: ArrayLike) -> Array:
@@ -441,6 +514,15 @@ def forward_kinematics(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nb, 4, 4): the pose of each body in the inertial frame.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.forward_kinematics(arm, q).shape
+        (3, 4, 4)
     """
 
 def integrate(model: Model, q: ArrayLike, dv: ArrayLike) -> Array:
@@ -453,6 +535,15 @@ def integrate(model: Model, q: ArrayLike, dv: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         dv (B, nv): a velocity, held for unit time.
+
+    Returns:
+        (B, nq): the configuration that is reached.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.difference(arm, q, mz.integrate(arm, q, v)), v)
+        True
     """
 
 def inverse_kinematics(
@@ -486,6 +577,15 @@ def jacobian(model: Model, q: ArrayLike, frame: str, rep: Rep = 'body') -> Array
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         frame: name of a frame or body.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6, nv): rows are the twist (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.jacobian(arm, q, "tool", rep="hybrid").shape
+        (6, 3)
     """
 
 def jacobian_partials(
@@ -507,6 +607,15 @@ def jacobian_partials(
         frame: name of a frame or body.
         order: how often to differentiate, 1 or more.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6, nv, nv): rows, columns, and one more axis nv for each further order.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.jacobian_partials(arm, q, "tool", order=2).shape
+        (6, 3, 3, 3)
     """
 
 def jacobian_rate(model: Model, q: ArrayLike, v: ArrayLike, frame: str, rep: Rep = 'body') -> Array:
@@ -520,6 +629,15 @@ def jacobian_rate(model: Model, q: ArrayLike, v: ArrayLike, frame: str, rep: Rep
         v (B, nv): joint velocities, as `model.v_slices` tells.
         frame: name of a frame or body.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.jacobian_rate(arm, q, v, "tool").shape
+        (6, 3)
     """
 
 def jerks(
@@ -541,6 +659,15 @@ def jerks(
         a (B, nv): joint accelerations.
         j (B, nv): joint jerks, the rates of a.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.jerks(arm, q, v, a, a).shape
+        (3, 6)
     """
 
 def joint_accelerations(
@@ -566,6 +693,15 @@ def joint_accelerations(
         weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not given.
         residual: which squares are least: "absolute" or "relative".
         regularization: weight of the squares of the result, added to those.
+
+    Returns:
+        (B, nv): joint accelerations.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> np.allclose(mz.joint_accelerations(arm, q, v, mz.accelerations(arm, q, v, a)), a)
+        True
     """
 
 def joint_rates(
@@ -594,6 +730,15 @@ def joint_rates(
         weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not given.
         residual: which squares are least: "absolute" or "relative".
         regularization: weight of the squares of the result, added to those.
+
+    Returns:
+        (B, nv): joint velocities.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.joint_rates(arm, q, mz.twists(arm, q, v)), v)
+        True
     """
 
 def joint_screws(model: Model, q: ArrayLike, rep: Rep = 'spatial') -> Array:
@@ -607,6 +752,15 @@ def joint_screws(model: Model, q: ArrayLike, rep: Rep = 'spatial') -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.joint_screws(arm, q), mz.jacobian(arm, q, "link_3", rep="spatial"))
+        True
     """
 
 def point_jacobian(
@@ -626,6 +780,15 @@ def point_jacobian(
         point (B, 3): a point fixed to the frame, in its coordinates.
         frame: name of a frame or body.
         resolved: axes of the velocity: "world" or "frame".
+
+    Returns:
+        (B, 3, nv): rows are x, y, z of the velocity, columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.point_jacobian(arm, q, [0.0, 0.0, 0.1], "tool").shape
+        (3, 3)
     """
 
 def pose(model: Model, q: ArrayLike, frame: str) -> Array:
@@ -637,6 +800,15 @@ def pose(model: Model, q: ArrayLike, frame: str) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         frame: name of a frame or body.
+
+    Returns:
+        (B, 4, 4): the pose of the frame in the inertial frame.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.pose(arm, q, "tool").shape
+        (4, 4)
     """
 
 def product_of_exponentials(model: Model, q: ArrayLike, form: Form = 'spatial') -> Array:
@@ -651,6 +823,15 @@ def product_of_exponentials(model: Model, q: ArrayLike, form: Form = 'spatial') 
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         form: which product of exponentials: "joint", "body", "parent" or "spatial".
+
+    Returns:
+        (B, nb, 4, 4): the pose of each body, as `forward_kinematics` gives it.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.product_of_exponentials(arm, q), mz.forward_kinematics(arm, q))
+        True
     """
 
 def rates(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -660,6 +841,15 @@ def rates(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nq): q̇, v itself where joints have no quaternions.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.rates(arm, q, v), v)
+        True
     """
 
 def system_jacobian(model: Model, q: ArrayLike, rep: Rep = 'body') -> Array:
@@ -671,6 +861,15 @@ def system_jacobian(model: Model, q: ArrayLike, rep: Rep = 'body') -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6 nb, nv): six rows (angular, linear) for each body, columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.system_jacobian(arm, q).shape
+        (18, 3)
     """
 
 def system_jacobian_factors(
@@ -698,6 +897,15 @@ def twists(model: Model, q: ArrayLike, v: ArrayLike, rep: Rep = 'body') -> Array
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.twists(arm, q, v)[-1], mz.jacobian(arm, q, "link_3") @ v)
+        True
     """
 
 def contact_frames(model: Model, q: ArrayLike) -> Array:
@@ -788,6 +996,15 @@ def bias_forces(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         resistance: whether damping, friction and springs act.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.bias_forces(arm, q, v).shape
+        (3,)
     """
 
 def center_of_mass(model: Model, q: ArrayLike) -> Array:
@@ -798,6 +1015,15 @@ def center_of_mass(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, 3): metres.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.center_of_mass(arm, q).shape
+        (3,)
     """
 
 def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -809,6 +1035,16 @@ def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, 6): (angular, linear), in inertial axes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> h = mz.centroidal_momentum_matrix(arm, q) @ v
+        >>> np.allclose(mz.centroidal_momentum(arm, q, v), h)
+        True
     """
 
 def centroidal_momentum_matrix(model: Model, q: ArrayLike) -> Array:
@@ -819,6 +1055,15 @@ def centroidal_momentum_matrix(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.centroidal_momentum_matrix(arm, q).shape
+        (6, 3)
     """
 
 def christoffel(model: Model, q: ArrayLike) -> Array:
@@ -834,6 +1079,15 @@ def christoffel(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv, nv, nv): Γ_ijk; i is the force, j and k the velocities.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.christoffel(arm, q) @ v, mz.coriolis_matrix(arm, q, v))
+        True
     """
 
 def consistent_velocities(
@@ -860,6 +1114,16 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv, nv): C; rows are forces, columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> moving = mz.bias_forces(arm, q, v) - mz.gravity_forces(arm, q)
+        >>> np.allclose(mz.coriolis_matrix(arm, q, v) @ v, moving)
+        True
     """
 
 def forward_dynamics(
@@ -889,6 +1153,15 @@ def forward_dynamics(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+
+    Returns:
+        (B, nv): joint accelerations, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> np.allclose(mz.forward_dynamics(arm, q, v, mz.inverse_dynamics(arm, q, v, a)), a)
+        True
     """
 
 def gravity_forces(model: Model, q: ArrayLike) -> Array:
@@ -899,6 +1172,15 @@ def gravity_forces(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.gravity_forces(arm, q), mz.bias_forces(arm, q, np.zeros(3)))
+        True
     """
 
 def hybrid_dynamics(
@@ -931,6 +1213,17 @@ def hybrid_dynamics(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+
+    Returns:
+        tau (B, nv): joint forces, all of them.
+        a (B, nv): joint accelerations, all of them.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau, _ = mz.hybrid_dynamics(arm, q, v, a, a, prescribed=arm.joint_names)
+        >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a))
+        True
     """
 
 def inverse_dynamics(
@@ -968,6 +1261,15 @@ def inverse_dynamics(
         actuated: joints that bear the loads of a model with loops; None: all of them.
         minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> np.allclose(mz.inverse_dynamics(arm, q, v, a), mz.bias_forces(arm, q, v))
+        True
     """
 
 def inverse_dynamics_regressor(
@@ -989,6 +1291,15 @@ def inverse_dynamics_regressor(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         v_ref (B, nv), optional: reference velocities.
+
+    Returns:
+        (B, nv, 10 nb): rows are the entries of v, ten columns for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.inverse_dynamics_regressor(arm, q, v, a).shape
+        (3, 30)
     """
 
 def joint_resistance(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -1002,6 +1313,15 @@ def joint_resistance(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.joint_resistance(arm, q, v).shape
+        (3,)
     """
 
 def joint_wrenches(
@@ -1025,6 +1345,15 @@ def joint_wrenches(
         a (B, nv): joint accelerations.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         multipliers (B, m), optional: what the loops transmit, as `loop_forces` gives it.
+
+    Returns:
+        (B, nb, 6): a row (torque, force) for each body, in its axes at its origin.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.joint_wrenches(arm, q, v, a).shape
+        (3, 6)
     """
 
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -1036,6 +1365,15 @@ def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B): joules.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> bool(mz.kinetic_energy(arm, q, v) > 0.0)
+        True
     """
 
 def loop_acceleration(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
@@ -1048,6 +1386,16 @@ def loop_acceleration(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) ->
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
+
+    Returns:
+        (B, m): a row for each equation.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q, v = bar.neutral(), np.zeros(bar.nv)
+        >>> a = mz.forward_dynamics(bar, q, v, np.zeros(3))
+        >>> np.allclose(mz.loop_acceleration(bar, q, v, a), 0.0)
+        True
     """
 
 def loop_forces(
@@ -1075,6 +1423,15 @@ def loop_forces(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+
+    Returns:
+        (B, m): a multiplier for each equation.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q, v = bar.neutral(), np.zeros(bar.nv)
+        >>> mz.loop_forces(bar, q, v, np.zeros(3)).shape
+        (5,)
     """
 
 def loop_jacobian(model: Model, q: ArrayLike) -> Array:
@@ -1088,6 +1445,15 @@ def loop_jacobian(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, m, nv): a row for each equation, columns the entries of v.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q = bar.neutral()  # closed, as the file has it
+        >>> mz.loop_jacobian(bar, q).shape
+        (5, 3)
     """
 
 def loop_rank(model: Model, q: ArrayLike) -> tuple[Array, Array]:
@@ -1103,6 +1469,16 @@ def loop_rank(model: Model, q: ArrayLike) -> tuple[Array, Array]:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        rank (B): how many rows count.
+        margin (B): how safely they do, 1 at most.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> rank, margin = mz.loop_rank(bar, bar.neutral())
+        >>> int(rank)
+        2
     """
 
 def loop_residual(model: Model, q: ArrayLike) -> Array:
@@ -1114,6 +1490,15 @@ def loop_residual(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, m): a row for each equation.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q = bar.neutral()  # closed, as the file has it
+        >>> np.allclose(mz.loop_residual(bar, q), 0.0)
+        True
     """
 
 def loop_rows(model: Model) -> Mapping[str, slice]:
@@ -1127,6 +1512,15 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv, nv): M, symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(v @ mz.mass_matrix(arm, q) @ v / 2, mz.kinetic_energy(arm, q, v))
+        True
     """
 
 def mass_matrix_inverse(model: Model, q: ArrayLike) -> Array:
@@ -1138,6 +1532,15 @@ def mass_matrix_inverse(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv, nv): M⁻¹, symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.mass_matrix(arm, q) @ mz.mass_matrix_inverse(arm, q), np.eye(3))
+        True
     """
 
 def mass_matrix_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -1149,6 +1552,15 @@ def mass_matrix_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv, nv): Ṁ, symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.mass_matrix_rate(arm, q, v).shape
+        (3, 3)
     """
 
 def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -1161,6 +1573,15 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, 6): (angular, linear), in inertial axes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.momentum(arm, q, v).shape
+        (6,)
     """
 
 @overload
@@ -1198,6 +1619,15 @@ def operational_admittance(model: Model, q: ArrayLike, frames: Sequence[str]) ->
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         frames: names of k frames or bodies.
+
+    Returns:
+        (B, 6 k, 6 k): six rows and columns (angular, linear) for each frame, in its axes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.operational_admittance(arm, q, ["tool", "link_1"]).shape
+        (12, 12)
     """
 
 def operators(model: Model, q: ArrayLike) -> Operators:
@@ -1225,6 +1655,16 @@ def passive_inverse_dynamics(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         v_ref (B, nv): reference velocities.
         a_ref (B, nv): reference accelerations.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau = mz.inverse_dynamics(arm, q, v, a)
+        >>> np.allclose(mz.passive_inverse_dynamics(arm, q, v, v, a), tau)
+        True
     """
 
 def potential_energy(model: Model, q: ArrayLike, springs: bool = False) -> Array:
@@ -1237,6 +1677,15 @@ def potential_energy(model: Model, q: ArrayLike, springs: bool = False) -> Array
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         springs: whether springs of the joints and between bodies count.
+
+    Returns:
+        (B): joules.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.potential_energy(arm, np.zeros((5, arm.nq))).shape
+        (5,)
     """
 
 def spring_energy(model: Model, q: ArrayLike) -> Array:
@@ -1245,6 +1694,15 @@ def spring_energy(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B): joules.
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_spring("s", "link_3", None, stiffness=2.0)
+        >>> q = arm.random_configuration(0)
+        >>> bool(mz.spring_energy(arm, q) > 0.0)
+        True
     """
 
 def spring_wrenches(
@@ -1267,6 +1725,15 @@ def spring_wrenches(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         elastic: whether stiffness acts.
         viscous: whether damping acts.
+
+    Returns:
+        (B, nb, 6): a row (torque, force) for each body, in its axes at its origin.
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_spring("s", "link_3", None, stiffness=2.0)
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.spring_wrenches(arm, q, v).shape
+        (3, 6)
     """
 
 def directional(
@@ -1309,6 +1776,18 @@ def forward_dynamics_derivatives(
         tau (B, nv): joint forces and torques, positive along v.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         resistance: whether damping, friction and springs act.
+
+    Returns:
+        dq (B, nv, nv): ∂a/∂q along the group; rows are a, columns the directions of v.
+        dv (B, nv, nv): ∂a/∂v.
+        dtau (B, nv, nv): ∂a/∂τ, the inverse of the mass matrix.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, dtau = mz.forward_dynamics_derivatives(arm, q, v, tau)
+        >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q))
+        True
     """
 
 def forward_dynamics_directional(
@@ -1346,6 +1825,15 @@ def forward_dynamics_directional(
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
         dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+
+    Returns:
+        (B, nv): ∂a along the changes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.forward_dynamics_directional(arm, q, v, tau, dq=v).shape
+        (3,)
     """
 
 def forward_dynamics_gradient(
@@ -1366,6 +1854,18 @@ def forward_dynamics_gradient(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
         covector (B, nv): λ, what the results are contracted with.
+
+    Returns:
+        dq (B, nv): with respect to q, along the group.
+        dv (B, nv): with respect to v.
+        dtau (B, nv): with respect to τ.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, dtau = mz.forward_dynamics_gradient(arm, q, v, tau, v)
+        >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q) @ v)
+        True
     """
 
 def forward_dynamics_hessian(
@@ -1388,6 +1888,19 @@ def forward_dynamics_hessian(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
         covector (B, nv): λ, what the results are contracted with.
+
+    Returns:
+        H_qq (B, nv, nv): rows are the first variable, columns the second.
+        H_qv (B, nv, nv): likewise.
+        H_vv (B, nv, nv): likewise.
+        H_qtau (B, nv, nv): likewise.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> H_qq, *_ = mz.forward_dynamics_hessian(arm, q, v, tau, v)
+        >>> H_qq.shape
+        (3, 3)
     """
 
 def forward_dynamics_wrench_derivatives(model: Model, q: ArrayLike) -> Array:
@@ -1398,6 +1911,15 @@ def forward_dynamics_wrench_derivatives(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv, nb, 6): rows are a; then the body, and (torque, force) on it.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.forward_dynamics_wrench_derivatives(arm, q).shape
+        (3, 3, 6)
     """
 
 def hybrid_dynamics_derivatives(
@@ -1426,6 +1948,23 @@ def hybrid_dynamics_derivatives(
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
         resistance: whether damping, friction and springs act.
+
+    Returns:
+        tau_q (B, nv, nv): ∂τ/∂q along the group; rows are outputs, columns the entries of v.
+        tau_v (B, nv, nv): ∂τ/∂v.
+        tau_tau (B, nv, nv): ∂τ/∂τ.
+        tau_a (B, nv, nv): ∂τ/∂a.
+        a_q (B, nv, nv): ∂a/∂q.
+        a_v (B, nv, nv): ∂a/∂v.
+        a_tau (B, nv, nv): ∂a/∂τ.
+        a_a (B, nv, nv): ∂a/∂a.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau_q, *_ = mz.hybrid_dynamics_derivatives(arm, q, v, a, a, prescribed=["joint_1"])
+        >>> tau_q.shape
+        (3, 3)
     """
 
 def hybrid_dynamics_directional(
@@ -1468,6 +2007,17 @@ def hybrid_dynamics_directional(
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
         dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+
+    Returns:
+        dtau (B, nv): ∂τ along the changes.
+        da (B, nv): ∂a along the changes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dtau, da = mz.hybrid_dynamics_directional(arm, q, v, a, a, dq=v)
+        >>> da.shape
+        (3,)
     """
 
 def inverse_dynamics_derivatives(
@@ -1499,6 +2049,18 @@ def inverse_dynamics_derivatives(
         minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
         resistance: whether damping, friction and springs act.
+
+    Returns:
+        dq (B, nv, nv): ∂τ/∂q along the group; rows are τ, columns the directions of v.
+        dv (B, nv, nv): ∂τ/∂v.
+        da (B, nv, nv): ∂τ/∂a, the mass matrix.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, da = mz.inverse_dynamics_derivatives(arm, q, v, a)
+        >>> np.allclose(da, mz.mass_matrix(arm, q))
+        True
     """
 
 def inverse_dynamics_directional(
@@ -1534,6 +2096,16 @@ def inverse_dynamics_directional(
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
         dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+
+    Returns:
+        (B, nv): ∂τ along the changes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dtau = mz.inverse_dynamics_directional(arm, q, v, a, da=v)
+        >>> np.allclose(dtau, mz.mass_matrix(arm, q) @ v)
+        True
     """
 
 def inverse_dynamics_gradient(
@@ -1553,6 +2125,18 @@ def inverse_dynamics_gradient(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         covector (B, nv): λ, what the results are contracted with.
+
+    Returns:
+        dq (B, nv): with respect to q, along the group.
+        dv (B, nv): with respect to v.
+        da (B, nv): with respect to a.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, da = mz.inverse_dynamics_gradient(arm, q, v, a, v)
+        >>> np.allclose(da, mz.mass_matrix(arm, q) @ v)
+        True
     """
 
 def inverse_dynamics_hessian(
@@ -1573,6 +2157,19 @@ def inverse_dynamics_hessian(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         covector (B, nv): λ, what the results are contracted with.
+
+    Returns:
+        H_qq (B, nv, nv): rows are the first variable, columns the second.
+        H_qv (B, nv, nv): likewise.
+        H_vv (B, nv, nv): likewise.
+        H_qa (B, nv, nv): likewise.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> H_qq, *_ = mz.inverse_dynamics_hessian(arm, q, v, a, v)
+        >>> H_qq.shape
+        (3, 3)
     """
 
 def inverse_dynamics_rates(
@@ -1597,6 +2194,18 @@ def inverse_dynamics_rates(
         a (B, nv): joint accelerations.
         j (B, nv): joint jerks, the rates of a.
         s (B, nv): joint snaps, the rates of j.
+
+    Returns:
+        tau (B, nv): joint forces.
+        tau_dot (B, nv): their rates.
+        tau_ddot (B, nv): the rates of these.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau, *_ = mz.inverse_dynamics_rates(arm, q, v, a, a, a)
+        >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a))
+        True
     """
 
 def inverse_dynamics_wrench_derivatives(
@@ -1617,6 +2226,15 @@ def inverse_dynamics_wrench_derivatives(
         actuated: joints that bear the loads of a model with loops; None: all of them.
         minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
+
+    Returns:
+        (B, nv, nb, 6): rows are τ; then the body, and (torque, force) on it.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.inverse_dynamics_wrench_derivatives(arm, q).shape
+        (3, 3, 6)
     """
 
 def linearize(
@@ -1646,6 +2264,17 @@ def linearize(
         dt: a time step in seconds; None: of the flow in continuous time.
         method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum" or "moreau".
         resistance: whether damping, friction and springs act.
+
+    Returns:
+        A (B, 2 nv, 2 nv): rows and columns are (δ, δv).
+        B (B, 2 nv, nv): rows are (δ, δv), columns the entries of τ.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> A, B = mz.linearize(arm, q, v, tau)
+        >>> A.shape, B.shape
+        ((6, 6), (6, 3))
     """
 
 def mass_matrix_inverse_partials(model: Model, q: ArrayLike) -> Array:
@@ -1656,6 +2285,16 @@ def mass_matrix_inverse_partials(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv, nv, nv): rows and columns of M⁻¹, then the direction.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> rate = mz.mass_matrix_inverse_rate(arm, q, v)
+        >>> np.allclose(mz.mass_matrix_inverse_partials(arm, q) @ v, rate)
+        True
     """
 
 def mass_matrix_inverse_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -1667,6 +2306,15 @@ def mass_matrix_inverse_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv, nv): symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.mass_matrix_inverse_rate(arm, q, v).shape
+        (3, 3)
     """
 
 def mass_matrix_partials(model: Model, q: ArrayLike) -> Array:
@@ -1679,6 +2327,15 @@ def mass_matrix_partials(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, nv, nv, nv): rows and columns of M, then the direction.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.mass_matrix_partials(arm, q) @ v, mz.mass_matrix_rate(arm, q, v))
+        True
     """
 
 def rollout(

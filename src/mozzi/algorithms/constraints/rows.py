@@ -253,6 +253,15 @@ def loop_residual(model: Any, q: Any) -> Any:
 
     Of a loop: the rotation vector (rad) and displacement (m) to the nearest pose of its joint,
     along the rows, in its frame on body b. Row by row as `loop_rows` tells.
+
+    Returns:
+        (B, m): a row for each equation.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q = bar.neutral()  # closed, as the file has it
+        >>> np.allclose(mz.loop_residual(bar, q), 0.0)
+        True
     """
     return _opening(model, q, small=False)
 
@@ -278,6 +287,15 @@ def loop_jacobian(model: Any, q: Any) -> Any:
     the wrenches that the loop's joint transmits: positive for the joints that move body b, negative
     for those that move body a, zero for joints that move both or neither. O(m d).  Kim (55);
     Rodriguez et al. (0.20).
+
+    Returns:
+        (B, m, nv): a row for each equation, columns the entries of v.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q = bar.neutral()  # closed, as the file has it
+        >>> mz.loop_jacobian(bar, q).shape
+        (5, 3)
     """
     return matrix(model, moving(model, q))
 
@@ -301,6 +319,16 @@ def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
     """A a + Ȧ v (m): what remains of the rows of `loop_jacobian` when joints accelerate by a.
 
     Zero for the accelerations that keep the loops closed.  O(m d).  Kim (71).
+
+    Returns:
+        (B, m): a row for each equation.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q, v = bar.neutral(), np.zeros(bar.nv)
+        >>> a = mz.forward_dynamics(bar, q, v, np.zeros(3))
+        >>> np.allclose(mz.loop_acceleration(bar, q, v, a), 0.0)
+        True
     """
     if not closed(model.model):  # a tree, rolled or not, has no rows
         return np.empty(0, dtype=object)

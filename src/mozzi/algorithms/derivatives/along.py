@@ -66,6 +66,16 @@ def inverse_dynamics_directional(
     """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
 
     One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
+
+    Returns:
+        (B, nv): ∂τ along the changes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dtau = mz.inverse_dynamics_directional(arm, q, v, a, da=v)
+        >>> np.allclose(dtau, mz.mass_matrix(arm, q) @ v)
+        True
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     da = ZERO if da is None else da
@@ -108,6 +118,15 @@ def forward_dynamics_directional(
     Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
     prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
     they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
+
+    Returns:
+        (B, nv): ∂a along the changes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.forward_dynamics_directional(arm, q, v, tau, dq=v).shape
+        (3,)
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias
@@ -124,6 +143,17 @@ def hybrid_dynamics_directional(
 
     Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
     keep them closed, of everything but the geometry.
+
+    Returns:
+        dtau (B, nv): ∂τ along the changes.
+        da (B, nv): ∂a along the changes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dtau, da = mz.hybrid_dynamics_directional(arm, q, v, a, a, dq=v)
+        >>> da.shape
+        (3,)
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads = wrenches, dwrenches, dinertias

@@ -64,6 +64,18 @@ def inverse_dynamics_derivatives(
     Damping and springs, of the joints and between bodies, count on request (``resistance``);
     friction is constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
+
+    Returns:
+        dq (B, nv, nv): ∂τ/∂q along the group; rows are τ, columns the directions of v.
+        dv (B, nv, nv): ∂τ/∂v.
+        da (B, nv, nv): ∂τ/∂a, the mass matrix.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, da = mz.inverse_dynamics_derivatives(arm, q, v, a)
+        >>> np.allclose(da, mz.mass_matrix(arm, q))
+        True
     """
     _check_actuated(actuated, minimize)
     return inverse_changes(model, q, v, a, wrenches, resistance)
@@ -80,6 +92,18 @@ def forward_dynamics_derivatives(
     factors and O(n² d) for the products (d: the depth of the tree). With loops:
     `constrained_derivatives`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
+
+    Returns:
+        dq (B, nv, nv): ∂a/∂q along the group; rows are a, columns the directions of v.
+        dv (B, nv, nv): ∂a/∂v.
+        dtau (B, nv, nv): ∂a/∂τ, the inverse of the mass matrix.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, dtau = mz.forward_dynamics_derivatives(arm, q, v, tau)
+        >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q))
+        True
     """
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau, wrenches, resistance)
@@ -96,6 +120,15 @@ def inverse_dynamics_wrench_derivatives(
 
     The body-fixed Jacobians of all bodies, O(n d). With loops and ``actuated`` joints, what these
     bear of every wrench; a wrench that they cannot bear is a `LoopError`.
+
+    Returns:
+        (B, nv, nb, 6): rows are τ; then the body, and (torque, force) on it.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.inverse_dynamics_wrench_derivatives(arm, q).shape
+        (3, 3, 6)
     """
     _check_actuated(actuated, minimize)
     return wrench_changes(model, q)
@@ -106,6 +139,15 @@ def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 
     From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
+
+    Returns:
+        (B, nv, nb, 6): rows are a; then the body, and (torque, force) on it.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.forward_dynamics_wrench_derivatives(arm, q).shape
+        (3, 3, 6)
     """
     return InverseMass(model, mass_matrix(model, q)).times(wrench_changes(model, q), -1.0)
 

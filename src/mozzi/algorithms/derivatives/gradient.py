@@ -21,6 +21,18 @@ def forward_dynamics_gradient(
 
     With μ = M⁻¹ λ it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from `inverse_dynamics_gradient` at the
     same motion, without a Jacobian. With loops: `derivatives/loops/solve.py` (2).
+
+    Returns:
+        dq (B, nv): with respect to q, along the group.
+        dv (B, nv): with respect to v.
+        dtau (B, nv): with respect to τ.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, dtau = mz.forward_dynamics_gradient(arm, q, v, tau, v)
+        >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q) @ v)
+        True
     """
     of = model.model
     q, v, tau, covector = (x.array() for x in (q, v, tau, covector))

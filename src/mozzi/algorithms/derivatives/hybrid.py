@@ -29,6 +29,23 @@ def hybrid_dynamics_derivatives(
     read (τ at prescribed coordinates p, a at the others f) have zero columns. With the derivative
     τₓ of inverse dynamics at the same motion,  ∂a_f/∂x = −M_ff⁻¹ τₓ_f  and
     ∂τ_p/∂x = τₓ_p + M_pf ∂a_f/∂x.  O(n² d).  Kim Table 7 for all coordinates at once.
+
+    Returns:
+        tau_q (B, nv, nv): ∂τ/∂q along the group; rows are outputs, columns the entries of v.
+        tau_v (B, nv, nv): ∂τ/∂v.
+        tau_tau (B, nv, nv): ∂τ/∂τ.
+        tau_a (B, nv, nv): ∂τ/∂a.
+        a_q (B, nv, nv): ∂a/∂q.
+        a_v (B, nv, nv): ∂a/∂v.
+        a_tau (B, nv, nv): ∂a/∂τ.
+        a_a (B, nv, nv): ∂a/∂a.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau_q, *_ = mz.hybrid_dynamics_derivatives(arm, q, v, a, a, prescribed=["joint_1"])
+        >>> tau_q.shape
+        (3, 3)
     """
     model = held_by(model, prescribed)
     M = mass_matrix(model, q)

@@ -44,6 +44,18 @@ def inverse_dynamics_gradient(
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
     Reverse mode, O(n): about three times the operations of inverse dynamics.
+
+    Returns:
+        dq (B, nv): with respect to q, along the group.
+        dv (B, nv): with respect to v.
+        da (B, nv): with respect to a.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, da = mz.inverse_dynamics_gradient(arm, q, v, a, v)
+        >>> np.allclose(da, mz.mass_matrix(arm, q) @ v)
+        True
     """
     dq, dv, da = inlined(model, _gradient, q, v, a, covector)
     return dq, dv, da
@@ -57,6 +69,19 @@ def inverse_dynamics_hessian(
 
     τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
     mode, O(n²).
+
+    Returns:
+        H_qq (B, nv, nv): rows are the first variable, columns the second.
+        H_qv (B, nv, nv): likewise.
+        H_vv (B, nv, nv): likewise.
+        H_qa (B, nv, nv): likewise.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> H_qq, *_ = mz.inverse_dynamics_hessian(arm, q, v, a, v)
+        >>> H_qq.shape
+        (3, 3)
     """
     H_qq, H_qv, H_vv, H_qa = inlined(model, _hessian, q, v, a, covector)
     return H_qq, H_qv, H_vv, H_qa
@@ -72,6 +97,19 @@ def forward_dynamics_hessian(
     contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
     H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
     multipliers beside a, `constrained_second`.
+
+    Returns:
+        H_qq (B, nv, nv): rows are the first variable, columns the second.
+        H_qv (B, nv, nv): likewise.
+        H_vv (B, nv, nv): likewise.
+        H_qtau (B, nv, nv): likewise.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> H_qq, *_ = mz.forward_dynamics_hessian(arm, q, v, tau, v)
+        >>> H_qq.shape
+        (3, 3)
     """
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau)

@@ -31,6 +31,18 @@ def inverse_dynamics_rates(
     wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3. Of a model with loops
     these are the forces of the tree, as those of `inverse_dynamics`; the jerk of a motion that
     keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`.
+
+    Returns:
+        tau (B, nv): joint forces.
+        tau_dot (B, nv): their rates.
+        tau_ddot (B, nv): the rates of these.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau, *_ = mz.inverse_dynamics_rates(arm, q, v, a, a, a)
+        >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a))
+        True
     """
     T, X = per_body(model, T="local", X="local")
     V, A, B, C = per_body(model, V=Twist, A=Twist, B=Twist, C=Twist)  # V and its rates
@@ -105,6 +117,15 @@ def mass_matrix_inverse_rate(model: Any, q: Any, v: Any) -> Any:
     """d(M⁻¹)/dt = −M⁻¹ Ṁ M⁻¹ along the velocity v, of the tree.
 
     From the sparse factors of M⁻¹, O(n² d).
+
+    Returns:
+        (B, nv, nv): symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.mass_matrix_inverse_rate(arm, q, v).shape
+        (3, 3)
     """
     inverse = InverseMass(model, mass_matrix(model, q))
     half = inverse.times(mass_matrix_rate(model, q, v))  # M⁻¹ Ṁ, whose transpose is Ṁ M⁻¹

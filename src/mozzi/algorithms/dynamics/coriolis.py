@@ -85,6 +85,16 @@ def coriolis_matrix(model: Any, q: Any, v: Any) -> Any:
 
     Composite bodies and the flow of their mass, O(n d). C is linear in v: C = Σ_k Γ_··k v_k with
     the symbols of `christoffel`.  Ploen (37); Müller, Dynamics (84), (85).
+
+    Returns:
+        (B, nv, nv): C; rows are forces, columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> moving = mz.bias_forces(arm, q, v) - mz.gravity_forces(arm, q)
+        >>> np.allclose(mz.coriolis_matrix(arm, q, v) @ v, moving)
+        True
     """
     T, dS, V, I, B = per_body(model, T="local", dS="local", V=Twist, I=Inertia, B=Flow)
     C = joint_matrix(model, "C")
@@ -121,6 +131,15 @@ def christoffel(model: Any, q: Any) -> Any:
     within Planar, Spherical, Free, … the velocities are no rates, Γ is the Levi-Civita connection
     in their basis, and Γ_ijk − Γ_ikj = Σ_l M_il c^l_kj with the structure constants of the joint.
     Müller, Dynamics (86), (87).
+
+    Returns:
+        (B, nv, nv, nv): Γ_ijk; i is the force, j and k the velocities.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.christoffel(arm, q) @ v, mz.coriolis_matrix(arm, q, v))
+        True
     """
     C, I = per_body(model, C=SE3, I=Inertia)
     J, dJ = per_body(model, J="local", dJ="local")

@@ -23,6 +23,15 @@ def kinetic_energy(model: Any, q: Any, v: Any) -> Any:
     """½ vᵀ M(q) v: of the bodies, and of the rotors (armature).
 
     Body-fixed twists, O(n).  Müller, Dynamics (80).
+
+    Returns:
+        (B): joules.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> bool(mz.kinetic_energy(arm, q, v) > 0.0)
+        True
     """
     T, V, E = per_body(model, T="local", V=Twist, E=None)
     for i in model.outward():
@@ -41,6 +50,15 @@ def potential_energy(model: Any, q: Any, springs: bool = False) -> Any:
 
     First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)² of
     the joints, and `spring_energy`.
+
+    Returns:
+        (B): joules.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.potential_energy(arm, np.zeros((5, arm.nq))).shape
+        (5,)
     """
     h, _ = _first_moment(model, q)
     energy = -model.gravity.dot(h)
@@ -60,6 +78,15 @@ def center_of_mass(model: Any, q: Any) -> Any:
     """c(q) of all moving bodies, in the inertial frame.
 
     First moments, summed inward, O(n).
+
+    Returns:
+        (B, 3): metres.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.center_of_mass(arm, q).shape
+        (3,)
     """
     h, m = _first_moment(model, q)
     return (h * (1.0 / m)).array()
@@ -71,6 +98,15 @@ def momentum(model: Any, q: Any, v: Any) -> Any:
 
     Body-fixed momenta, summed inward, O(n); its rate is the wrench on the whole.  Müller, Dynamics
     (36).
+
+    Returns:
+        (B, 6): (angular, linear), in inertial axes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.momentum(arm, q, v).shape
+        (6,)
     """
     h = _momentum(model, q, v)
     return h.array()
@@ -81,6 +117,16 @@ def centroidal_momentum(model: Any, q: Any, v: Any) -> Any:
     """Angular and linear momentum (6,) of all bodies, about their centre of mass, in inertial axes.
 
     The momentum about the origin, moved to c(q), O(n).
+
+    Returns:
+        (B, 6): (angular, linear), in inertial axes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> h = mz.centroidal_momentum_matrix(arm, q) @ v
+        >>> np.allclose(mz.centroidal_momentum(arm, q, v), h)
+        True
     """
     h, m = _first_moment(model, q)
     return SE3.translation(*(h * (1.0 / m))).pull(_momentum(model, q, v)).array()
@@ -91,6 +137,15 @@ def centroidal_momentum_matrix(model: Any, q: Any) -> Any:
     """A(q) (6, nv) with A v the centroidal momentum (angular, linear).
 
     Composite bodies: the momentum of what each joint moves, in inertial axes, O(n).
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.centroidal_momentum_matrix(arm, q).shape
+        (6, 3)
     """
     T, I, C = per_body(model, T="local", I=Inertia, C=SE3)
     A = joint_array(model, 6, "v", letter="A")

@@ -26,6 +26,15 @@ def forward_dynamics(
     finite, and called with arrays it issues a `SingularWarning`. Compiled kernels cannot warn:
     `loop_rank` is there for them.
     Kim Table 3, (67)–(69); Rodriguez et al. (.39), (.40), steps A–F.
+
+    Returns:
+        (B, nv): joint accelerations, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> np.allclose(mz.forward_dynamics(arm, q, v, mz.inverse_dynamics(arm, q, v, a)), a)
+        True
     """
     a_out = joint_vector(model, "a_out")
     hybrid(model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations)

@@ -34,6 +34,17 @@ def hybrid_dynamics(
     `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
     `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
     Kim Table 4, (72)–(80).
+
+    Returns:
+        tau (B, nv): joint forces, all of them.
+        a (B, nv): joint accelerations, all of them.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau, _ = mz.hybrid_dynamics(arm, q, v, a, a, prescribed=arm.joint_names)
+        >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a))
+        True
     """
     model = held_by(model, prescribed)
     tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")

@@ -39,6 +39,15 @@ def inverse_dynamics(
     in ``actuated`` are, the others get τ = 0 and the loops bear the rest; of several answers that
     with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
     by ``weighting``. A motion that these actuators cannot make is a `LoopError`.  Kim (56)–(66).
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> np.allclose(mz.inverse_dynamics(arm, q, v, a), mz.bias_forces(arm, q, v))
+        True
     """
     if actuated is not None or minimize is not None:
         raise ValueError(
@@ -57,6 +66,16 @@ def passive_inverse_dynamics(model: Any, q: Any, v: Any, v_ref: Any, a_ref: Any)
 
     One Newton–Euler recursion, O(n), without C: a second field of velocities, v_ref, is carried
     along with the motion v.  Ploen (30)–(37), with his skew C̄ᵢ chosen so that C is Christoffel's.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau = mz.inverse_dynamics(arm, q, v, a)
+        >>> np.allclose(mz.passive_inverse_dynamics(arm, q, v, v, a), tau)
+        True
     """
     tau = joint_vector(model)
     force = _body(model, q, v, a_ref, None, v_ref)
@@ -70,6 +89,15 @@ def bias_forces(model: Any, q: Any, v: Any, wrenches: Any = None, resistance: bo
     """Joint forces at zero acceleration:  C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
     Inverse dynamics with a = 0, O(n).
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.bias_forces(arm, q, v).shape
+        (3,)
     """
     tau = joint_vector(model)
     force = _body(model, q, v, ZERO, acting(model, q, v, wrenches, resistance))
@@ -83,6 +111,15 @@ def gravity_forces(model: Any, q: Any) -> Any:
     """Joint forces that hold the mechanism at rest:  g(q), the derivative of the potential energy.
 
     Inverse dynamics with v = a = 0, O(n).
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.gravity_forces(arm, q), mz.bias_forces(arm, q, np.zeros(3)))
+        True
     """
     g = joint_vector(model, "g")
     A, W, T = per_body(model, A=Vec3, W=Wrench, T="local")
@@ -106,6 +143,15 @@ def joint_wrenches(
     What inverse dynamics sums on its way, O(n); Sᵢᵀ Wᵢ is the joint force (less armature). With
     loops, ``multipliers`` are what they transmit (`loop_forces`, of the motion with these a): a
     model that has some is refused without them.  Kim (42).
+
+    Returns:
+        (B, nb, 6): a row (torque, force) for each body, in its axes at its origin.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.joint_wrenches(arm, q, v, a).shape
+        (3, 6)
     """
     out = body_array(model, 6, letter="W")
     force = _body(model, q, v, a, wrenches)
@@ -141,6 +187,15 @@ def joint_resistance(model: Any, q: Any, v: Any) -> Any:
     From the model's joint data, joint by joint. `inverse_dynamics`, `forward_dynamics` and
     `hybrid_dynamics` leave it out unless they are called with ``resistance=True``, which adds
     `spring_wrenches` as well.
+
+    Returns:
+        (B, nv): joint forces, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.joint_resistance(arm, q, v).shape
+        (3,)
     """
     r = joint_vector(model, "r")
     for i in model.outward():

@@ -34,6 +34,15 @@ def mass_matrix(model: Any, q: Any) -> Any:
     """Kinetic energy is ½ vᵀ M(q) v.
 
     Composite bodies, O(n d).  Müller, Dynamics (81); Rodriguez et al. (0.14).
+
+    Returns:
+        (B, nv, nv): M, symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(v @ mz.mass_matrix(arm, q) @ v / 2, mz.kinetic_energy(arm, q, v))
+        True
     """
     T, I = per_body(model, T="local", I=Inertia)
     M = joint_matrix(model)
@@ -55,6 +64,15 @@ def mass_matrix_rate(model: Any, q: Any, v: Any) -> Any:
     """Ṁ along the velocity v.
 
     Composite bodies and their rates, O(n d).  Ploen (28).
+
+    Returns:
+        (B, nv, nv): Ṁ, symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.mass_matrix_rate(arm, q, v).shape
+        (3, 3)
     """
     T, dS, V, I, dI = per_body(model, T="local", dS="local", V=Twist, I=Inertia, dI=Inertia)
     dM = joint_matrix(model, "dM")
@@ -86,6 +104,15 @@ def mass_matrix_inverse(model: Any, q: Any) -> Any:
 
     Articulated bodies, O(n²): M⁻¹ = (1 − HψK)ᵀ D⁻¹ (1 − HψK), joint by joint, inward along its
     path by 1 − HψK and outward by its transpose.  Rodriguez et al. (0.30), (.40).
+
+    Returns:
+        (B, nv, nv): M⁻¹, symmetric; rows and columns are the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.mass_matrix(arm, q) @ mz.mass_matrix_inverse(arm, q), np.eye(3))
+        True
     """
     T = per_body(model, T="local")
     P, U, D = per_body(model, **ARTICULATED)

@@ -101,6 +101,15 @@ def operational_admittance(model: Any, q: Any, frames: Sequence[str]) -> Any:
     Articulated bodies: wrenches go inward along the paths of the frames by ψ, and meet the
     compliance Υ of the outermost body that two paths share. O(n + k d + k²): linear in the bodies
     for given frames, without J or M.  Rodriguez et al. (0.34), (.41)–(.43).
+
+    Returns:
+        (B, 6 k, 6 k): six rows and columns (angular, linear) for each frame, in its axes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.operational_admittance(arm, q, ["tool", "link_1"]).shape
+        (12, 12)
     """
     T, Y = per_body(model, T="local", Y=Compliance)
     P, U, D = per_body(model, **ARTICULATED)

@@ -23,6 +23,15 @@ def inverse_dynamics_regressor(model: Any, q: Any, v: Any, a: Any, v_ref: Any = 
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
     frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
     The wrenches of unit parameters, taken inward along the path of each body, O(n d).
+
+    Returns:
+        (B, nv, 10 nb): rows are the entries of v, ten columns for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.inverse_dynamics_regressor(arm, q, v, a).shape
+        (3, 30)
     """
     T, w, A = per_body(model, T="local", w=Vec3, A=Twist)
     u = w if v_ref is None else per_body(model, u=Vec3)

@@ -25,6 +25,15 @@ def spring_wrenches(model: Any, q: Any, v: Any, elastic: bool = True, viscous: b
     −k (ℓ − ℓ₀) n − c ℓ̇ n and body a the opposite: neither the momentum nor its moment change. Where
     the points coincide n = 0. ``elastic`` and ``viscous`` choose the two parts. O(n). Dynamics
     leaves them out unless it is called with ``resistance=True``.
+
+    Returns:
+        (B, nb, 6): a row (torque, force) for each body, in its axes at its origin.
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_spring("s", "link_3", None, stiffness=2.0)
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.spring_wrenches(arm, q, v).shape
+        (3, 6)
     """
     F = _forces(model, q, v, elastic, viscous)
     out = body_array(model, 6, letter="W")
@@ -35,7 +44,17 @@ def spring_wrenches(model: Any, q: Any, v: Any, elastic: bool = True, viscous: b
 
 @algorithm
 def spring_energy(model: Any, q: Any) -> Any:
-    """½ Σ k (ℓ − ℓ₀)²: what the springs between points store. O(n)."""
+    """½ Σ k (ℓ − ℓ₀)²: what the springs between points store. O(n).
+
+    Returns:
+        (B): joules.
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_spring("s", "link_3", None, stiffness=2.0)
+        >>> q = arm.random_configuration(0)
+        >>> bool(mz.spring_energy(arm, q) > 0.0)
+        True
+    """
     out = np.empty((), dtype=object)
     out[()] = stored(model, q)
     return out

@@ -26,6 +26,15 @@ def accelerations(model: Any, q: Any, v: Any, a: Any, rep: Rep = "body") -> Any:
     """V̇_i of all bodies: the time derivatives of the twists in a representation.
 
     O(n).  Müller, Dynamics (6), (17), (28), (33), as recursions.
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.accelerations(arm, q, v, a).shape
+        (3, 6)
     """
     return _RATES[check(rep)](model, q, v, a, None)
 
@@ -35,6 +44,15 @@ def jerks(model: Any, q: Any, v: Any, a: Any, j: Any, rep: Rep = "body") -> Any:
     """V̈_i of all bodies: the second time derivatives of the twists in a representation.
 
     O(n).  Müller, Dynamics (13), (21), (31), (33), as recursions.
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.jerks(arm, q, v, a, a).shape
+        (3, 6)
     """
     return _RATES[check(rep)](model, q, v, a, j)
 

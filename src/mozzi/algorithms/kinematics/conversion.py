@@ -25,6 +25,15 @@ def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: Rep, targe
     """The twist of a frame in the representation `target`, from that in `source`.
 
     Müller, Kinematics, table 3.
+
+    Returns:
+        (B, 6): the twist (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, V = arm.random_configuration(0), np.ones(6)
+        >>> mz.convert_twist(arm, q, V, "tool", "body", "hybrid").shape
+        (6,)
     """
     return convert(twist[()], frame_pose(model, q, frame), source, target)
 
@@ -36,6 +45,15 @@ def convert_twist_rate(
     """The rate of a frame's twist in the representation `target`, from twist and rate in `source`.
 
     Hybrid and mixed accelerations differ from the others by ω × ṙ.
+
+    Returns:
+        (B, 6): the rate (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, V = arm.random_configuration(0), np.ones(6)
+        >>> mz.convert_twist_rate(arm, q, V, V, "tool", "body", "hybrid").shape
+        (6,)
     """
     C = frame_pose(model, q, frame)
     return convert_rate(twist_rate[()], twist[()], C, source, target)
@@ -43,7 +61,17 @@ def convert_twist_rate(
 
 @algorithm
 def convert_wrench(model: Any, q: Any, wrench: Any, frame: str, source: Rep, target: Rep) -> Any:
-    """The wrench (or momentum) at a frame in `target`, from that in `source`: its power stays."""
+    """The wrench (or momentum) at a frame in `target`, from that in `source`: its power stays.
+
+    Returns:
+        (B, 6): the wrench (torque, force).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, W = arm.random_configuration(0), np.ones(6)
+        >>> mz.convert_wrench(arm, q, W, "tool", "body", "hybrid").shape
+        (6,)
+    """
     return convert(wrench[()], frame_pose(model, q, frame), source, target)
 
 
@@ -52,6 +80,15 @@ def convert_jacobian(model: Any, q: Any, columns: Any, frame: str, source: Rep, 
     """The Jacobian of a frame in the representation `target`, from that in `source`.
 
     Müller, Kinematics (54), (56), (59).
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> J = mz.jacobian(arm, arm.neutral(), "tool")
+        >>> mz.convert_jacobian(arm, arm.neutral(), J, "tool", "body", "hybrid").shape
+        (6, 3)
     """
     C = frame_pose(model, q, frame)
     J = joint_array(model, 6, "v", letter="J")
@@ -68,6 +105,15 @@ def conversion_matrix(model: Any, q: Any, frame: str, source: Rep, target: Rep) 
     """The 6×6 matrix M with V_target = M V_source for the twists of a frame.
 
     Müller, Kinematics, table 3. Wrenches go by M⁻ᵀ.
+
+    Returns:
+        (B, 6, 6): rows and columns are (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.conversion_matrix(arm, q, "tool", "body", "spatial").shape
+        (6, 6)
     """
     C = frame_pose(model, q, frame)
     basis = Screws(Twist.unflatten(map(float, row)) for row in np.eye(6))

@@ -30,6 +30,15 @@ def jacobian(model: Any, q: Any, frame: str, rep: Rep = "body") -> Any:
     """J with V = J v, for the twist V of a frame in a representation.
 
     O(depth).  Müller, Kinematics (16), (28), (40), (50).
+
+    Returns:
+        (B, 6, nv): rows are the twist (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.jacobian(arm, q, "tool", rep="hybrid").shape
+        (6, 3)
     """
     J = joint_array(model, 6, "v", letter="J")
     for i, S in frame_screws(model, q, frame, check(rep)):
@@ -93,6 +102,15 @@ def joint_screws(model: Any, q: Any, rep: Rep = "spatial") -> Any:
     Columns ⁱX_i (body), J_iˢ (spatial), ⁰X_iⁱ (hybrid) and their mixed form. The spatial ones are
     the columns of the Jacobians of all bodies; at the neutral configuration they are the Y_i.
     O(n).  Müller, Kinematics (5), (12), (28), (38), table 3.
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.joint_screws(arm, q), mz.jacobian(arm, q, "link_3", rep="spatial"))
+        True
     """
     C, X = per_body(model, C=SE3), joint_array(model, 6, "v", letter="X")
     for i in model.outward():
@@ -110,6 +128,15 @@ def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: Resolve
     """J with ṙ = J v, for a point given in the coordinates of a frame and carried along by it.
 
     The velocity is resolved in the world, or in the frame.  O(depth).  Müller, Kinematics (36).
+
+    Returns:
+        (B, 3, nv): rows are x, y, z of the velocity, columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.point_jacobian(arm, q, [0.0, 0.0, 0.1], "tool").shape
+        (3, 3)
     """
     if resolved not in words(Resolved):
         there = known(resolved, words(Resolved))
@@ -130,6 +157,15 @@ def system_jacobian(model: Any, q: Any, rep: Rep = "body") -> Any:
     """J with (V_1, …, V_n) = J v: the Jacobians of all bodies, one above the other.
 
     O(n d), recursively from parent to child.  Müller, Kinematics (19), (28), (41), (51).
+
+    Returns:
+        (B, 6 nb, nv): six rows (angular, linear) for each body, columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.system_jacobian(arm, q).shape
+        (18, 3)
     """
     J = joint_array(model, "b", 6, "v", letter="J")
     _SYSTEM[check(rep)](model, q, J)
@@ -209,5 +245,15 @@ def body_jacobians(model: Any, q: Any) -> tuple[Any, Any]:
     In the spatial representation the column of a joint is the same in the Jacobians of all bodies
     behind it (Müller, Kinematics, remark 10): the Jacobian of body i is made of the columns of the
     joints from the base to i.  O(n).  Müller, Kinematics (3), (28).
+
+    Returns:
+        poses (B, nb, 4, 4): the pose of each body.
+        J (B, 6, nv): spatial; rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> poses, J = mz.body_jacobians(arm, arm.neutral())
+        >>> poses.shape, J.shape
+        ((3, 4, 4), (6, 3))
     """
     return forward_kinematics(model, q), joint_screws(model, q, "spatial")

@@ -23,6 +23,15 @@ def jacobian_rate(model: Any, q: Any, v: Any, frame: str, rep: Rep = "body") -> 
     """J̇ along the velocity v, so that V̇ = J a + J̇ v.
 
     O(depth).  Müller, Dynamics (5), (16), (27), (33).
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> mz.jacobian_rate(arm, q, v, "tool").shape
+        (6, 3)
     """
     dJ = joint_array(model, 6, "v", letter="dJ")
     _RATES[check(rep)](model, q, v, dJ, *locate(model, frame))
@@ -92,6 +101,15 @@ def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: Rep =
     Derivatives are taken along the group: in the direction δ_k, f(q ⊕ ε e_k). They are nested
     brackets of the columns of J, in the order the joints have on the way to the frame.
     Müller, Dynamics (14), (23), (25).
+
+    Returns:
+        (B, 6, nv, nv): rows, columns, and one more axis nv for each further order.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.jacobian_partials(arm, q, "tool", order=2).shape
+        (6, 3, 3, 3)
     """
     if not isinstance(order, int) or order < 1:
         raise ValueError(f"order {order!r}; give 1, 2, …")

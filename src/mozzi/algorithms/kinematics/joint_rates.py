@@ -33,6 +33,15 @@ def joint_rates(
     residual="relative" minimises the squares of V_i − V_p − J_ii v_i in body frames, joint by
     joint: Müller, Kinematics (26), (34). `regularization` is added to the squares of v: give some
     where weights leave joints unobserved.
+
+    Returns:
+        (B, nv): joint velocities.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.joint_rates(arm, q, mz.twists(arm, q, v)), v)
+        True
     """
     if residual not in _SOLVE:
         raise ValueError(f"residual {residual!r}; there are {known(residual, _SOLVE)}")
@@ -53,6 +62,15 @@ def joint_accelerations(
     """a with V̇ = J a + J̇ v, from the rates V̇ of the twists of all bodies, as `joint_rates`.
 
     Müller, Dynamics (11).
+
+    Returns:
+        (B, nv): joint accelerations.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> np.allclose(mz.joint_accelerations(arm, q, v, mz.accelerations(arm, q, v, a)), a)
+        True
     """
     rest = joint_vector(model, "rest")
     known = accelerations(model, q, v, rest, rep)

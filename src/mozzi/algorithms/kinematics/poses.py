@@ -39,6 +39,15 @@ def forward_kinematics(model: Any, q: Any) -> Any:
     """The poses C_i of all bodies, as 4×4 matrices:  C_i = C_p C_pi(q_i).
 
     By joint frames, O(n).  Müller, Kinematics (3).
+
+    Returns:
+        (B, nb, 4, 4): the pose of each body in the inertial frame.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.forward_kinematics(arm, q).shape
+        (3, 4, 4)
     """
     C, out = per_body(model, C=SE3), body_array(model, 4, 4, letter="pose")
     for i in model.outward():
@@ -52,6 +61,15 @@ def pose(model: Any, q: Any, frame: str) -> Any:
     """The pose of a frame or body, as a 4×4 matrix.
 
     From the base to the frame, O(depth).  Müller, Kinematics (3).
+
+    Returns:
+        (B, 4, 4): the pose of the frame in the inertial frame.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> mz.pose(arm, q, "tool").shape
+        (4, 4)
     """
     return frame_pose(model, q, frame).matrix()
 
@@ -76,6 +94,15 @@ def product_of_exponentials(model: Any, q: Any, form: Form = "spatial") -> Any:
     exp(X̄_i q_i) B_i, MK8; "spatial": exp(Y_1 q_1) … exp(Y_i q_i) A_i, MK10. An exponential of a
     screw that is not in the joint's own frame is that in the joint's frame, D_i, moved there by
     MK76: so the forms hold for joints of any kind.  Müller, Kinematics (MK).
+
+    Returns:
+        (B, nb, 4, 4): the pose of each body, as `forward_kinematics` gives it.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> np.allclose(mz.product_of_exponentials(arm, q), mz.forward_kinematics(arm, q))
+        True
     """
     if form not in FORMS:
         raise ValueError(f"no form {form!r}; there are {known(form, FORMS)}")
@@ -113,6 +140,15 @@ def twists(model: Any, q: Any, v: Any, rep: Rep = "body") -> Any:
     """The twists of all bodies in a representation.
 
     O(n), each representation by its own recursion.  Müller, Kinematics (14), (30), (42), (52).
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.twists(arm, q, v)[-1], mz.jacobian(arm, q, "link_3") @ v)
+        True
     """
     return _TWISTS[check(rep)](model, q, v)
 

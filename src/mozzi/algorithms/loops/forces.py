@@ -36,6 +36,15 @@ def loop_forces(
     its multiplier. Where rows depend on one another λ is of least norm. It does no work: λᵀ A v is
     zero. On arrays, a `SingularWarning` tells where loops lose rank.
     Kim (67); Rodriguez et al. step (D).
+
+    Returns:
+        (B, m): a multiplier for each equation.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q, v = bar.neutral(), np.zeros(bar.nv)
+        >>> mz.loop_forces(bar, q, v, np.zeros(3)).shape
+        (5,)
     """
     many = model.model.row_count
     if many > MOST:

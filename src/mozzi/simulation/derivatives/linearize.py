@@ -31,6 +31,17 @@ def linearize(
     With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
     held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
     are meant for deviations that keep them closed; one step takes others back onto the loops.
+
+    Returns:
+        A (B, 2 nv, 2 nv): rows and columns are (δ, δv).
+        B (B, 2 nv, nv): rows are (δ, δv), columns the entries of τ.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> A, B = mz.linearize(arm, q, v, tau)
+        >>> A.shape, B.shape
+        ((6, 6), (6, 3))
     """
     if dt is not None:
         raise ValueError("linearize: a step of the integrator is linearized on arrays only")
