@@ -109,7 +109,7 @@ _HOME: dict[str, str] = {
     "loop_acceleration": "mozzi.algorithms.constraints.rows",
     "loop_forces": "mozzi.algorithms.loops.forces",
     "loop_jacobian": "mozzi.algorithms.constraints.rows",
-    "loop_rank": "mozzi.algorithms.constraints.rank",
+    "loop_rank": "mozzi.algorithms.constraints.row_choice",
     "loop_residual": "mozzi.algorithms.constraints.rows",
     "loop_rows": "mozzi.algorithms.constraints.rows",
     "mass_matrix": "mozzi.algorithms.dynamics.mass_matrix",

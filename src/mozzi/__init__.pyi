@@ -1457,14 +1457,15 @@ def loop_jacobian(model: Model, q: ArrayLike) -> Array:
     """
 
 def loop_rank(model: Model, q: ArrayLike) -> tuple[Array, Array]:
-    """(rank, margin): the rows of `loop_jacobian` that forward dynamics keeps, and how safely.
+    """(rank, margin): how many rows of `loop_jacobian` are independent, and how safely.
 
     Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
     instantaneous, and forward dynamics answers for the rows it keeps. margin is the least sine of
-    an angle between a row that counts and those eliminated before it, 1 at most; it falls to 1e-6
+    an angle between a row that counts and those chosen before it, 1 at most; it falls to 1e-6
     (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
-    nv − rank degrees of freedom remain. The pivots of `loop_solve`, by articulated bodies, O(n) +
-    O(m d) + the factorisation.
+    nv − rank degrees of freedom remain. The rank is that of a closed configuration: where q is
+    open, sines count from ten times what is open. By articulated bodies, O(n) + O(m d) + the
+    factorisation.
 
     Args:
         model: the mechanism.

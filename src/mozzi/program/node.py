@@ -30,6 +30,7 @@ __all__ = [
     "intern",
     "operation",
     "trace_into",
+    "untraced",
 ]
 
 
@@ -89,6 +90,17 @@ class trace_into:
         self.outer = _now.region
         _now.region = self.region
         return self.region
+
+    def __exit__(self, *error: object) -> None:
+        _now.region = self.outer
+
+
+class untraced:
+    """``with untraced():`` nothing is traced meanwhile, so that algorithms run on arrays."""
+
+    def __enter__(self) -> None:
+        self.outer = _now.region
+        _now.region = None
 
     def __exit__(self, *error: object) -> None:
         _now.region = self.outer

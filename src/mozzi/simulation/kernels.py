@@ -8,10 +8,11 @@ from mozzi.program.program import loop
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods.method import OneStep, as_state, sizes
 from mozzi.simulation.place import CPU, Place, Shapes, named
-from mozzi.simulation.projection import closed_again
+from mozzi.simulation.projection import closed_again, first_rows, held_rows, row_sizes
 from mozzi.simulation.system import System
 
 __all__ = ["acceleration_kernel", "advance_kernel", "start_kernel"]
+
 
 def advance_kernel(method: OneStep, system: System, forces: Shapes, place: Place = CPU) -> Any:
     """(state…, t, forces…, dt, steps) ↦ state… after that many steps of length dt."""
@@ -24,7 +25,9 @@ def advance_kernel(method: OneStep, system: System, forces: Shapes, place: Place
         for _ in loop(0, steps, name="step"):
             now = clock.get()[0]
             x = as_state(size, [m.get() for m in memory.values()], now)
-            new = closed_again(system.model, method.step(system, x, dt))
+            with held_rows(system.model, x):
+                new = method.step(system, x, dt)
+            new = closed_again(system.model, new, x.get("rows"))
             for n, m in memory.items():
                 m.set(new[n])
             clock.set(now + dt)
@@ -36,14 +39,14 @@ def advance_kernel(method: OneStep, system: System, forces: Shapes, place: Place
 
 
 def start_kernel(method: OneStep, system: System, forces: Shapes, place: Place = CPU) -> Any:
-    """(q, v, t, forces…) ↦ what else the method carries, or None where that is nothing."""
-    extra = list(method.extra(system.model))
+    """(q, v, t, forces…) ↦ what else states carry, or None where that is nothing."""
+    extra = [*method.extra(system.model), *row_sizes(system.model)]
     if not extra:
         return None
 
     def start(q: Any, v: Any, t: Any, **arrays: Any) -> Any:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
-        x = method.start(system, as_state(("q", "v"), (q, v), t))
+        x = method.start(system, as_state(("q", "v"), (q, v), t) | first_rows(system.model, q))
         return tuple(x[n] for n in extra)
 
     model = system.model

@@ -2,41 +2,94 @@
 
 Accelerations keep loops closed up to the error of the integrator, which adds up. Newton's method on
 positions and velocities at once takes the state back: two steps, since one squares the drift.
+
+In overconstrained mechanisms rows are chosen where the loops are closed: at the beginning, and then
+between the two steps of Newton's method, with the matrices that are there for the second one. They
+are held over the stages of the next step and its first way back, so that the accelerations of a
+step are one smooth function, and methods keep their order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.constraints.rank import Choice
+from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows, overconstrained
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.recursion.algorithm import closed
-from mozzi.program.program import loop
-from mozzi.simulation.loop_state import Memory
+from mozzi.program.program import Index, loop
+from mozzi.simulation.loop_state import Memory, table
 
-__all__ = ["closed_again", "closed_states"]
+__all__ = ["AGAIN", "closed_again", "closed_states", "first_rows", "held_rows", "row_sizes"]
 
 STEPS = 2
+AGAIN = np.array([[0.0], [1.0]])
+"""How often rows are chosen in each step of Newton's method."""
 
 
-def closed_again(model: Any, state: dict[str, Any]) -> dict[str, Any]:
-    """The state with q and v taken back onto the loops, while tracing; of a tree, as it is."""
+def row_sizes(model: Any) -> dict[str, int]:
+    """What states of a model carry besides those of the method: which rows count."""
+    return {"rows": model.row_count} if overconstrained(model) else {}
+
+
+def first_rows(model: Any, q: Any) -> dict[str, Any]:
+    """These rows at a closed configuration, traced or of arrays."""
+    return {"rows": kept_rows(model, q)} if overconstrained(model) else {}
+
+
+def held_rows(model: Any, x: dict[str, Any]) -> AbstractContextManager[None]:
+    """Trace with the rows that count at a state x."""
+    return holding(HeldRows(model, x["q"], x["rows"]) if "rows" in x else None)
+
+
+@dataclass
+class _ChosenAgain:
+    """The rows of a step of Newton's method: those before it, and in the second one new ones."""
+
+    model: Any
+    memory: Memory
+    step: Index
+
+    def rows(self, model: Any, here: Callable[[], Choice]) -> Sequence[Any] | np.ndarray:
+        for _ in loop(0, table("again", AGAIN, self.step)[0], name="again"):
+            self.memory.set(here().kept)
+        return self.memory.get()
+
+
+def closed_again(model: Any, state: dict[str, Any], rows: Any = None) -> dict[str, Any]:
+    """The state with q and v taken back onto the loops, while tracing; of a tree, as it is.
+
+    rows: those that count, in an overconstrained mechanism; the state has new ones then.
+    """
     if not closed(model):
         return state
     q, v = Memory("q_closed", model.nq, state["q"]), Memory("v_closed", model.nv, state["v"])
-    for _ in loop(0, STEPS, name="closing"):
+    chosen = None if rows is None else Memory("rows_closed", model.row_count, rows)
+    for _, k in loop(0, STEPS, name="closing"):
         now, rate = q.get(), v.get()
-        dq, dv = loop_corrections(model, now, rate)
+        with holding(None if chosen is None else _ChosenAgain(model, chosen, k)):
+            dq, dv = loop_corrections(model, now, rate)
         q.set(integrate(model, now, np.asarray(dq, dtype=object)))
         v.set(rate + np.asarray(dv, dtype=object))
-    return state | {"q": q.get(), "v": v.get()}
+    new = state | {"q": q.get(), "v": v.get()}
+    return new if chosen is None else new | {"rows": chosen.get()}
 
 
-def closed_states(model: Any, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """States between two steps, taken back onto the loops."""
-    for _ in range(STEPS if closed(model) else 0):
-        dq, dv = loop_corrections(model, q, v)
+def closed_states(
+    model: Any, q: np.ndarray, v: np.ndarray, near: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """States between two steps, taken back onto the loops, by rows chosen at closed states near."""
+    if not closed(model):
+        return q, v
+    rows = first_rows(model, near)
+    held = {"kept": rows["rows"]} if rows else {}
+    for _ in range(STEPS):
+        dq, dv = loop_corrections(model, q, v, **held)
         q, v = integrate(model, q, dq), v + dv
     return q, v

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rank import loop_rank
+from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.compiler import compile
 

@@ -19,7 +19,7 @@ from mozzi.simulation.methods import method_for, method_of
 from mozzi.simulation.methods.method import OneStep, as_state
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
-from mozzi.simulation.projection import closed_again
+from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.resistance import Limits, Resistance, stops_of
 from mozzi.simulation.system import Law, System
 from mozzi.types import Array, DType, Kernel, Method, Target
@@ -74,26 +74,29 @@ def stepper(
     system = System(model, torque, friction, stops)
     size = {"q": model.nq, "v": model.nv}
     carried = {n: k for n, k in rule.extra(model).items() if n in ("force", "residual")}
+    given = size | {n: k for n, k in carried.items() if n != "force"}
 
     def stepper(t: Any, dt: Any, steps: Any, **arrays: Any) -> Any:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
         state |= {n: Memory(n, k, 0.0) for n, k in carried.items()}
+        state |= {n: Memory(n, len(x), x) for n, x in first_rows(model, arrays["q"]).items()}
         clock = Memory("t", 1, t)
 
         def run() -> None:
             for _ in loop(0, steps, name="step"):
                 now = clock.get()[0]
                 x = as_state(state, [m.get() for m in state.values()], now)
-                new = closed_again(model, rule.step(system, x, dt))
+                with held_rows(model, x):
+                    new = rule.step(system, x, dt)
+                new = closed_again(model, new, x.get("rows"))
                 for n, m in state.items():
                     m.set(new[n])
                 clock.set(now + dt)
 
         if records is None:
             run()
-            return tuple(m.get() for n, m in state.items() if n != "force")
-        given = size | {n: k for n, k in carried.items() if n != "force"}
+            return tuple(state[n].get() for n in given)
         found = {n: Memory(f"{n}_record", (records, k)) for n, k in given.items()}
         for _, record in loop(0, records, name="record"):
             run()
@@ -101,7 +104,7 @@ def stepper(
                 m.set_row(record, state[n].get())
         return tuple(map(_all, found.values()))
 
-    shapes: dict[str, tuple[int, ...]] = {n: (k,) for n, k in size.items()} | {"t": ()}
+    shapes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "v": (model.nv,), "t": ()}
     shapes |= {"tau": (model.nv,)} if held else {}
     shapes |= {"wrenches": (model.nb, 6)} if wrenches else {}
     shapes |= {"dt": (), "steps": ()}

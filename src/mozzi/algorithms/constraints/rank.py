@@ -1,61 +1,283 @@
-"""How many equations of the loops are independent, as the dynamics counts them."""
+"""What counts as rank: all tolerances, and the choice of independent rows.
+
+Rows of loops depend on one another where the mechanism is closed, and only there: where it is open
+by d, a row that depends on others when closed has an angle of about d to them. Counted, it asks for
+an acceleration along the only direction that is free, of the size of d over d, which is any size.
+So rank is a matter of the closed configuration: rows are chosen there (`Choice`), and held where
+the mechanism is a little open (`rows_kept`). Where it is not known how open it is, what is open
+raises what counts as an angle.
+
+Let s be the admittance that a row would have if all its wrenches met their joints squarely, and
+Λ_kk the one that it has. Then a pivot of Λ over s is the square of a sine: of the angle between the
+row and those before it. Rounding of y leaves ε √(Λ_kk s) of a pivot, and an angle e between axes
+that should be parallel e² s. So a pivot vanishes below `TOLERANCE` √(Λ_kk s) + `PARALLEL` s; the
+second alone would drop rows that do nothing in a joint of tiny inertia (a rod about its axis),
+where s is large and Λ_kk is not.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.multipliers import matrix, reach
-from mozzi.algorithms.constraints.rows import closures, moving
-from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
-from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.sparse import Row, elimination_order
+from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.lie import SE3
+from mozzi.lie.vec import number
 from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+from mozzi.program.settings import settings
 
-__all__ = ["loop_rank", "scalar"]
+__all__ = [
+    "Choice", "cancelled", "counted", "lengths", "opening", "pinv", "ranks_of",
+    "scaled", "sines", "smallest_pivot",
+]  # fmt: skip
+
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
+"""Of pivots, squares of sines: rows are dependent below an angle of a microradian (or 3e-3)."""
+
+PARALLEL = {"float64": 1e-13, "float32": 1e-6}
+"""Squares of angles between what should be parallel: 3e-7 (or 1e-3). In a singular configuration
+that was found by closing it, angles are known to the root of rounding only.
+"""
+
+CANCELLED = {"float64": 1e-16, "float32": 1e-6}
+"""Squares, of what rounding may leave of unit wrenches that cancel, seen by the above."""
+
+OPENING = 10.0
+"""Sines of rows that count at an open state, over how far it is open (rad, or lengths of the
+mechanism). Dependent rows have sines of about that times the ratio of its longest to its shortest
+length.
+"""
+
+WIDEST = 1e-2
+"""The largest sine that rows must have for that: where a mechanism is open by more than a tenth of
+it, rank says nothing about its closed configurations.
+"""
+
+STRONG = 1e-2
+"""Of the pivots around: a row that has less is looked at again when the others have been."""
+
+SHARE = 1e-9
+"""Singular values of rows, over the largest, that count where rows are only solved for: those of
+`pinv` and of the search for closed configurations.
+"""
+
+COUNTS = 1e-7
+"""Singular values of rows measured by the mechanism, over the largest, that count as rank: above
+the root of rounding, which is left of them in a singular configuration that was found by closing.
+"""
 
 
-@algorithm(regroup="moments", loops="honour")
-def loop_rank(model: Any, q: Any) -> tuple[Any, Any]:
-    """(rank, margin): the rows of `loop_jacobian` that forward dynamics keeps, and how safely.
+# -- pivots --
 
-    Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
-    instantaneous, and forward dynamics answers for the rows it keeps. margin is the least sine of
-    an angle between a row that counts and those eliminated before it, 1 at most; it falls to 1e-6
-    (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
-    nv − rank degrees of freedom remain. The pivots of `loop_solve`, by articulated bodies, O(n) +
-    O(m d) + the factorisation.
 
-    Returns:
-        rank (B): how many rows count.
-        margin (B): how safely they do, 1 at most.
+def cancelled() -> float:
+    """`CANCELLED`, for the numbers that are traced."""
+    return CANCELLED[settings().dtype]
 
-    Example:
-        >>> bar = mz.load("four_bar.sdf")
-        >>> rank, margin = mz.loop_rank(bar, bar.neutral())
-        >>> int(rank)
-        2
+
+def smallest_pivot(whole: Any, scale: Any, open2: Any = 0.0) -> Any:
+    """The pivot below which a row counts as dependent: whole is Λ_kk, scale its s, open2 what
+    `opening` tells.
     """
-    T, P, U, D = per_body(model, T="local", **ARTICULATED)
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-    for _ in articulated(model, q, T, P, U, D):
-        pass
-    move = moving(model, q)
-    Y, DY, scale = matrix(model, [reach(model, x, move, U, D) for x in closures(model, move)])
-    factor = Factor.of(Y, DY, scale)
-    rank, _ = factor.counts()
-    least: Any = 1.0
-    for k in factor.order:
-        ratio = divide(factor.pivot[k], maximum(scale[k], 1e-300), nonzero=True)
-        least = minimum(least, select(factor.dependent[k], 1.0, ratio))
-    return scalar(rank), scalar(sqrt(maximum(least, 0.0)))
+    near, parallel = TOLERANCE[settings().dtype], PARALLEL[settings().dtype]
+    return near * sqrt(whole * scale) + (parallel + open2) * scale
 
 
-def scalar(x: Any) -> Any:
-    """A result of one number."""
-    out = np.empty((), dtype=object)
-    out[()] = x
+def opening(residual: Sequence[Any], length: Sequence[float]) -> Any:
+    """The square of the sine that rows must have at a state with this residual."""
+    total: Any = 0.0
+    for x, size in zip(residual, length, strict=True):
+        total = total + (x * (OPENING / size)) * (x * (OPENING / size))
+    return minimum(total, WIDEST**2)
+
+
+def sines(model: Any, residual: np.ndarray) -> np.ndarray:
+    """The sines that rows must have at states with these residuals, as arrays."""
+    rows, _ = lengths(model)
+    return np.minimum(OPENING * np.linalg.norm(residual / rows, axis=-1), WIDEST)
+
+
+class Choice:
+    """Independent rows of a semidefinite matrix, chosen by size: kept[k] is 1 or 0, sine2[k] the
+    pivot over its scale where it is kept, else 1.
+
+    Blocks (the rows of a closure) are eliminated in an order that keeps their graph sparse, and
+    inside a block the row whose pivot is largest for its scale comes next. Every block is visited
+    twice: rows whose pivots are small beside those around wait until the blocks that meet theirs
+    have been visited, so that a row that nearly vanishes, or nearly depends on others, comes behind
+    those that would do in its stead. All by selection; O(k b²), for k rows that meet b others.
+
+    matrix: row k has the columns from k on. most: how many rows of a block can be independent.
+    """
+
+    def __init__(
+        self,
+        matrix: dict[int, Row],
+        blocks: Sequence[Sequence[int]],
+        scale: Sequence[Any],
+        most: Sequence[int] | None = None,
+        open2: Any = 0.0,
+    ):
+        self.kept: list[Any] = [0.0] * len(scale)
+        self.sine2: list[Any] = [1.0] * len(scale)
+        self.over = {k: divide(1.0, maximum(x, 1e-300), nonzero=True) for k, x in enumerate(scale)}
+        self.matrix: dict[int, Row] = {i: {} for i in matrix}  # both triangles
+        for i, row in matrix.items():
+            for j, x in row.items():
+                self.matrix[i][j] = self.matrix[j][i] = x
+        rows = [k for block in blocks for k in block]
+        own = {k: maximum(self.matrix[k].get(k, 0.0), 0.0) for k in rows}
+        size = {k: own[k] * self.over[k] for k in rows}
+        least = {k: smallest_pivot(own[k], scale[k], open2) for k in rows}
+        most = most or [len(block) for block in blocks]
+        self.open: dict[int, Any] = dict.fromkeys(rows, 1.0)
+        block_of = {k: b for b, block in enumerate(blocks) for k in block}
+        meets = [
+            {block_of[j] for k in block for j in self.matrix[k]} | {b}
+            for b, block in enumerate(blocks)
+        ]
+        pairs = [[min(a, b) * len(blocks) + max(a, b) for a in x] for b, x in enumerate(meets)]
+        waiting = {b: set(around) for b, around in enumerate(meets) if len(around) > 1}
+        for b in elimination_order(pairs):
+            if b not in waiting:
+                self._visit(blocks[b], least, most[b], last=True)
+                continue
+            top: Any = 0.0
+            for k in (k for a in sorted(meets[b]) for k in blocks[a]):
+                top = maximum(top, size[k])
+            strong = {k: maximum(least[k], STRONG * top * scale[k]) for k in blocks[b]}
+            self._visit(blocks[b], strong, most[b])
+            for a in sorted(waiting):
+                waiting[a].discard(b)
+                if not waiting[a]:
+                    del waiting[a]
+                    self._visit(blocks[a], least, most[a], last=True)
+
+    @property
+    def rank(self) -> Any:
+        """How many rows are kept."""
+        return sum(self.kept, 0.0)
+
+    def _visit(
+        self, block: Sequence[int], least: dict[int, Any], most: int, last: bool = False
+    ) -> None:
+        """Eliminate the rows of a block that are large enough, the largest first."""
+        matrix = self.matrix
+        columns = sorted({j for i in block for j in matrix[i]})
+        for _ in range(most):
+            ratio = {
+                i: select(self.open[i] > 0.5, matrix[i].get(i, 0.0) * self.over[i], -1.0)
+                for i in block
+            }
+            top: Any = ratio[block[0]]
+            for i in block[1:]:
+                top = maximum(top, ratio[i])
+            hot, free = {}, 1.0
+            for i in block:
+                hot[i] = select(ratio[i] >= top, free, 0.0)
+                free = free - hot[i]
+            pivot = _picked(block, hot, {i: matrix[i].get(i, 0.0) for i in block})
+            enough = select(top > 0.0, pivot, -1.0) > _picked(block, hot, least)
+            inverse = select(enough, divide(1.0, select(enough, pivot, 1.0), nonzero=True), 0.0)
+            for i in block:
+                taken = select(enough, hot[i], 0.0)
+                self.kept[i] = self.kept[i] + taken
+                self.sine2[i] = select(taken > 0.5, ratio[i], self.sine2[i])
+                self.open[i] = self.open[i] - taken
+            row = {}
+            for j in columns:
+                x = _picked(block, hot, {i: matrix[i].get(j, 0.0) for i in block})
+                if number(x) != 0.0:
+                    row[j] = x
+            for i in row:
+                l = row[i] * inverse
+                for j in row:
+                    if j >= i:
+                        matrix[i][j] = matrix[j][i] = matrix[i].get(j, 0.0) - l * row[j]
+        if last:
+            for i in block:
+                for j in matrix.pop(i):
+                    if j in matrix:
+                        del matrix[j][i]
+
+
+def _picked(block: Sequence[int], hot: dict[int, Any], value: dict[int, Any]) -> Any:
+    """The value of the row that is hot."""
+    out = value[block[-1]]
+    for i in reversed(block[:-1]):
+        out = select(hot[i] > 0.5, value[i], out)
     return out
+
+
+# -- singular values --
+
+
+def scaled(model: Any, A: np.ndarray) -> np.ndarray:
+    """`loop_jacobian` A with lengths measured by the mechanism, so that its singular values can be
+    compared.
+    """
+    rows, columns = lengths(model)
+    return A / rows[:, None] * columns
+
+
+def counted(s: np.ndarray) -> np.ndarray:
+    """Which singular values of scaled rows count as different from zero."""
+    return s > COUNTS * np.maximum(s[..., :1], 1e-5)
+
+
+def ranks_of(A: np.ndarray) -> np.ndarray:
+    """By singular values, of scaled rows."""
+    if 0 in A.shape[-2:]:
+        return np.zeros(A.shape[:-2], dtype=int)
+    return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
+
+
+def pinv(A: np.ndarray, scale: Any = 0.0, least: Any = 0.0) -> np.ndarray:
+    """The Moore–Penrose inverse; singular values count from `SHARE` (or the share ``least``) of
+    the largest, or of scale.
+    """
+    if 0 in A.shape[-2:]:
+        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    share = np.maximum(SHARE, np.asarray(least))[..., None]
+    keep = s > share * np.maximum(s[..., :1], np.asarray(scale)[..., None])
+    inverse = np.where(keep, 1.0 / np.where(keep, s, 1.0), 0.0)
+    return np.swapaxes(Vt, -1, -2) @ (inverse[..., None] * np.swapaxes(U, -1, -2))
+
+
+def lengths(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
+    size = _size(model)
+    rows: list[float] = []
+    for loop in model.loops:
+        wrenches = meet(loop.joint, SE3.identity()).rows
+        rows += [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
+    rows += [size] * len(model.distances)
+    turning = [
+        any(number(x) != 0.0 for x in S.ang)
+        for body in model
+        for S in body.joint.screws(body.joint.neutral())
+    ]
+    for coupling in model.couplings:
+        ends = (model.v_slices[joint].start + k for joint, k, _ in coupling.terms)
+        rows.append(1.0 if any(turning[k] for k in ends) else size)
+    return np.array(rows), np.where(turning, 1.0, size)
+
+
+def _size(model: Any) -> float:
+    """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
+    stands in the world does not matter.
+    """
+    levers = [b.placement.p for b in mechanism(model).bodies if b.parent >= 0]
+    for loop in model.loops:
+        ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)
+        levers += [P.p for body, P in ends if body >= 0]
+    for rod in model.distances:
+        ends = (rod.body_a, rod.point_a), (rod.body_b, rod.point_b)
+        levers += [p for body, p in ends if body >= 0]
+    return max((math.hypot(*(number(x) or 0.0 for x in p)) for p in levers), default=0.0) or 1.0

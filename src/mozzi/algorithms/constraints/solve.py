@@ -9,11 +9,7 @@ vanishing pivot means a row that depends on those before it: its equation is lef
 multiplier is zero), which leaves forces and accelerations as they are. Rows are eliminated in
 O(k b²), for k rows that meet b others each.
 
-What a vanishing pivot is: let s be the admittance that the row would have if all its wrenches met
-their joints squarely. Rounding of y leaves ε √(Λ_kk s) of a pivot, and an angle e between axes that
-should be parallel e² s. So a pivot vanishes below `TOLERANCE` √(Λ_kk s) + `PARALLEL` s; the second
-alone would drop rows that do nothing in a joint of tiny inertia (a rod about its axis), where s is
-large and Λ_kk is not.
+What a vanishing pivot is, and how rows are chosen where some always depend on others: `rank`.
 """
 
 from __future__ import annotations
@@ -21,72 +17,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from mozzi.algorithms.constraints.rank import smallest_pivot
+from mozzi.algorithms.constraints.sparse import Row, add_to, dot, elimination_order, gram
 from mozzi.lie.vec import number
-from mozzi.program.scalar import divide, maximum, select, sqrt
-from mozzi.program.settings import settings
+from mozzi.program.scalar import divide, maximum, select
 
-__all__ = ["MOST", "PARALLEL", "TOLERANCE", "Factor", "Row", "cancelled"]
-
-TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
-"""Of pivots, squares of sines: rows are dependent below an angle of a microradian (or 3e-3)."""
-
-PARALLEL = {"float64": 1e-13, "float32": 1e-6}
-"""Squares of angles between what should be parallel: 3e-7 (or 1e-3). In a singular configuration
-that was found by closing it, angles are known to the root of rounding only.
-"""
-
-CANCELLED = {"float64": 1e-16, "float32": 1e-6}
-"""Squares, of what rounding may leave of unit wrenches that cancel, seen by the above."""
+__all__ = ["MOST", "Factor"]
 
 MOST = 36
 """Rows whose multipliers of least norm are found inside a program."""
 
-Row = dict[int, Any]
-"""A sparse row: column → scalar that is not structurally zero."""
-
-
-def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int, Row]:
-    """Y DYᵀ, which is symmetric: row k has the columns that come after k in the order, and k.
-
-    Rows meet where one acts on what the other moves: D⁻¹ couples the coordinates of a joint.
-    """
-    at = {k: n for n, k in enumerate(order)}
-    users: dict[int, list[int]] = {}
-    for k in order:
-        for c in DY[k]:
-            users.setdefault(c, []).append(k)
-    matrix: dict[int, Row] = {}
-    for k in order:
-        meets = {j for c in Y[k] for j in users[c] if at[j] >= at[k]}
-        products = ((j, _dot(Y[k], DY[j])) for j in sorted(meets, key=at.__getitem__))
-        matrix[k] = {j: x for j, x in products if number(x) != 0.0}
-    return matrix
-
-
-def cancelled() -> float:
-    """`CANCELLED`, for the numbers that are traced."""
-    return CANCELLED[settings().dtype]
-
-
 class Factor:
-    """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out."""
+    """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out, and
+    rows that are not kept (1 or 0 for every row).
+    """
 
-    def __init__(self, matrix: dict[int, Row], order: Sequence[int], scale: Any):
+    def __init__(
+        self, matrix: dict[int, Row], order: Sequence[int], scale: Any,
+        kept: Sequence[Any] | np.ndarray | None = None,
+    ):  # fmt: skip
         self.order = order
         self.reciprocal: dict[int, Any] = {}
         self.dependent: dict[int, Any] = {}
         self.pivot: dict[int, Any] = {}
         self.below: dict[int, Row] = {}  # column k of L, below its diagonal
+        self.beside: dict[int, Row] = {}  # what row k has there, where later rows were kept instead
         at = {k: n for n, k in enumerate(order)}
-        near, parallel = TOLERANCE[settings().dtype], PARALLEL[settings().dtype]
         whole = {k: maximum(matrix[k].get(k, 0.0), 0.0) for k in order}
         for k in order:
             row = matrix[k]
             pivot = row.pop(k, 0.0)
-            small = pivot <= near * sqrt(whole[k] * scale[k]) + parallel * scale[k]
+            small = pivot <= smallest_pivot(whole[k], scale[k])
+            if kept is not None:
+                small = select(small, 0.0, kept[k]) < 0.5
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
             self.reciprocal[k], self.dependent[k], self.pivot[k] = inverse, small, pivot
             self.below[k] = {j: x * inverse for j, x in row.items()}
+            self.beside[k] = {} if kept is None else dict(row)
             for j, l in self.below[k].items():
                 to = matrix[j]
                 for i, x in row.items():
@@ -94,10 +63,13 @@ class Factor:
                         to[i] = to[i] - l * x if i in to else -(l * x)
 
     @classmethod
-    def of(cls, Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any]) -> Factor:
-        """Of Y DYᵀ; rows that are structurally zero take no part."""
+    def of(
+        cls, Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any],
+        kept: Sequence[Any] | np.ndarray | None = None,
+    ) -> Factor:  # fmt: skip
+        """Of Y DYᵀ; rows that are structurally zero take no part, nor those that are not kept."""
         order = [k for k in elimination_order(DY) if Y[k]]
-        return cls(gram(Y, DY, order), order, scale)
+        return cls(gram(Y, DY, order), order, scale, kept)
 
     def counts(self) -> tuple[Any, Any]:
         """(rank, rows left out), of the rows that are not structurally zero."""
@@ -127,15 +99,22 @@ class Factor:
     def null_vectors(self) -> dict[int, Row]:
         """For every row that was left out, how it follows from others; zero for the others.
 
-        Λ z = 0 where Lᵀ z vanishes at all pivots: z is 1 at the row, and the rest follows.
+        Λ z = 0 with z 1 at the row: D Lᵀ z vanishes at all pivots. Its column of D Lᵀ is L D below
+        and, where rows after it were kept, what elimination leaves of it beside.
         """
         vectors = {}
         for n, k in enumerate(self.order):
+            left, column = dict(self.beside[k]), {}
+            for j in self.order[n + 1 :] if left else ():
+                if j in left:
+                    column[j] = left[j] * self.reciprocal[j]
+                    add_to(left, self.below[j], -left[j])
             z: Row = {k: select(self.dependent[k], 1.0, 0.0)}
-            for j in reversed(self.order[:n]):
-                x = _dot(self.below[j], z)
-                if number(x) != 0.0:
-                    z[j] = -x
+            for j in reversed(self.order):
+                if j != k:
+                    x = dot(self.below[j], z) + column.get(j, 0.0) * z[k]
+                    if number(x) != 0.0:
+                        z[j] = -x
             vectors[k] = z
         return vectors
 
@@ -146,46 +125,12 @@ class Factor:
         at = {k: n for n, k in enumerate(self.order)}
         square: dict[int, Row] = {}
         for k in self.order:
-            square[k] = {j: _dot(Z[k], Z[j]) for j in self.order if at[j] >= at[k]}
+            square[k] = {j: dot(Z[k], Z[j]) for j in self.order if at[j] >= at[k]}
             square[k] = {j: y for j, y in square[k].items() if number(y) != 0.0}
             square[k][k] = select(self.dependent[k], square[k].get(k, 0.0), 1.0)
         inside = Factor(square, self.order, {k: 0.0 for k in self.order})
-        part = inside.solve({k: _dot(Z[k], x) for k in self.order})
+        part = inside.solve({k: dot(Z[k], x) for k in self.order})
         total: Row = {}
         for k in self.order:
-            _add(total, Z[k], part[k])
+            add_to(total, Z[k], part[k])
         return [x - total.get(k, 0.0) for k, x in enumerate(multipliers)]
-
-
-def elimination_order(DY: Sequence[Row]) -> list[int]:
-    """Rows in an order of elimination with little fill: of least degree first."""
-    meets: dict[int, set[int]] = {k: set() for k in range(len(DY))}
-    by_column: dict[int, list[int]] = {}
-    for k, row in enumerate(DY):
-        for c in row:
-            by_column.setdefault(c, []).append(k)
-    for rows in by_column.values():
-        for k in rows:
-            meets[k].update(rows)
-    for k, others in meets.items():
-        others.discard(k)
-    order = []
-    while meets:
-        k = min(meets, key=lambda n: (len(meets[n]), n))
-        around = meets.pop(k)
-        for j in around:
-            meets[j] |= around
-            meets[j] -= {j, k}
-        order.append(k)
-    return order
-
-
-def _dot(a: Row, b: Row) -> Any:
-    if len(b) < len(a):
-        a, b = b, a
-    return sum((x * b[c] for c, x in a.items() if c in b), 0.0)
-
-
-def _add(total: Row, row: Row, factor: Any) -> None:
-    for c, x in row.items():
-        total[c] = total[c] + x * factor if c in total else x * factor

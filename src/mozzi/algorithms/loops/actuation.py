@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.constraints.rank import SHARE, pinv, sines
+from mozzi.algorithms.constraints.row_choice import least_share
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
-from mozzi.algorithms.loops.close import RANK
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
 from mozzi.errors import LoopError, known
 from mozzi.types import Minimize, words
@@ -32,8 +33,9 @@ class Shares:
     """What actuators and loops bear: the torques τ (…, nv) and the multipliers λ (…, m)."""
 
     def __init__(
-        self, A: np.ndarray, tau_r: np.ndarray, actuated: np.ndarray, minimize: str, w: Any
-    ):
+        self, A: np.ndarray, tau_r: np.ndarray, actuated: np.ndarray, minimize: str, w: Any,
+        least: Any = 0.0,
+    ):  # fmt: skip
         self.A, self.actuated, self.minimize = A, actuated, minimize
         m, n_a = A.shape[-2], int(actuated.sum())
         size = n_a if minimize == "torque" else m
@@ -46,28 +48,19 @@ class Shares:
         tau_pr, tau_ar = tau_r[..., ~actuated, None], tau_r[..., actuated, None]
         if minimize == "loop_force":
             s = 1.0 / np.sqrt(self.w)
-            lam = s[:, None] * (pinv(Apt * s) @ tau_pr)
+            lam = s[:, None] * (pinv(Apt * s, least=least) @ tau_pr)
         else:
-            inverse = pinv(Apt)
+            inverse = pinv(Apt, least=least)
             lam = inverse @ tau_pr
             null = np.eye(m) - inverse @ Apt  # the projector N Nᵀ
             s = np.sqrt(self.w)[:, None]
             size = np.linalg.norm(s * Aat, axis=(-2, -1))
-            lam = lam + null @ (pinv(s * (Aat @ null), size) @ (s * (tau_ar - Aat @ lam)))  # (64)
+            inside = pinv(s * (Aat @ null), size, least)
+            lam = lam + null @ (inside @ (s * (tau_ar - Aat @ lam)))  # (64)
         self.unbalanced = (tau_pr - Apt @ lam)[..., 0]
         self.multipliers = lam[..., 0]
         self.tau = np.zeros(np.broadcast_shapes(tau_r.shape, (*lam.shape[:-2], tau_r.shape[-1])))
         self.tau[..., actuated] = (tau_ar - Aat @ lam)[..., 0]  # (60)
-
-
-def pinv(A: np.ndarray, scale: Any = 0.0) -> np.ndarray:
-    """The Moore–Penrose inverse; singular values count from `RANK` of the largest (or of scale)."""
-    if 0 in A.shape[-2:]:
-        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    keep = s > RANK * np.maximum(s[..., :1], np.asarray(scale)[..., None])
-    inverse = np.where(keep, 1.0 / np.where(keep, s, 1.0), 0.0)
-    return np.swapaxes(Vt, -1, -2) @ (inverse[..., None] * np.swapaxes(U, -1, -2))
 
 
 @inverse_dynamics.with_loops
@@ -93,7 +86,7 @@ def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any
     if minimize not in MINIMIZE:
         raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
     actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
-    result = Shares(A, tau_r, actuated, minimize, weighting)
+    result = Shares(A, tau_r, actuated, minimize, weighting, least_share(model, q))
     warn_of_passive_joints(model, q, A, ~actuated)
     _refuse(model, result, tau_r, joints)
     return result
@@ -102,17 +95,20 @@ def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any
 def check_accelerations(model: Any, q: Any, v: Any, a: Any, left: Any = None) -> None:
     """Accelerations that keep the loops closed; left: `loop_acceleration`, if known."""
     left = loop_acceleration(model, q, v, a) if left is None else left
-    if opens(left, v, a):
+    if opens(model, q, v, a, left):
         raise LoopError(
             f"model {model.name!r}: these accelerations open its loops (rows accelerate by up to "
             f"{np.abs(left).max():.3g}); take them from forward_dynamics or hybrid_dynamics"
         )
 
 
-def opens(left: Any, v: Any, a: Any) -> bool:
-    """Whether what is left of rows opens the loops of a sample that moves like this."""
+def opens(model: Any, q: Any, v: Any, a: Any, left: Any) -> bool:
+    """Whether what is left of rows opens the loops of a sample that moves like this, by more than
+    they are open already.
+    """
     scale = 1.0 + np.abs(a).max(-1, initial=0.0) + np.square(v).max(-1, initial=0.0)
-    return bool((np.abs(left).max(-1, initial=0.0) > OPEN * scale).any())
+    over = np.abs(left).max(-1, initial=0.0) / scale
+    return bool((over > OPEN).any() and (over > OPEN + sines(model, loop_residual(model, q))).any())
 
 
 def _refuse(model: Any, result: Shares, tau_r: np.ndarray, joints: Sequence[Any] | None) -> None:
@@ -122,7 +118,7 @@ def _refuse(model: Any, result: Shares, tau_r: np.ndarray, joints: Sequence[Any]
     if (left.max(-1, initial=0.0) <= most).all():
         return
     passive = ~result.actuated
-    rank = np.linalg.matrix_rank(result.A[..., passive], rtol=RANK).min()
+    rank = np.linalg.matrix_rank(result.A[..., passive], rtol=SHARE).min()
     names = [n for n, p in zip(model.v_names, passive) if p]
     worst = names[int(left.reshape(-1, len(names)).max(0).argmax())]
     by = ", ".join(map(str, joints or ())) or "no joint"

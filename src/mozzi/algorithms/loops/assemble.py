@@ -9,11 +9,13 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.constraints.close import descend
+from mozzi.algorithms.constraints.rank import counted, pinv, scaled
+from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.loops.close import RANK, descend
-from mozzi.algorithms.loops.singular import counted, rank_nearby, scaled
+from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError, LoopError
@@ -265,13 +267,14 @@ def consistent_velocities(
     needed = U - (A @ v[..., None])[..., 0]
     L = np.linalg.cholesky(M[..., free, :][..., :, free])
     B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
-    y = np.linalg.pinv(B, rcond=RANK) @ needed[..., None]
+    least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
+    y = pinv(B, least=least) @ needed[..., None]
     change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
     change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
     out = v + change
     left = np.abs((A @ out[..., None])[..., 0] - U).max(-1, initial=0.0)
     size = 1.0 + np.abs(v).max(-1, initial=0.0) + np.abs(U).max(-1, initial=0.0)
-    if (left > 1e-9 * size).any():
+    if (left > (1e-9 + least) * size).any():
         raise LoopError(
             f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
             f"disagree by {left.max():.3g}; hold fewer joints"

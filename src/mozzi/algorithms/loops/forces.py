@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.constraints.rank import pinv
+from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
-from mozzi.algorithms.loops.actuation import opens, pinv
+from mozzi.algorithms.loops.actuation import opens
 from mozzi.algorithms.loops.rank_warnings import (
     hybrid_dynamics_with_rank_warnings,
     loop_forces_with_rank_warnings,
@@ -73,7 +75,7 @@ def loop_forces_on_arrays(model: Any, arrays: dict[str, Any], options: dict[str,
     rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
     force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
     At = np.swapaxes(loop_jacobian(model, q), -1, -2)
-    return (pinv(At) @ force[..., None])[..., 0]
+    return (pinv(At, least=least_share(model, q)) @ force[..., None])[..., 0]
 
 
 @hybrid_dynamics.with_loops
@@ -86,7 +88,7 @@ def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[st
         return tau, a
     left = loop_acceleration(model, arrays["q"], arrays["v"], a)
     left = np.abs(left - arrays.get("loop_accelerations", 0.0))
-    if opens(left, arrays["v"], a):
+    if opens(model, arrays["q"], arrays["v"], a, left):
         raise LoopError(
             f"model {model.name!r}: no motion with these accelerations at "
             f"{', '.join(map(str, options['prescribed']))} keeps its loops closed (rows are left "

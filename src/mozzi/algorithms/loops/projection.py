@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mozzi.algorithms.constraints.multipliers import Closing, matrix, reach
+from mozzi.algorithms.constraints.admittance import matrix, reach
+from mozzi.algorithms.constraints.multipliers import Closing
+from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.algorithm import algorithm
@@ -17,11 +19,12 @@ __all__ = ["loop_corrections"]
 
 
 @algorithm(regroup="moments", loops="honour")
-def loop_corrections(model: Any, q: Any, v: Any) -> Any:
+def loop_corrections(model: Any, q: Any, v: Any, kept: Any = None) -> Any:
     """(δ, δv): the least changes, in kinetic energy, with A δ = −φ(q) and A (v + δv) = 0.
 
     δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `constrained_forward`;
-    q ⊕ δ is one step of Newton's method.
+    q ⊕ δ is one step of Newton's method. ``kept``: which rows count (`kept_rows`), where that was
+    found at a closed state nearby.
     """
     T, P, U, D = per_body(model, T="local", **ARTICULATED)
     for i in model.outward():
@@ -31,7 +34,8 @@ def loop_corrections(model: Any, q: Any, v: Any) -> Any:
     move = moving(model, q)
     every = list(closures(model, move))
     reaches = [reach(model, rows, move, U, D) for rows in every]
-    factor = Factor.of(*matrix(model, reaches))
+    count = rows_kept(model, reaches) if kept is None else kept[()]
+    factor = Factor.of(*matrix(model, reaches), count)
     open_by = [-x for rows in every for x in rows.open_by(True)]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
     out = []

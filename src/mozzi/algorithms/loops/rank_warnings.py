@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rank import scalar
+from mozzi.algorithms.constraints.rank import ranks_of, scaled
+from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows import loop_acceleration
 from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid
 from mozzi.algorithms.dynamics.inverse import ZERO
 from mozzi.algorithms.loops.assemble import held_mask
-from mozzi.algorithms.loops.singular import rank_nearby, ranks_of, scaled
+from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
 from mozzi.algorithms.recursion.held import held_by

@@ -16,25 +16,20 @@ closed again: the rank there is compared.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.close import descend
+from mozzi.algorithms.constraints.rank import lengths, ranks_of
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.loops.close import descend
-from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.lie import SE3
-from mozzi.lie.vec import number
 
-__all__ = ["counted", "rank_nearby", "ranks_of", "scaled"]
+__all__ = ["rank_nearby"]
 
 STEP = 1e-3  # of differences, in radians or lengths of the mechanism
 ASIDE = 0.05  # how far from q the rank nearby is looked at
 CHANGES = 1e-6  # a rate of the rank's singular values that is not rounding
-COUNTS = 1e-7  # singular values of scaled rows, over the largest
 CLOSED = 1e-8  # residuals of configurations whose rank is compared, in radians or lengths
 
 
@@ -47,7 +42,7 @@ def rank_nearby(
     The rank nearby is that of closed configurations a small motion away, and the rank at q where
     none of a higher rank was reached.
     """
-    rows, columns = _scales(model)
+    rows, columns = lengths(model)
     free = np.ones(model.nv, dtype=bool) if free is None else free
     jacobian = lambda x: loop_jacobian(model, x) / rows[:, None] * columns
     A = jacobian(q)
@@ -72,19 +67,6 @@ def rank_nearby(
     return singular | (there > rank), there
 
 
-def scaled(model: Any, A: np.ndarray) -> np.ndarray:
-    """`loop_jacobian` A with lengths measured by the mechanism, so that its singular values can be
-    compared.
-    """
-    rows, columns = _scales(model)
-    return A / rows[:, None] * columns
-
-
-def counted(s: np.ndarray) -> np.ndarray:
-    """Which singular values of scaled rows count as different from zero."""
-    return s > COUNTS * np.maximum(s[..., :1], 1e-5)
-
-
 def _motions(A: np.ndarray, rank: np.ndarray, count: int = 3) -> list[np.ndarray]:
     """Motions of unit length that the rows allow, at random."""
     Vt = np.linalg.svd(A, full_matrices=True)[2]
@@ -95,43 +77,3 @@ def _motions(A: np.ndarray, rank: np.ndarray, count: int = 3) -> list[np.ndarray
         n = np.einsum("br,brv->bv", c * inside, Vt)
         out.append(n / np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-300))
     return out
-
-
-def ranks_of(A: np.ndarray) -> np.ndarray:
-    """By singular values."""
-    if 0 in A.shape[-2:]:
-        return np.zeros(A.shape[:-2], dtype=int)
-    return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
-
-
-def _size(model: Any) -> float:
-    """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
-    stands in the world does not matter.
-    """
-    levers = [b.placement.p for b in mechanism(model).bodies if b.parent >= 0]
-    for loop in model.loops:
-        ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)
-        levers += [P.p for body, P in ends if body >= 0]
-    for rod in model.distances:
-        ends = (rod.body_a, rod.point_a), (rod.body_b, rod.point_b)
-        levers += [p for body, p in ends if body >= 0]
-    return max((math.hypot(*(number(x) or 0.0 for x in p)) for p in levers), default=0.0) or 1.0
-
-
-def _scales(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
-    size = _size(model)
-    rows: list[float] = []
-    for loop in model.loops:
-        wrenches = meet(loop.joint, SE3.identity()).rows
-        rows += [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
-    rows += [size] * len(model.distances)
-    turning = [
-        any(number(x) != 0.0 for x in S.ang)
-        for body in model
-        for S in body.joint.screws(body.joint.neutral())
-    ]
-    for coupling in model.couplings:
-        ends = (model.v_slices[joint].start + k for joint, k, _ in coupling.terms)
-        rows.append(1.0 if any(turning[k] for k in ends) else size)
-    return np.array(rows), np.where(turning, 1.0, size)

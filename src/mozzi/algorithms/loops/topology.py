@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.joints import meet
-from mozzi.algorithms.constraints.solve import TOLERANCE
+from mozzi.algorithms.constraints.rank import TOLERANCE, pinv
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
-from mozzi.algorithms.loops.actuation import pinv
 from mozzi.algorithms.recursion.algorithm import algorithm, refuse_loops
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Twist

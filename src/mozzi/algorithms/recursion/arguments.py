@@ -45,7 +45,10 @@ ARRAYS: dict[str, tuple[Axes, SpatialType[Inertia | Momentum | Twist | Wrench] |
     "targets": (("f", 4, 4), None),
     "damping": ((), None),
     **dict.fromkeys(
-        ("loop_offsets", "loop_rates", "loop_accelerations", "multipliers", "loop_covector"),
+        (
+            "loop_offsets", "loop_rates", "loop_accelerations", "multipliers", "loop_covector",
+            "kept",
+        ),
         (("m",), None),
     ),
 }

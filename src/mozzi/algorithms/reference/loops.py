@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
-from mozzi.algorithms.loops.actuation import pinv
 
 __all__ = ["projected_forward_dynamics"]
 

@@ -18,6 +18,7 @@ from mozzi.algorithms.derivatives.configuration import (
 )
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
+from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.derivatives.loops.solve import (
     constrained_accelerations,
     constrained_gradient,
@@ -37,7 +38,7 @@ from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_of
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
-from mozzi.simulation.projection import closed_again
+from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.system import System
 from mozzi.types import Array, ArrayLike, Method, Target
 
@@ -74,12 +75,14 @@ def step_jacobians(
         check_closed(model, q, v)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
-    options = {"resistance": True} if resistance else {}
+    options: dict[str, Any] = {"resistance": True} if resistance else {}
+    kept = first_rows(model, q).get("rows")
+    options |= {} if kept is None else {"kept": kept}
     if isinstance(rule, SemiImplicit):
         q1, v1, new = _semi_implicit(model, q, v, tau, dt, start, options)
     else:
         q1, v1, new = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start, options)
-    new = deviations_closed_again(model, q1, v1, new)
+    new = deviations_closed_again(model, q1, v1, new, kept)
     return new[..., : 2 * n], new[..., 2 * n :]
 
 
@@ -88,10 +91,17 @@ def _accelerated(
 ) -> tuple[Any, Any]:
     """a, and how it changes with deviations dq and dv and with τ (the last columns)."""
     n = model.nv
-    a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, **options)
+    if "kept" in options:
+        others = {"resistance": False} | {k: x for k, x in options.items() if k != "kept"}
+        arrays = {"q": q, "v": v, "tau": tau}
+        x = forward_changes(model, arrays, others, options["kept"])
+        a, a_q, a_v, a_tau = x.a, x.a_q, x.a_v, x.a_tau
+    else:
+        a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, **options)
+        a = forward_dynamics(model, q, v, tau, **options)
     change = a_q @ dq + a_v @ dv
     change[..., 2 * n :] += a_tau
-    return forward_dynamics(model, q, v, tau, **options), change
+    return a, change
 
 
 def _semi_implicit(model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any) -> Any:
@@ -198,8 +208,10 @@ def step_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> An
     rule = _rule(method)
 
     def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
-        new = rule.step(System(model, tau=tau), {"t": 0.0, "q": q, "v": v}, dt)
-        new = closed_again(model, new)
+        x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
+        with held_rows(model, x):
+            new = rule.step(System(model, tau=tau), x, dt)
+        new = closed_again(model, new, x.get("rows"))
         return new["q"], new["v"]
 
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
@@ -216,9 +228,11 @@ def pullback_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -
     rule = _rule(method)
 
     def pullback(q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any) -> Any:
-        if isinstance(rule, SemiImplicit):
-            return _pull_semi_implicit(model, q, v, tau, dq, dv, dt)
-        return _pull_munthe_kaas(rule.tableau, model, q, v, tau, dq, dv, dt)
+        x = {"q": q} | first_rows(model, q)
+        with held_rows(model, x):
+            if isinstance(rule, SemiImplicit):
+                return _pull_semi_implicit(model, q, v, tau, dq, dv, dt, x.get("rows"))
+            return _pull_munthe_kaas(rule.tableau, model, q, v, tau, dq, dv, dt, x.get("rows"))
 
     shapes = _shapes(model, "q", "v", "tau", "dq", "dv", "dt")
     return named(pullback, shapes, model, "pullback", target)
@@ -248,19 +262,19 @@ def _pull_dynamics(model: Any, q: Any, v: Any, a: Any, loops: Any, bar: Any) -> 
 
 
 def _pull_semi_implicit(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
+    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any, rows: Any
 ) -> tuple[Any, Any, Any]:
     a, loops = _accelerations(model, q, v, tau)
     new = v + h * a
     X, Y = integrate_derivatives(model, q, h * new)
-    dq, dv = pull_closing(model, integrate(model, q, h * new), new, dq, dv)
+    dq, dv = pull_closing(model, integrate(model, q, h * new), new, dq, dv, rows)
     bar = dv + h * (Y.T @ dq)
     by_q, by_v, by_tau = _pull_dynamics(model, q, v, a, loops, h * bar)
     return X.T @ dq + by_q, bar + by_v, by_tau
 
 
 def _pull_munthe_kaas(
-    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
+    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any, rows: Any
 ) -> tuple[Any, Any, Any]:
     n, s = model.nv, tableau.stages
     k = Memory("k", (s, 2 * n + model.row_count), 0.0)  # rates of the stages, and multipliers
@@ -279,7 +293,7 @@ def _pull_munthe_kaas(
 
     step = h * sum(k.get_row(j)[: 2 * n] * b for j, b in enumerate(tableau.b) if b)
     X, Y = integrate_derivatives(model, q, step[:n])
-    dq, dv = pull_closing(model, integrate(model, q, step[:n]), v + step[n:], dq, dv)
+    dq, dv = pull_closing(model, integrate(model, q, step[:n]), v + step[n:], dq, dv, rows)
     bar = np.concatenate([Y.T @ dq, dv])
     k_bar = Memory("k_bar", (s, 2 * n), np.array([bar * (b * h) for b in tableau.b]))
     q_bar, v_bar = Memory("q_bar", n, X.T @ dq), Memory("v_bar", n, dv)

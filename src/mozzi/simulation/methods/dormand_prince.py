@@ -24,7 +24,13 @@ from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
-from mozzi.simulation.projection import closed_again, closed_states
+from mozzi.simulation.projection import (
+    closed_again,
+    closed_states,
+    first_rows,
+    held_rows,
+    row_sizes,
+)
 from mozzi.simulation.system import System
 from mozzi.types import Array, Kernel, Traced
 
@@ -85,7 +91,7 @@ def state_shapes(model: Model) -> dict[str, tuple[int, ...]]:
     return {
         "q": (model.nq,), "v": (n,), "t": (), "h": (),
         "q_old": (model.nq,), "v_old": (n,), "t_old": (), "h_old": (), "dense": (4, 2 * n),
-        "taken": (), "tried": (),
+        "taken": (), "tried": (), **{name: (k,) for name, k in row_sizes(model).items()},
     }  # fmt: skip
 
 
@@ -130,11 +136,13 @@ def _attempt(
     model, n = system.model, system.model.nv
     t, longest, q, v = x["t"][0], x["h"][0], x["q"], x["v"]
     h = minimum(longest, end - t)
-    k = munthe_kaas_stages(DOPRI5, system, t, q, v, h, first)
+    with held_rows(model, x):
+        k = munthe_kaas_stages(DOPRI5, system, t, q, v, h, first)
     assert DOPRI5.error is not None and DOPRI5.dense is not None
     step, error = (h * weighted(w, k) for w in (DOPRI5.b, DOPRI5.error))
     ends = {"q": integrate(model, q, step[:n]), "v": v + step[n:]}
-    q1, v1 = closed_again(model, ends).values()
+    ends = closed_again(model, ends, x.get("rows"))
+    v1 = ends["v"]
     ratio: Real = 0.0
     for i in range(n):
         scale = method.atol + method.rtol * maximum(abs(v[i]), abs(v1[i]))
@@ -148,7 +156,7 @@ def _attempt(
     longer = select(clipped, maximum(longest, h * change), h * change)
     dense = np.stack([h * weighted(DOPRI5.dense[:, m], k) for m in range(4)])
     kept = {
-        "q": q1, "v": v1, "t": _one(select(clipped, end, t + h)), "h": _one(longer),
+        **ends, "t": _one(select(clipped, end, t + h)), "h": _one(longer),
         "q_old": q, "v_old": v, "t_old": x["t"], "h_old": _one(h), "dense": dense,
         "taken": x["taken"] + 1.0, "tried": x["tried"] + 1.0,
     }  # fmt: skip
@@ -181,6 +189,7 @@ class Adaptive:
         self.x |= {"q": q, "v": v, "q_old": q, "v_old": v, "h": np.minimum(first, span)}
         self.x["t"] = self.x["t_old"] = np.full(batch, t)
         self.x["h_old"] = np.ones(batch)
+        self.x |= first_rows(model, q)
         self.stopped = np.zeros(batch, dtype=bool)
         self.end = np.full(batch, np.inf)  # until when the motion of a stopped sample is known
         self.events: list[Event] = []
@@ -222,7 +231,7 @@ class Adaptive:
         for m in range(4):
             y = y + x["dense"][..., m, :] * theta ** (m + 1)
         q, v = integrate(self.model, x["q_old"], y[..., :n]), x["v_old"] + y[..., n:]
-        q, v = closed_states(self.model, q, v)
+        q, v = closed_states(self.model, q, v, x["q_old"])
         here = np.equal(t, x["t"])[..., None]
         return np.where(here, x["q"], q), np.where(here, x["v"], v)
 

@@ -61,7 +61,7 @@ class GeneralizedAlpha:
         def residual(new: Traced) -> Traced:
             return system.balance(t + h, *moved(new))
 
-        known = (t, q, v, a, alpha)
+        known = (t, q, v, a, alpha, x.get("rows", ()))
         new, defect = newton(model, residual, a, known, self.iterations, (q, c))
         q1, v1, a1 = moved(new)
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mozzi.simulation.projection import row_sizes
 from mozzi.simulation.system import System
 
 __all__ = ["OneStep", "State", "as_state", "sizes"]
@@ -35,7 +36,7 @@ class OneStep(Protocol):
 
 def sizes(method: OneStep, model: Any) -> dict[str, int]:
     """The arrays of a state besides the time, and their sizes."""
-    return {"q": model.nq, "v": model.nv, **method.extra(model)}
+    return {"q": model.nq, "v": model.nv, **method.extra(model), **row_sizes(model)}
 
 
 def as_state(names: Any, arrays: Any, t: Any) -> State:

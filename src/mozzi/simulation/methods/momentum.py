@@ -65,7 +65,8 @@ class MomentumPreserving:
             change = projected(model, mid, after - before) + armature * (new - v)
             return change + h * force
 
-        new, defect = newton(model, residual, v, (t, q, v), self.iterations, (mid, 1.0))
+        known = (t, q, v, x.get("rows", ()))
+        new, defect = newton(model, residual, v, known, self.iterations, (mid, 1.0))
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)
         return {"q": integrate(model, mid, half * new), "v": new, "defect": worst}
 

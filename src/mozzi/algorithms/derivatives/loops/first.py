@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.first import (
     forward_dynamics_derivatives,
@@ -35,7 +36,7 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
-from mozzi.algorithms.loops.actuation import Shares, pinv, shared, shares
+from mozzi.algorithms.loops.actuation import Shares, shared, shares
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.arguments import Blocks
@@ -155,21 +156,28 @@ class ForwardChanges(NamedTuple):
     l_tau: np.ndarray
 
 
-def forward_changes(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> ForwardChanges:
-    """Forward dynamics and its first derivatives, of the rows that it keeps."""
+def forward_changes(
+    model: Any, arrays: dict[str, Any], options: dict[str, Any], kept: Any = None
+) -> ForwardChanges:
+    """Forward dynamics and its first derivatives, of the rows that it keeps (or of ``kept``)."""
     q, v = np.asarray(arrays["q"], float), np.asarray(arrays["v"], float)
-    a = forward_dynamics(model, **arrays, **options)  # which tells where loops lose rank
-    _, lam = constrained_accelerations(model, **arrays, **options)
+    held = {} if kept is None else {"kept": kept}
+    a, lam = constrained_accelerations(model, **arrays, **options, **held)
+    if kept is None:
+        a = forward_dynamics(model, **arrays, **options)  # which tells where loops lose rank
     force, rows = _changes(model, q, v, a, lam, _given(arrays, options))
-    (a_q, l_q), (a_v, l_v) = (columns(model, q, -f, -g) for f, g in zip(force, rows))
-    a_tau, l_tau = columns(model, q, np.broadcast_to(np.eye(model.nv), a_q.shape))
+    (a_q, l_q), (a_v, l_v) = (columns(model, q, -f, -g, kept) for f, g in zip(force, rows))
+    a_tau, l_tau = columns(model, q, np.broadcast_to(np.eye(model.nv), a_q.shape), None, kept)
     return ForwardChanges(a, lam, a_q, a_v, a_tau, l_q, l_v, l_tau)
 
 
-def columns(model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = None) -> Any:
+def columns(
+    model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = None, kept: Any = None
+) -> Any:
     """(dx, dκ) with M dx − Aᵀ dκ = f and A dx = g (zero if not given), column by column."""
     turned = [np.swapaxes(y, -1, -2) for y in (f, g) if y is not None]
-    dx, dk = constrained_solve(model, q[..., None, :], *turned)
+    held = {} if kept is None else {"kept": np.asarray(kept)[..., None, :]}
+    dx, dk = constrained_solve(model, q[..., None, :], *turned, **held)
     return np.swapaxes(dx, -1, -2), np.swapaxes(dk, -1, -2)
 
 

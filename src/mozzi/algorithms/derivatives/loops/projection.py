@@ -46,21 +46,24 @@ class Corrections(NamedTuple):
     dv_v: np.ndarray
 
 
-def correction_derivatives(model: Any, q: np.ndarray, v: np.ndarray) -> Corrections:
+def correction_derivatives(
+    model: Any, q: np.ndarray, v: np.ndarray, kept: Any = None
+) -> Corrections:
     """The corrections of `loop_corrections` and their derivatives."""
     A = loop_jacobian(model, q)
     none, still = np.zeros(model.nv), np.zeros_like(v)
-    x, k = constrained_solve(model, q, none, -loop_drift(model, q))
-    y, l = constrained_solve(model, q, none, -(A @ v[..., None])[..., 0])
+    held = {} if kept is None else {"kept": kept}
+    x, k = constrained_solve(model, q, none, -loop_drift(model, q), **held)
+    y, l = constrained_solve(model, q, none, -(A @ v[..., None])[..., 0], **held)
 
     def by_q(x: np.ndarray, k: np.ndarray, seen: np.ndarray, more: Any) -> np.ndarray:
         """∂x/∂q of M x − Aᵀ κ = 0, A x = g: the rows change by ∂(A seen) + more."""
         carried, _, _ = inverse_dynamics_derivatives(weightless(model), q, still, x)
         pull, _, _ = loop_changes(model, q, still, x, k)
         _, rows, _ = loop_changes(model, q, still, seen, k)
-        return columns(model, q, pull - carried, -(rows + more))[0]
+        return columns(model, q, pull - carried, -(rows + more), kept)[0]
 
     dq_q = by_q(x, k, x, loop_drift_derivatives(model, q))
     dv_q = by_q(y, l, v + y, 0.0)
-    dv_v, _ = columns(model, q, np.zeros((model.nv, model.nv)), -A)
+    dv_v, _ = columns(model, q, np.zeros((model.nv, model.nv)), -A, kept)
     return Corrections(x, y, dq_q, dv_q, dv_v)

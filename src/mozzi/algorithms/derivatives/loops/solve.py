@@ -17,10 +17,12 @@ the gradient of one number, in reverse mode. Which rows are left out counts as c
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.dynamics.hybrid import hybrid
@@ -42,29 +44,39 @@ __all__ = [
 @algorithm(regroup="moments", loops="honour")
 def constrained_accelerations(
     model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
-    loop_accelerations: Any = None,
+    loop_accelerations: Any = None, kept: Any = None,
 ) -> Any:  # fmt: skip
     """(a, λ): `forward_dynamics`, with the multipliers that it finds.
 
     Those of rows that it leaves out are zero; `loop_forces` has those of least norm instead.
+    ``kept``: which rows count (`kept_rows`), where that was found before.
     """
     a = joint_vector(model, "a_out")
-    loops = hybrid(
-        model, q, v, tau, ZERO, wrenches, resistance, a, None, loop_accelerations
-    )
+    with _holding(model, q, kept):
+        loops = hybrid(
+            model, q, v, tau, ZERO, wrenches, resistance, a, None, loop_accelerations
+        )
     return a, multipliers(loops)
 
 
 @algorithm(regroup="moments", loops="honour")
-def constrained_solve(model: Any, q: Any, tau: Any, loop_accelerations: Any = None) -> Any:
+def constrained_solve(
+    model: Any, q: Any, tau: Any, loop_accelerations: Any = None, kept: Any = None
+) -> Any:
     """(x, κ) with M x = τ + Aᵀ κ and A x = the given accelerations of the rows (zero if none).
 
     Forward dynamics at rest and without gravity, O(n) + O(m d) + the sparse solution.
     """
     x = joint_vector(model, "x")
     free = _AtRest(model)
-    loops = hybrid(free, q, ZERO, tau, ZERO, _NoWrenches(), False, x, None, loop_accelerations)
+    with _holding(model, q, kept):
+        loops = hybrid(free, q, ZERO, tau, ZERO, _NoWrenches(), False, x, None, loop_accelerations)
     return x, multipliers(loops)
+
+
+def _holding(model: Any, q: Any, kept: Any) -> AbstractContextManager[None]:
+    """Rows that were given, or as they are."""
+    return nullcontext() if kept is None else holding(HeldRows(model.model, q, kept[()]))
 
 
 class _AtRest(Mechanism):

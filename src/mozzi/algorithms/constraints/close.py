@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.constraints.rank import SHARE
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 
-__all__ = ["RANK", "descend"]
+__all__ = ["descend"]
 
-RANK = 1e-9  # singular values below this share of the largest count as zero
 LONGEST = 0.7  # the longest step, in radians or metres
 
 
@@ -47,6 +47,6 @@ def descend(
 def _damped(A: np.ndarray, r: np.ndarray, damping: np.ndarray) -> np.ndarray:
     """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    keep = s > RANK * s[..., :1]
+    keep = s > SHARE * s[..., :1]
     factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)
     return np.einsum("...rv,...r,...mr,...m->...v", Vt, factor, U, r, optimize=True)

@@ -1,0 +1,134 @@
+"""How the rows of loops reach the joints of the tree, and the admittance they meet there.
+
+A row is brought inward by articulated bodies. Here x is the wrench of a row when it has come to a
+body, and y = Sᵀ x what it does in the joint there (with what a coupling does directly); the
+admittance of the loops is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y.  O(m d).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mozzi.algorithms.constraints.rank import cancelled
+from mozzi.algorithms.constraints.rows import Moving, Rows
+from mozzi.algorithms.constraints.sparse import Row
+from mozzi.algorithms.recursion.blocks import apply, dot, plus
+from mozzi.algorithms.recursion.held import free, free_screws, held
+from mozzi.lie import Wrench
+from mozzi.lie.vec import number
+from mozzi.model.model import WORLD
+from mozzi.program.scalar import divide, maximum
+
+__all__ = ["Reach", "matrix", "reach"]
+
+
+@dataclass
+class Reach:
+    """How the rows of one closure reach the joints of the tree, by numbers of bodies.
+
+    x: the wrenches that arrive at a body; y: the forces in its free coordinates; held: the direct
+    forces in its held coordinates; Dy = D⁻¹ y; scale: what the admittance of a row is measured by.
+    """
+
+    rows: Rows
+    x: dict[int, list[Wrench]] = field(default_factory=dict)
+    y: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    Dy: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    held: dict[int, list[list[Any]]] = field(default_factory=dict)
+    scale: list[Any] = field(default_factory=list)
+    free: list[Any] = field(default_factory=list)
+
+
+def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, tree: Any = None) -> Reach:
+    """The rows of a closure, brought inward by articulated bodies.
+
+    ``tree``: the containers (n, D⁻¹ u) of the free tree, whose effect on the rows is measured.
+    """
+    m = len(rows)
+    out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
+    coming = {k: list(W) for k, W in rows.wrenches.items()}
+    levers = {k: lever * lever for k, lever in rows.levers.items()}
+    both: set[int] = set()  # bodies at which the wrenches of both ends have met
+    ends = (*rows.wrenches, *rows.forces)
+    for k in sorted({i.index for end in ends for i in model.at(end).path()}, reverse=True):
+        i = model.at(k)
+        S = free_screws(i, i.joint.screws(move.q[i]))
+        x = coming.pop(k, None) or [Wrench.zero()] * m
+        direct = rows.forces.get(k, [[0.0] * i.joint.nv] * m)
+        y, Dy, up = [], [], []
+        for r in range(m):
+            own = free(i, direct[r])
+            y.append(plus(S.T @ x[r], own))
+            Dy.append(apply(D[i], y[r]))
+            up.append(x[r] - U[i] @ Dy[r] if len(S) else x[r])
+            lever2, lost = levers.get(k, 0.0), cancelled() if k in both else 0.0
+            out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, lever2, lost)
+            if tree is not None:
+                n, Du = tree
+                out.free[r] = out.free[r] + up[r].dot(n[i]) + dot(y[r], Du[i])
+        out.x[k], out.y[k], out.Dy[k] = x, y, Dy
+        if k in rows.forces:
+            out.held[k] = [held(i, f) for f in direct]
+        p = i.parent.index
+        if k in levers:
+            levers[p] = levers.get(p, 0.0) + _longer(levers[k], move.T[i].p)
+        here = [move.T[i].push(W) for W in up]
+        if k in both or p in coming:
+            both.add(p)
+        coming[p] = [a + b for a, b in zip(coming[p], here, strict=True)] if p in coming else here
+    if rows.norms is not None:
+        pairs = zip(out.scale, rows.norms, strict=True)
+        out.scale = [divide(s, maximum(w, 1e-60), nonzero=True) for s, w in pairs]
+    if tree is not None and WORLD in coming:
+        arrived = zip(out.free, coming[WORLD], strict=True)
+        out.free = [f + x.dot(model.upward) for f, x in arrived]
+    return out
+
+
+def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: Any, lost: float) -> Any:
+    """The square of what a wrench would do in a joint that it met squarely, over its inertia.
+
+    size2: the square of a lever that the force may have there. lost: where x is a sum of unit
+    wrenches that may cancel, what of their squares is not known.
+    """
+    total: Any = 0.0
+    force2, moment2 = x.lin.dot(x.lin), x.ang.dot(x.ang)
+    for c, column in enumerate(S):
+        turns = any(number(e) != 0.0 for e in column.ang)
+        square = moment2 + force2 * size2 if turns else force2
+        if lost:
+            square = square + lost * (1.0 + size2 if turns else 1.0)
+        total = total + D[c][c] * (square + own[c] * own[c])
+    return total
+
+
+def _longer(size2: Any, p: Any) -> Any:
+    """The square of a lever that is longer by p: (a + b)² for constants; where p moves, a² + b² is
+    enough.
+    """
+    more = p.dot(p)
+    if number(more) is None or number(size2) is None:
+        return size2 + more
+    return (math.sqrt(size2) + math.sqrt(more)) ** 2
+
+
+def matrix(model: Any, reaches: Sequence[Reach]) -> tuple[list[Row], list[Row], list[Any]]:
+    """Y and D⁻¹ Y as sparse rows over the velocities, and the scales of the rows."""
+    Y: list[Row] = []
+    DY: list[Row] = []
+    for part in reaches:
+        for r in range(len(part.rows)):
+            Y.append(_sparse(model, part.y, r))
+            DY.append(_sparse(model, part.Dy, r))
+    return Y, DY, [s for part in reaches for s in part.scale]
+
+
+def _sparse(model: Any, blocks: dict[int, Any], r: int) -> Row:
+    row: Row = {}
+    for k, block in blocks.items():
+        start = model.offset(model.at(k), "v")
+        row.update({start + c: x for c, x in enumerate(block[r]) if number(x) != 0.0})
+    return row

@@ -1,0 +1,220 @@
+"""Which equations of the loops are independent: where the mechanism is closed, and held nearby.
+
+A mechanism is *overconstrained* where rows depend on one another in every closed configuration: a
+planar or spherical linkage in space, a Bennett linkage, a loop given twice. There rows are chosen;
+all other mechanisms have as many independent rows as rows, and nothing is chosen for them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
+from mozzi.algorithms.constraints.close import descend
+from mozzi.algorithms.constraints.rank import (
+    Choice,
+    lengths,
+    opening,
+    ranks_of,
+    scaled,
+    sines,
+)
+from mozzi.algorithms.constraints.rows import closures, loop_jacobian, loop_residual, moving
+from mozzi.algorithms.constraints.sparse import gram
+from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.held import held_by
+from mozzi.program.node import untraced
+from mozzi.program.scalar import maximum, minimum, sqrt
+from mozzi.program.settings import Settings, tracing
+
+__all__ = [
+    "HeldRows", "choose", "holding", "kept_rows", "least_share", "loop_rank", "overconstrained",
+    "rows_kept", "scalar",
+]  # fmt: skip
+
+
+@algorithm(regroup="moments", loops="honour")
+def loop_rank(model: Any, q: Any) -> tuple[Any, Any]:
+    """(rank, margin): how many rows of `loop_jacobian` are independent, and how safely.
+
+    Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
+    instantaneous, and forward dynamics answers for the rows it keeps. margin is the least sine of
+    an angle between a row that counts and those chosen before it, 1 at most; it falls to 1e-6
+    (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
+    nv − rank degrees of freedom remain. The rank is that of a closed configuration: where q is
+    open, sines count from ten times what is open. By articulated bodies, O(n) + O(m d) + the
+    factorisation.
+
+    Returns:
+        rank (B): how many rows count.
+        margin (B): how safely they do, 1 at most.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> rank, margin = mz.loop_rank(bar, bar.neutral())
+        >>> int(rank)
+        2
+    """
+    choice = choose(model, _reaches(model, q))
+    least: Any = 1.0
+    for x in choice.sine2:
+        least = minimum(least, x)
+    return scalar(choice.rank), scalar(sqrt(maximum(least, 0.0)))
+
+
+@algorithm(regroup="moments", loops="honour")
+def kept_rows(model: Any, q: Any, prescribed: Sequence[Any] = ()) -> Any:
+    """(m) 1 or 0: rows of `loop_jacobian` that are independent, of as many as there are.
+
+    prescribed: coordinates that are held, which rows cannot move.
+    """
+    choice = choose(model, _reaches(held_by(model, prescribed), q))
+    return np.array([*choice.kept, None], dtype=object)[:-1]
+
+
+def _reaches(model: Any, q: Any) -> list[Reach]:
+    T, P, U, D = per_body(model, T="local", **ARTICULATED)
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+    for _ in articulated(model, q, T, P, U, D):
+        pass
+    move = moving(model, q)
+    return [reach(model, x, move, U, D) for x in closures(model, move)]
+
+
+def choose(model: Any, reaches: Sequence[Reach]) -> Choice:
+    """Independent rows at this state, which may be open."""
+    Y, DY, scale = matrix(model, reaches)
+    blocks, most, start = [], [], 0
+    for part in reaches:
+        block = [k for k in range(start, start + len(part.rows)) if Y[k]]
+        if block:
+            blocks.append(block)
+            most.append(min(len(block), len({c for k in block for c in DY[k]})))
+        start += len(part.rows)
+    rows = [k for block in blocks for k in block]
+    residual = [x for part in reaches for x in part.rows.open_by(True)]
+    open2 = opening(residual, lengths(model.model)[0].tolist())
+    return Choice(gram(Y, DY, rows), blocks, scale, most, open2)
+
+
+# -- held while the mechanism is a little open --
+
+
+@dataclass
+class HeldRows:
+    """The rows of a model that count near a closed configuration q."""
+
+    model: Any
+    q: Any
+    kept: Sequence[Any] | np.ndarray
+
+    def rows(self, model: Any, here: Callable[[], Choice]) -> Sequence[Any] | np.ndarray:
+        """For a mechanism some of whose coordinates may be held; here: the choice at its state."""
+        names, prescribed = model.model.joint_names, []
+        for name, i in zip(names, model.outward(), strict=True):
+            prescribed += [(name, c) for c, h in enumerate(i.held) if h]
+        if not prescribed:
+            return self.kept
+        return list(kept_rows(self.model, self.q, prescribed=tuple(prescribed)))
+
+
+class _Now(threading.local):
+    rows: Any = None
+
+
+_now = _Now()
+
+
+@contextmanager
+def holding(rows: Any) -> Iterator[None]:
+    """Trace with rows that were chosen where the loops were closed (`HeldRows`); None: with those
+    of each state.
+    """
+    before, _now.rows = _now.rows, rows
+    try:
+        yield
+    finally:
+        _now.rows = before
+
+
+def rows_kept(model: Any, reaches: Sequence[Reach]) -> Sequence[Any] | np.ndarray | None:
+    """Which rows count (1 or 0), while tracing: those that are held, or else those of this state;
+    None where all do.
+    """
+    held = np.array([h for i in model.outward() for h in i.held], dtype=bool)
+    if not overconstrained(model.model, held):
+        return None
+    here = lambda: choose(model, reaches)
+    if _now.rows is not None and _now.rows.model is model.model:
+        return _now.rows.rows(model, here)
+    return here().kept
+
+
+# -- whether there is anything to choose --
+
+FAR = (0.0, 1.0, 2.0, 3.0)  # noise on the neutral configuration, from which closed ones are sought
+ASIDE = 0.2  # a motion to a configuration that is not singular by accident
+LARGE = 60  # coordinates of a mechanism that is closed from its neutral configuration only
+ITERATIONS = 60  # to close it
+CLOSED = 1e-9  # residuals of configurations that are looked at, in radians or lengths
+VANISHES = 1e-9  # entries of scaled rows that are rounding
+
+
+def overconstrained(model: Any, held: np.ndarray | None = None) -> bool:
+    """Whether rows of the loops depend on one another in the closed configurations of a model.
+
+    Rows that vanish in all configurations do not count. held: coordinates that rows cannot move.
+    Decided once for a model, at closed configurations a small motion away from where they were
+    found, where they are regular; where none is found rows are taken to depend on one another.
+    """
+    if not model.closures:
+        return False
+    held = np.zeros(model.nv, dtype=bool) if held is None else held
+    key = "overconstrained", held.tobytes()
+    if key not in model.cache:
+        with untraced(), tracing(Settings()), holding(None):
+            model.cache[key] = _depend(model, ~held)
+    return model.cache[key]
+
+
+def least_share(model: Any, q: Any) -> np.ndarray:
+    """The share of the largest singular value from which others count at q, which may be open."""
+    if not overconstrained(model):
+        return np.zeros(np.shape(q)[:-1])
+    return sines(model, loop_residual(model, q))
+
+
+def _depend(model: Any, free: np.ndarray) -> bool:
+    rows, rng = lengths(model)[0], np.random.default_rng(0)
+    if not len(rows) or not free.any():
+        return bool(len(rows))
+    noise = np.array(FAR if model.nv <= LARGE else FAR[:1])[:, None]
+    q = np.broadcast_to(model.neutral(), (len(noise), model.nq))
+    apart = q = integrate(model, q, noise * rng.normal(size=(len(q), model.nv)))
+    every = np.ones(model.nv, dtype=bool)
+    for size in (0.0, ASIDE):
+        q = integrate(model, q, size * rng.normal(size=(len(q), model.nv)))
+        q, _ = descend(model, q, np.zeros((len(q), len(rows))), every, ITERATIONS)
+        q = q[(np.abs(loop_residual(model, q)) / rows).max(-1) < CLOSED]
+        if not len(q):
+            return True
+    A, B = (scaled(model, loop_jacobian(model, x))[..., free] for x in (q, apart))
+    some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > VANISHES
+    return bool((ranks_of(A) < some.sum()).any())
+
+
+def scalar(x: Any) -> Any:
+    """A result of one number."""
+    out = np.empty((), dtype=object)
+    out[()] = x
+    return out

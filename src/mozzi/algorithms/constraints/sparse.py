@@ -1,0 +1,69 @@
+"""Sparse symmetric matrices of scalars, row by row, as loops make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mozzi.lie.vec import number
+
+__all__ = ["Row", "add_to", "dot", "elimination_order", "gram"]
+
+Row = dict[int, Any]
+"""A sparse row: column → scalar that is not structurally zero."""
+
+
+def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int, Row]:
+    """Y DYᵀ, which is symmetric: row k has the columns that come after k in the order, and k.
+
+    Rows meet where one acts on what the other moves: D⁻¹ couples the coordinates of a joint.
+    """
+    at = {k: n for n, k in enumerate(order)}
+    users: dict[int, list[int]] = {}
+    for k in order:
+        for c in DY[k]:
+            users.setdefault(c, []).append(k)
+    matrix: dict[int, Row] = {}
+    for k in order:
+        meets = {j for c in Y[k] for j in users[c] if at[j] >= at[k]}
+        products = ((j, dot(Y[k], DY[j])) for j in sorted(meets, key=at.__getitem__))
+        matrix[k] = {j: x for j, x in products if number(x) != 0.0}
+    return matrix
+
+
+def elimination_order(rows: Sequence[Iterable[int]]) -> list[int]:
+    """Rows in an order of elimination with little fill: of least degree first. Rows meet where
+    they have a common column.
+    """
+    meets: dict[int, set[int]] = {k: set() for k in range(len(rows))}
+    by_column: dict[int, list[int]] = {}
+    for k, row in enumerate(rows):
+        for c in row:
+            by_column.setdefault(c, []).append(k)
+    for users in by_column.values():
+        for k in users:
+            meets[k].update(users)
+    for k, others in meets.items():
+        others.discard(k)
+    order = []
+    while meets:
+        k = min(meets, key=lambda n: (len(meets[n]), n))
+        around = meets.pop(k)
+        for j in around:
+            meets[j] |= around
+            meets[j] -= {j, k}
+        order.append(k)
+    return order
+
+
+def dot(a: Row, b: Row) -> Any:
+    """The product of two sparse rows."""
+    if len(b) < len(a):
+        a, b = b, a
+    return sum((x * b[c] for c, x in a.items() if c in b), 0.0)
+
+
+def add_to(total: Row, row: Row, factor: Any) -> None:
+    """total + factor · row, in place."""
+    for c, x in row.items():
+        total[c] = total[c] + x * factor if c in total else x * factor

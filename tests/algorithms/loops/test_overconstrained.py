@@ -1,0 +1,268 @@
+"""Linkages that move although they have too few joints for it, cut at each of their joints in turn.
+
+The laws are energy, at the order of the method, and that where a loop is cut does not matter: both
+fail where a dependent row counts. Residuals would not see it: a wrong motion closes its loops, too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+from support.cuts import apart, same_state
+
+import mozzi as mz
+from mozzi.algorithms.constraints.row_choice import kept_rows, overconstrained
+from mozzi.errors import SingularWarning
+from mozzi.model import Model
+from mozzi.model.linkages import LINKAGES
+from mozzi.simulation.derivatives.steps import step_jacobians
+
+SEEDS = 6
+CASES = [
+    (name, seed, joint.name)
+    for name, make in LINKAGES.items()
+    for seed in range(SEEDS)
+    for joint in make(0).joints
+]
+FIRST = [case for case in CASES if case[1] == 0 and case[2] == "joint_2"]
+
+
+@cache
+def reference(name: str, seed: int) -> tuple[Model, np.ndarray, np.ndarray]:
+    """A linkage, cut at its last joint, in a random state."""
+    model = LINKAGES[name](seed).model()
+    q = np.array(model.neutral(), dtype=float)
+    v = mz.consistent_velocities(model, q, np.random.default_rng(seed).normal(size=model.nv))
+    return model, q, v / np.abs(v).max()
+
+
+@cache
+def cut(name: str, seed: int, joint: str) -> tuple[Model, np.ndarray, np.ndarray]:
+    """The same, cut at another."""
+    model = LINKAGES[name](seed).model([joint])
+    return model, *same_state(model, *reference(name, seed))
+
+
+@cache
+def motion(name: str, seed: int, joint: str, h: float, span: float) -> mz.Trajectory:
+    """Its motion; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return mz.simulate(*cut(name, seed, joint), span, h, record_every=round(0.05 / h))
+
+
+def energy_off(name: str, seed: int, joint: str, h: float, span: float) -> float:
+    """How much energy is lost or won."""
+    E = motion(name, seed, joint, h, span).energy()
+    return float(np.abs(E - E[0]).max())
+
+
+def check(name: str, seed: int, joint: str, span: float) -> None:
+    """Energy of order 4, and the motion of the first cut."""
+    h = 5e-3
+    while h > 2e-4 and energy_off(name, seed, joint, h, span) > 1e-6:
+        h /= 2
+    off, half = (energy_off(name, seed, joint, x, span) for x in (h, h / 2))
+    assert half < 1e-9 or 12.0 < off / half < 20.0, (h, off, half)
+    first = "joint_1"
+    ends = [motion(name, seed, j, x, span) for j, x in ((first, h), (first, h / 2), (joint, h / 2))]
+    states = [(x.q[-1], x.v[-1]) for x in ends]
+    here, there = (cut(name, seed, j)[0] for j in (first, joint))
+    error = apart(here, here, states[0], states[1])  # of the method, 16 times that of half the step
+    assert apart(here, there, states[1], states[2]) < 1e-8 + error
+
+
+@pytest.mark.parametrize(("name", "seed", "joint"), FIRST)
+def test_a_motion_is_that_of_the_linkage(name: str, seed: int, joint: str):
+    check(name, seed, joint, 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed", "joint"), CASES)
+def test_a_motion_does_not_depend_on_the_cut(name: str, seed: int, joint: str):
+    check(name, seed, joint, 5.0)
+
+
+def exact_rank(model: Model, q: np.ndarray) -> int:
+    """The rank of the loops at the closed configuration next to q, in 50 digits.
+
+    The numbers of the model have 16: what should vanish is of that size.
+    """
+    with mpmath.workdps(50):
+        x = [mpmath.mpf(float(e)) for e in q]
+        for _ in range(4):  # Newton, along rows that are independent
+            r = mpmath.matrix([mpmath.mpf(e) for e in mz.loop_residual.python(model, x)])
+            A = mpmath.matrix(mz.loop_jacobian.python(model, x).tolist())
+            U, s, V = mpmath.svd_r(A)
+            step = mpmath.matrix(model.nv, 1)
+            for k in range(len(s)):
+                if s[k] > mpmath.mpf(10) ** -7:
+                    part = sum(U[i, k] * r[i] for i in range(A.rows)) / s[k]
+                    step += mpmath.matrix([V[k, i] * part for i in range(model.nv)])
+            x = [a - b for a, b in zip(x, step, strict=True)]
+        s = mpmath.svd_r(mpmath.matrix(mz.loop_jacobian.python(model, x).tolist()), False, False)
+        return sum(1 for e in s if e > mpmath.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_rank_is_that_of_50_digits(name: str):
+    """Of all cuts, with as many rows kept."""
+    for joint in LINKAGES[name](0).joints[::2]:
+        model, q, _ = cut(name, 0, joint.name)
+        rank = exact_rank(model, q)
+        assert mz.loop_rank(model, q)[0] == rank == kept_rows(model, q).sum()
+        assert rank < model.row_count and mz.loop_rank(model, q)[1] > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed", "joint"), CASES)
+def test_rank_along_a_motion_is_that_of_50_digits(name: str, seed: int, joint: str):
+    model = cut(name, seed, joint)[0]
+    x = motion(name, seed, joint, 2e-3, 5.0)
+    for k in (-1, len(x.q) // 2):
+        assert mz.loop_rank(model, x.q[k])[0] == exact_rank(model, x.q[k])
+
+
+@pytest.mark.parametrize("name", ["bennett", "bricard_line", "spherical_4"])
+@pytest.mark.parametrize("d", [1e-9, 1e-7, 1e-5, 1e-4])
+def test_single_calls_at_open_states(name: str, d: float):
+    """Accelerations of a state that is open by d are off by the order of d, not of d over d, and
+    nothing is said of singularities.
+    """
+    model, q, v = cut(name, 0, "joint_2")
+    rng = np.random.default_rng(3)
+    tau, aside = rng.normal(size=(2, model.nv))
+    near = mz.integrate(model, q, d * aside)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact, there = (mz.forward_dynamics(model, x, v, tau) for x in (q, near))
+        assert np.abs(there - exact).max() < 300.0 * d * (1.0 + np.abs(exact).max())
+        lam, lam_near = (mz.loop_forces(model, x, v, tau) for x in (q, near))
+        assert np.abs(lam_near - lam).max() < 300.0 * d * (1.0 + np.abs(lam).max())
+        assert mz.loop_rank(model, near)[0] == mz.loop_rank(model, q)[0]
+        first = [model.joint_names[0]]
+        a = np.zeros(model.nv)
+        (t0, a0), (t1, a1) = (mz.hybrid_dynamics(model, x, v, tau, a, first) for x in (q, near))
+        assert np.abs(a1 - a0).max() < 300.0 * d * (1.0 + np.abs(a0).max())
+        assert np.abs(t1 - t0).max() < 300.0 * d * (1.0 + np.abs(t0).max())
+
+
+def test_a_runge_kutta_method_of_ones_own():
+    """Stages are open, and each chooses by itself: the energy is that of the library's steps."""
+    model, q, v = cut("bennett", 0, "joint_2")
+    f = mz.compile(mz.forward_dynamics, model)
+    h, tau = 5e-3, np.zeros(model.nv)
+
+    def energy() -> float:
+        return float(mz.kinetic_energy(model, q, v) + mz.potential_energy(model, q))
+
+    before = energy()
+    for _ in range(200):
+        a1 = f(q, v, tau)
+        a2 = f(q + h / 2 * v, v + h / 2 * a1, tau)
+        a3 = f(q + h / 2 * (v + h / 2 * a1), v + h / 2 * a2, tau)
+        a4 = f(q + h * (v + h / 2 * a2), v + h * a3, tau)
+        q, v = q + h * (v + h / 6 * (a1 + a2 + a3)), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+    assert abs(energy() - before) < 1e-6
+
+
+def test_where_all_rows_are_independent_nothing_is_chosen():
+    from mozzi.model.generate import delta_robot, four_bar
+
+    assert not overconstrained(four_bar())
+    assert not overconstrained(delta_robot(redundant=False))
+    assert overconstrained(delta_robot())
+    for name in LINKAGES:  # the rows of parallel axes vanish, and the others are independent
+        assert overconstrained(reference(name, 0)[0]) != name.startswith("planar")
+    four = mz.assemble(four_bar(), [0.3, 0.5, 1.5])
+    assert mz.compile(mz.forward_dynamics, four_bar()).flops == 227, four
+
+
+@pytest.mark.parametrize(
+    ("method", "order"), [("semi_implicit", 1), ("generalized_alpha", 2), ("momentum", 2)]
+)
+def test_methods_keep_their_order(method: str, order: int):
+    state = cut("bennett", 0, "joint_3")
+    off = []
+    for h in (4e-3, 2e-3):
+        E = mz.simulate(*state, 1.0, h, method).energy()
+        off.append(np.abs(E - E[0]).max())
+    assert 0.8 * 2**order < off[0] / off[1] < 1.25 * 2**order
+
+
+def test_adaptive_steps_arrive_at_the_smallest_tolerance():
+    """And dense output lies on the loops, with the energy of the steps."""
+    model, q, v = cut("bricard_plane", 0, "joint_3")
+    x = mz.simulate(model, q, v, 1.0, 0.013, "dopri5", rtol=1e-12, atol=1e-12)
+    E = x.energy()
+    assert x.complete and np.abs(E - E[0]).max() < 1e-9
+    assert np.abs(mz.loop_residual(model, x.q)).max() < 1e-12
+
+
+def test_single_precision():
+    x = mz.simulate(*cut("bennett", 0, "joint_2"), 2.0, 1e-3, dtype="float32")
+    E = x.energy()
+    assert np.abs(E - E[0]).max() < 1e-3
+
+
+def test_derivatives_of_steps():
+    """∂x′/∂x along deviations that keep the loops closed, and ∂x′/∂τ, against differences."""
+    model, q, v = cut("bennett", 0, "joint_2")
+    h, tau = 5e-3, np.array([0.3, -0.2, 0.1])
+    _, B = step_jacobians(model, q, v, tau, h)
+
+    def step(t: np.ndarray) -> np.ndarray:
+        p, u = mz.rollout(model, q, v, t[None], h)
+        return np.concatenate([p[1], u[1]])
+
+    for k in range(model.nv):
+        e = 1e-4 * np.eye(model.nv)[k]
+        assert np.abs(B[:, k] - (step(tau + e) - step(tau - e)) / 2e-4).max() < 1e-8
+    p, u = mz.rollout(model, q, v, np.tile(tau, (3, 1)), h)
+    cost = np.random.default_rng(0).normal(size=(2, 4, model.nv))
+    *_, by_tau = mz.rollout_gradient(model, p, u, np.tile(tau, (3, 1)), h, *cost)
+    near = np.tile(tau, (3, 1))
+    for s in (0, 2):
+        change = np.zeros((3, model.nv))
+        change[s, 1] = 1e-4
+        values = []
+        for sign in (1, -1):
+            a, b = mz.rollout(model, q, v, near + sign * change, h)
+            values.append((a * cost[0]).sum() + (b * cost[1]).sum())
+        assert abs(by_tau[s, 1] - (values[0] - values[1]) / 2e-4) < 1e-7
+
+
+def test_a_law_that_holds_a_joint_inside_a_step():
+    """Rows are chosen for the coordinates that are free: a drive that keeps its speed, by the
+    torques of hybrid dynamics.
+    """
+    model, q, v = cut("bennett", 0, "joint_2")
+    first = [model.joint_names[0]]
+
+    def law(t, q, v):
+        zero = np.zeros(model.nv)
+        return mz.hybrid_dynamics(model, q, v, zero, zero, prescribed=first)[0]
+
+    x = mz.simulate(model, q, v, 1.0, 5e-3, torque=law)
+    assert np.abs(x.v[:, 0] - v[0]).max() < 1e-7
+    assert np.abs(x.q[-1, 0] - q[0] - v[0]).max() < 1e-7
+
+
+def test_a_start_in_a_singular_configuration_is_told_and_stays_closed():
+    """A parallelogram whose rods lie in line, placed at random in space."""
+    from mozzi.model.linkages import ring
+
+    axes = [((x, 0.0, 0.1 * k), (0.0, 0.0, 1.0)) for k, x in enumerate((0.0, 1.0, 3.0, 2.0))]
+    model = ring("flat", axes).model()
+    q = np.zeros(model.nv)
+    assert mz.assemble(model, q, report=True).singular
+    v = mz.consistent_velocities(model, q, [1.0, -1.0, 1.0])
+    with pytest.warns(SingularWarning):
+        x = mz.simulate(model, q, v, 0.2, 1e-3)
+    assert np.abs(mz.loop_residual(model, x.q)).max() < 1e-12
+    E = x.energy()
+    assert np.abs(E - E[0]).max() < 1e-6
