@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, SupportsFloat, TypeAlias, cast, final
+
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError, known
 from mozzi.model.frames import inertia_key
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Body", "JointDynamics"]
 
 INFINITE = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
+
+
+JointData: TypeAlias = float | ArrayLike | tuple[ArrayLike, ArrayLike] | None
+"""A number for all degrees of freedom of a joint, one for each, or a pair of limits."""
 
 
 @final
@@ -40,7 +47,7 @@ class JointDynamics:
     rest: tuple[float, ...]
 
     @classmethod
-    def of(cls, joint: Joint, what: str = "joint", **given: Any) -> JointDynamics:
+    def of(cls, joint: Joint, what: str = "joint", **given: JointData) -> JointDynamics:
         """Joint data from what is given: a number for all degrees of freedom, or one number for
         each.
 
@@ -51,7 +58,7 @@ class JointDynamics:
             if given.get("lower") is not None or given.get("upper") is not None:
                 raise ModelError(f"{what}: limits and lower/upper are both given; give one of them")
             try:
-                given["lower"], given["upper"] = limits
+                given["lower"], given["upper"] = cast("tuple[JointData, JointData]", limits)
             except (TypeError, ValueError):
                 raise ModelError(f"{what}: limits {limits!r}; give (lower, upper)") from None
         unknown = set(given) - {field.name for field in fields(cls)}
@@ -77,7 +84,7 @@ class JointDynamics:
             if not any(values["rest"][part]):
                 raise ModelError(f"{what}: rest has a zero quaternion; give a non-zero one")
         if joint.quaternions:
-            values["rest"] = joint.normalize(values["rest"])
+            values["rest"] = tuple(map(float, joint.normalize(values["rest"])))
         for low, high in zip(values["lower"], values["upper"], strict=True):
             if low > high:
                 raise ModelError(f"{what}: limits reversed, lower {low} > upper {high}; swap them")
@@ -87,17 +94,17 @@ class JointDynamics:
         return cls(**values)
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers."""
         return tuple(getattr(self, field.name) for field in fields(self))
 
 
-def _numbers(x: Any, size: int, what: str, *, infinite: bool) -> tuple[float, ...]:
+def _numbers(x: JointData, size: int, what: str, *, infinite: bool) -> tuple[float, ...]:
     try:
         if hasattr(x, "__iter__"):
-            values = tuple(float(value) + 0.0 for value in x)
+            values = tuple(float(value) + 0.0 for value in cast("Iterable[SupportsFloat]", x))
         else:
-            values = (float(x) + 0.0,) * size
+            values = (float(cast("SupportsFloat", x)) + 0.0,) * size
     except (TypeError, ValueError):
         raise ModelError(f"{what}: {x!r} is no number; give a number or {size} numbers") from None
     if len(values) != size:
@@ -125,7 +132,7 @@ class Body:
     joint_name: str
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         head = self.name, self.parent, self.joint_name, self.joint.key
         return (*head, inertia_key(self.inertia), self.dynamics.key)

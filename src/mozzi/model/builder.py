@@ -5,22 +5,32 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Self, TypeVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError, UnphysicalWarning, known
 from mozzi.lie import SE3, Inertia
 from mozzi.model.actuator import FREE, Actuator
-from mozzi.model.body import Body, JointDynamics
+from mozzi.model.body import Body, JointData, JointDynamics
 from mozzi.model.contact import Contact
 from mozzi.model.content import Configuration
-from mozzi.model.frames import IDENTITY, as_inertia, as_number, as_pose, as_vector
-from mozzi.model.joints.from_screws import place
+from mozzi.model.frames import (
+    IDENTITY,
+    InertiaLike,
+    PoseLike,
+    VectorLike,
+    as_inertia,
+    as_number,
+    as_pose,
+    as_vector,
+)
+from mozzi.model.joints.from_screws import ScrewLike, place
 from mozzi.model.joints.joint import Fixed, Joint
-from mozzi.model.loop import Coupling, Distance, Loop, Spring
+from mozzi.model.loop import Coupling, Distance, Loop, Spring, Terms
 from mozzi.model.model import GRAVITY, WORLD, Model
 from mozzi.model.physical import unphysical
 from mozzi.model.shapes import Geometry, Role, Shape, as_color, as_geometry, as_role
@@ -51,8 +61,11 @@ _NO_DATA = JointDynamics.of(Fixed())
 
 def _frame(name: str, parent: str | None, placement: SE3) -> _Part:
     """A frame is a body without mass behind a fixed joint."""
-    joint = Fixed()._with(frame_parent=placement)
+    joint = Fixed().at(placement, IDENTITY)
     return _Part(name, parent, joint, Inertia.zero(), _NO_DATA, "")
+
+
+Span = TypeVar("Span", Distance, Spring)
 
 
 @final
@@ -74,7 +87,7 @@ class Builder:
     its name a frame.
     """
 
-    def __init__(self, name: str = "model", gravity: Any = GRAVITY) -> None:
+    def __init__(self, name: str = "model", gravity: VectorLike = GRAVITY) -> None:
         self.name = str(name)
         self.gravity = as_vector(gravity, 3, f"model {name!r}: gravity")
         self._parts: dict[str, _Part] = {}
@@ -121,15 +134,15 @@ class Builder:
         name: str,
         parent: str | None = None,
         joint: Joint | None = None,
-        inertia: Any = None,
+        inertia: InertiaLike = None,
         *,
         joint_name: str | None = None,
-        placement: Any = None,
-        reference: Any = None,
-        screw: Any = None,
+        placement: PoseLike = None,
+        reference: PoseLike = None,
+        screw: ScrewLike | None = None,
         rep: Placing = "body",
         dynamics: JointDynamics | None = None,
-        **data: Any,
+        **data: JointData,
     ) -> Self:
         """Add a body that a joint connects to its parent (None or "world": the inertial frame).
 
@@ -191,7 +204,7 @@ class Builder:
         self._joints[joint_name] = name
         return self
 
-    def frame(self, name: str, body: str | None = None, placement: Any = None) -> Self:
+    def frame(self, name: str, body: str | None = None, placement: PoseLike = None) -> Self:
         """Add a named frame, fixed to a body or to another frame (None: to the world) at a
         placement.
         """
@@ -205,8 +218,8 @@ class Builder:
         body_a: str | None,
         body_b: str | None,
         joint: Joint,
-        placement_a: Any = None,
-        placement_b: Any = None,
+        placement_a: PoseLike = None,
+        placement_b: PoseLike = None,
     ) -> Self:
         """Close a loop: ``joint`` connects the frame placement_a on body a to the frame
         placement_b on body b.
@@ -228,8 +241,8 @@ class Builder:
         name: str,
         body_a: str | None,
         body_b: str | None,
-        point_a: Any = (0, 0, 0),
-        point_b: Any = (0, 0, 0),
+        point_a: VectorLike = (0, 0, 0),
+        point_b: VectorLike = (0, 0, 0),
         length: float = 1.0,
     ) -> Self:
         """Keep two points of two bodies at a distance, as a massless rod does."""
@@ -250,8 +263,8 @@ class Builder:
         name: str,
         body_a: str | None,
         body_b: str | None,
-        point_a: Any = (0, 0, 0),
-        point_b: Any = (0, 0, 0),
+        point_a: VectorLike = (0, 0, 0),
+        point_b: VectorLike = (0, 0, 0),
         stiffness: float = 0.0,
         damping: float = 0.0,
         length: float = 0.0,
@@ -269,17 +282,17 @@ class Builder:
         self._springs[name] = (body_a, body_b, Spring(name, WORLD, WORLD, a, b, **data))  # type: ignore
         return self
 
-    def coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Self:
+    def coupling(self, name: str, terms: Terms, offset: float = 0.0) -> Self:
         """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint,
         component): c}.
         """
         what = self._new_closure(name, "coupling")
-        listed = []
+        listed: list[tuple[str, int, float]] = []
         for joint, c in terms.items():
-            joint, k = joint if isinstance(joint, tuple) else (joint, 0)
-            c = as_number(c, f"{what}: coefficient of {joint!r}")
+            who, k = joint if isinstance(joint, tuple) else (joint, 0)
+            c = as_number(c, f"{what}: coefficient of {who!r}")
             if c != 0.0:
-                listed.append((joint, int(k), c))
+                listed.append((who, int(k), c))
         if not listed:
             raise ModelError(f"{what}: no joint has a coefficient; give {{joint: coefficient}}")
         self._couplings[name] = Coupling(name, tuple(listed), as_number(offset, f"{what}: offset"))
@@ -289,10 +302,10 @@ class Builder:
         self,
         body: str | None,
         geometry: Geometry,
-        placement: Any = None,
+        placement: PoseLike = None,
         name: str | None = None,
         role: Role = "both",
-        color: Any = None,
+        color: Iterable[float] | None = None,
     ) -> Self:
         """Fix a geometry to a body, a frame or the world (None) at a placement: what one sees
         (``role="visual"``), what touches (``"collision"``), or both.
@@ -316,14 +329,14 @@ class Builder:
         self._shapes[name] = (body, Shape(name, WORLD, place, *made))
         return self
 
-    def configuration(self, name: str, joints: Mapping[str, Any]) -> Self:
+    def configuration(self, name: str, joints: Mapping[str, ArrayLike]) -> Self:
         """Name a configuration: coordinates of some joints; the others are neutral.
 
         ``model.configurations[name]`` is the whole q.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"configuration {name!r}: not a name; give a non-empty string")
-        listed = []
+        listed: list[tuple[str, tuple[float, ...]]] = []
         for joint, values in joints.items():
             x = np.atleast_1d(np.asarray(values, dtype=float))
             listed.append((joint, as_vector(x, x.size, f"configuration {name!r}: {joint!r}")))
@@ -338,7 +351,7 @@ class Builder:
         component: int = 0,
         gear: float = 1.0,
         gain: float = 1.0,
-        bias: Any = (0.0, 0.0, 0.0),
+        bias: Sequence[float] = (0.0, 0.0, 0.0),
         control: tuple[float, float] = FREE,
         force: tuple[float, float] = FREE,
     ) -> Self:
@@ -375,7 +388,7 @@ class Builder:
         self._couplings = {coupling.name: coupling for coupling in couplings}
         return self
 
-    def _new_name(self, name: Any, sort: str) -> str:
+    def _new_name(self, name: object, sort: str) -> str:
         if not isinstance(name, str) or not name:
             raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
         for other, names in (("body", self._parts), ("frame", self._frames)):
@@ -383,7 +396,7 @@ class Builder:
                 raise ModelError(f"{sort} {name!r}: a {other} has this name; give another name")
         return f"{sort} {name!r}"
 
-    def _new_closure(self, name: Any, sort: str) -> str:
+    def _new_closure(self, name: object, sort: str) -> str:
         if not isinstance(name, str) or not name:
             raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
         if any(name in x for x in (self._loops, self._distances, self._couplings, self._springs)):
@@ -541,13 +554,13 @@ class Builder:
         return Loop(loop.name, i, j, loop.joint, *placements)
 
     def _spanned(
-        self, part: Any, a: str | None, b: str | None, where: dict[str, tuple[int, SE3]]
-    ) -> Any:
+        self, part: Span, a: str | None, b: str | None, where: dict[str, tuple[int, SE3]]
+    ) -> Span:
         """A distance or spring between the points of the bodies that carry its ends."""
         what = f"{type(part).__name__.lower()} {part.name!r}"
         (i, T_a), (j, T_b) = (self._at(end, where, what) for end in (a, b))
         p, r = (
-            tuple((T @ SE3.translation(*x)).p)
+            (T @ SE3.translation(*x)).p.floats()
             for T, x in ((T_a, part.point_a), (T_b, part.point_b))
         )
         return replace(part, body_a=i, body_b=j, point_a=p, point_b=r)
@@ -570,7 +583,7 @@ class Builder:
 
     def _reached(self, state: Configuration, joints: dict[str, Joint]) -> Configuration:
         """A named configuration of joints that move, checked."""
-        kept = []
+        kept: list[tuple[str, tuple[float, ...]]] = []
         for name, values in state.joints:
             joint = joints.get(name)
             if joint is None:

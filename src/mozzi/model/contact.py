@@ -6,9 +6,9 @@ distances and forces are belongs to the algorithms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -46,14 +46,15 @@ class Contact:
     points: tuple[Point, ...] = ()
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         law = self.friction, self.restitution, self.stiffness, self.damping
         return ("Contact", self.name, self.shape_a, self.shape_b, *law, self.points)
 
 
 def contact_of(
-    model: Model, name: str, shape_a: str, shape_b: str, friction: Any = 0.8,
+    model: Model, name: str, shape_a: str, shape_b: str,
+    friction: float | tuple[float, float] = 0.8,
     restitution: float = 0.0, stiffness: float | None = None, damping: float | None = None,
 ) -> Contact:  # fmt: skip
     """A contact of a model, checked."""
@@ -75,7 +76,7 @@ def contact_of(
         )
     if a.body == b.body:
         raise ModelError(f"{what}: both shapes are on one body and never touch; give two bodies")
-    mu = (friction, friction) if np.ndim(friction) == 0 else tuple(friction)
+    mu = friction if isinstance(friction, Iterable) else (friction, friction)
     mu = as_vector(mu, 2, f"{what}: friction")
     if min(mu) < 0.0:
         raise ModelError(f"{what}: friction {friction}; give 0 or more")
@@ -103,7 +104,7 @@ def meets(a: Geometry, b: Geometry) -> bool:
     return isinstance(b, Box) or (isinstance(a, Box) and isinstance(b, (Sphere, Capsule)))
 
 
-def _positive(x: Any, what: str) -> float:
+def _positive(x: object, what: str) -> float:
     value = as_number(x, what)
     if value <= 0.0:
         raise ModelError(f"{what} {x}; give a positive number")
@@ -122,8 +123,8 @@ def extremal_points(shape: Shape) -> list[Point]:
             "pip install mozzi[viz], or give it a simpler shape to touch with"
         ) from None
     path = shape.geometry.file()
-    mesh: Any = trimesh.load(path, force="mesh")
-    p = np.asarray(mesh.vertices, dtype=float) * np.asarray(shape.geometry.scale)
+    vertices: np.ndarray = getattr(trimesh.load(path, force="mesh"), "vertices")  # noqa: B009
+    p = np.asarray(vertices, dtype=float) * np.asarray(shape.geometry.scale)
     if len(p) == 0:
         raise ModelError(f"shape {shape.name!r}: mesh {str(path)!r} has no points")
     middle, span = (p.max(0) + p.min(0)) / 2.0, np.maximum(np.ptp(p, axis=0), 1e-12)
@@ -148,8 +149,8 @@ def without_contact(model: Model, name: str) -> Model:
 
 
 def with_ground(
-    model: Model, shapes: str | Sequence[str] | None, height: float, friction: Any,
-    restitution: float,
+    model: Model, shapes: str | Sequence[str] | None, height: float,
+    friction: float | tuple[float, float], restitution: float,
 ) -> Model:  # fmt: skip
     """A copy that stands on a horizontal plane of the world."""
     from mozzi.lie import SE3

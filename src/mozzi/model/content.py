@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, final
+from typing import Any, cast, final
 
 from mozzi.lie import SE3, Inertia
 from mozzi.model.actuator import Actuator
@@ -32,7 +33,7 @@ class Configuration:
     joints: tuple[tuple[str, tuple[float, ...]], ...]
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         return ("Configuration", self.name, self.joints)
 
@@ -61,19 +62,19 @@ class Content:
     def __post_init__(self) -> None:
         for word, part in self.content().items():
             if isinstance(part, list):
-                object.__setattr__(self, word, tuple(part))
+                object.__setattr__(self, word, tuple(cast("list[object]", part)))
 
     def content(self) -> dict[str, Any]:
         """The parts by name."""
         return {part.name: getattr(self, part.name) for part in fields(Content)}
 
 
-def key_of(part: Any) -> Any:
+def key_of(part: object) -> object:
     """The content of a part as a nested tuple of strings and numbers."""
     if isinstance(part, (tuple, list)):
-        return tuple(map(key_of, part))
+        return tuple(map(key_of, cast("Sequence[object]", part)))
     if isinstance(part, SE3):
         return pose_key(part)
     if isinstance(part, Inertia):
         return inertia_key(part)
-    return part.key if hasattr(part, "key") else part
+    return getattr(part, "key", part)

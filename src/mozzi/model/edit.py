@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError
-from mozzi.model.body import JointDynamics
-from mozzi.model.frames import as_inertia, as_vector
+from mozzi.model.body import JointData, JointDynamics
+from mozzi.model.frames import InertiaLike, as_inertia, as_vector
 from mozzi.model.joints.joint import Fixed
-from mozzi.model.loop import Coupling
+from mozzi.model.loop import Coupling, Distance, Loop, Spring
 
 if TYPE_CHECKING:
     from mozzi.model.builder import Builder
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from mozzi.model.model import Model
 
 __all__ = ["builder", "contacts_without", "lock", "with_dynamics", "with_inertia", "without_body"]
+
+Between = TypeVar("Between", Loop, Distance, Spring)
 
 
 def builder(model: Model) -> Builder:
@@ -38,7 +41,7 @@ def without_body(model: Model, name: str) -> Model:
     bodies = [replace(model.body(i), parent=new[model.parents[i]]) for i in kept]
     frames = [(n, new[b], T) for n, b, T in model._frames if b not in gone]
 
-    def ends(parts: Any) -> list[Any]:
+    def ends(parts: Iterable[Between]) -> list[Between]:
         left = [part for part in parts if not {part.body_a, part.body_b} & gone]
         return [replace(x, body_a=new[x.body_a], body_b=new[x.body_b]) for x in left]
 
@@ -65,7 +68,7 @@ def contacts_without(model: Model, shapes: set[str]) -> list[Contact]:
     return [x for x in model.contacts if not {x.shape_a, x.shape_b} & shapes]
 
 
-def with_inertia(model: Model, body: str | int, inertia: Any) -> Model:
+def with_inertia(model: Model, body: str | int, inertia: InertiaLike) -> Model:
     """The model with another inertia of one body."""
     i = model.index(body)
     bodies = list(model)
@@ -73,7 +76,7 @@ def with_inertia(model: Model, body: str | int, inertia: Any) -> Model:
     return model._replace(_bodies=bodies)
 
 
-def with_dynamics(model: Model, joint: str, **data: Any) -> Model:
+def with_dynamics(model: Model, joint: str, **data: JointData) -> Model:
     """The model with other limits, damping, ... of one joint; what is not named stays."""
     i = model.joint_index(joint)
     bodies = list(model)
@@ -86,26 +89,29 @@ def with_dynamics(model: Model, joint: str, **data: Any) -> Model:
     return model._replace(_bodies=bodies)
 
 
-def lock(model: Model, joints: list[str], q: Any = None) -> Model:
+def lock(
+    model: Model, joints: list[str], q: ArrayLike | Mapping[str, ArrayLike] | None = None
+) -> Model:
     """The model with joints held at q."""
     locked: dict[str, tuple[float, ...]] = {}
-    if not (q is None or isinstance(q, Mapping)):
-        q = model.check_configuration(q)
-        if q.ndim != 1:
-            raise ModelError(
-                f"lock: q has shape {q.shape}; give one configuration of {model.nq} numbers"
-            )
+    by_name = cast("Mapping[str, ArrayLike]", q) if isinstance(q, Mapping) else None
+    given = q is not None and by_name is None
+    whole = model.check_configuration(cast("ArrayLike", q)) if given else None
+    if whole is not None and whole.ndim != 1:
+        raise ModelError(
+            f"lock: q has shape {whole.shape}; give one configuration of {model.nq} numbers"
+        )
     for name in joints:
         joint = model.joint(name)
-        if q is None:
+        if whole is not None:
+            locked[name] = tuple(float(x) for x in whole[model.q_slices[name]])
+        elif by_name is None:
             locked[name] = joint.neutral()
-        elif isinstance(q, Mapping):
-            if name not in q:
-                raise ModelError(f"lock: no coordinates for joint {name!r}; give them in q")
-            x = np.atleast_1d(np.asarray(q[name], dtype=float))
+        elif name in by_name:
+            x = np.atleast_1d(np.asarray(by_name[name], dtype=float))
             locked[name] = as_vector(x, joint.nq, f"lock: joint {name!r}")
         else:
-            locked[name] = tuple(float(x) for x in q[model.q_slices[name]])
+            raise ModelError(f"lock: no coordinates for joint {name!r}; give them in q")
 
     changed = builder(model)
     for name, x in locked.items():

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """What people write for a frame, a point, an axis or an inertia, read once and checked.
 
 Everything that enters a model passes through here, so that inside a model every number is a finite
@@ -7,17 +8,21 @@ Python float and every rotation matrix is a rotation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import SupportsFloat, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError, known
-from mozzi.lie import SE3, Inertia, Rotation, RotationZ, Vec3
+from mozzi.lie import SE3, Inertia, Rotation, RotationZ, Sym3, Vec3
 
 __all__ = [
     "IDENTITY",
     "Axis",
+    "InertiaLike",
+    "PoseLike",
+    "VectorLike",
     "as_axis",
     "as_inertia",
     "as_number",
@@ -29,7 +34,15 @@ __all__ = [
     "rotation_to",
 ]
 
-Axis = str | Sequence[float] | np.ndarray
+VectorLike: TypeAlias = Vec3 | ArrayLike
+"""What is read as a vector."""
+Axis: TypeAlias = str | Sequence[float] | np.ndarray | Vec3
+"""What is read as a direction: a name such as "x" or "-z", or a vector."""
+RotationLike: TypeAlias = Rotation | RotationZ | ArrayLike
+PoseLike: TypeAlias = SE3 | Vec3 | ArrayLike | tuple[RotationLike, VectorLike] | None
+"""What is read as a pose: see `as_pose`."""
+InertiaLike: TypeAlias = Inertia | ArrayLike | tuple[float, VectorLike, Sym3 | ArrayLike] | None
+"""What is read as an inertia: see `as_inertia`."""
 
 IDENTITY_ENTRIES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 AXES = {
@@ -64,10 +77,10 @@ def is_identity(T: SE3) -> bool:
     return pose_key(T) == IDENTITY_ENTRIES
 
 
-def as_number(x: Any, what: str) -> float:
+def as_number(x: object, what: str) -> float:
     """A finite float."""
     try:
-        value = float(x)
+        value = float(cast("SupportsFloat", x))
     except (TypeError, ValueError):
         raise ModelError(f"{what}: {x!r} is not a number; give a finite number") from None
     if not math.isfinite(value):
@@ -75,12 +88,10 @@ def as_number(x: Any, what: str) -> float:
     return value + 0.0  # -0.0 becomes 0.0, so that equal models have equal digests
 
 
-def as_vector(x: Any, size: int, what: str) -> tuple[float, ...]:
+def as_vector(x: VectorLike | Iterable[float], size: int, what: str) -> tuple[float, ...]:
     """A tuple of so many finite floats."""
-    if isinstance(x, Vec3):
-        x = (x.x, x.y, x.z)
     try:
-        values = tuple(float(value) + 0.0 for value in x)
+        values = tuple(float(value) + 0.0 for value in cast("Iterable[SupportsFloat]", x))
     except (TypeError, ValueError):
         raise ModelError(
             f"{what}: {x!r} is not {size} numbers; give {size} finite numbers"
@@ -94,7 +105,7 @@ def as_vector(x: Any, size: int, what: str) -> tuple[float, ...]:
     return values
 
 
-def as_axis(axis: Any, what: str) -> tuple[float, float, float]:
+def as_axis(axis: Axis, what: str) -> tuple[float, float, float]:
     """A unit vector from a direction: "x", "y", "z" (or "-x", ...) or any non-zero vector."""
     if isinstance(axis, str):
         if axis not in AXES:
@@ -160,7 +171,7 @@ def _as_rotation(R: Sequence[float], what: str) -> tuple[float, ...]:
     )
 
 
-def as_pose(x: Any, what: str = "pose") -> SE3:
+def as_pose(x: PoseLike, what: str = "pose") -> SE3:
     """A pose from None (the identity), an `SE3`, a 4×4 matrix, a pair (R, p), or a position (three
     numbers).
     """
@@ -168,27 +179,23 @@ def as_pose(x: Any, what: str = "pose") -> SE3:
         return IDENTITY
     if isinstance(x, SE3):
         entries = [float(entry) + 0.0 for entry in pose_key(x)]
-    elif isinstance(x, (tuple, list)) and len(x) == 2:
-        R = (
-            x[0].array()
-            if isinstance(x[0], (Rotation, RotationZ))
-            else np.asarray(x[0], dtype=float)
-        )
-        if np.shape(R) != (3, 3):
-            raise ModelError(f"{what}: rotation of shape {np.shape(R)}; give a 3×3 matrix")
-        entries = [float(r) + 0.0 for r in np.ravel(R)] + list(
-            as_vector(x[1], 3, f"{what}: position")
-        )
+    elif isinstance(x, (tuple, list)) and len(cast("tuple[object, ...]", x)) == 2:
+        R, p = cast("tuple[RotationLike, VectorLike]", x)
+        R = R.array() if isinstance(R, (Rotation, RotationZ)) else np.asarray(R, dtype=float)
+        if R.shape != (3, 3):
+            raise ModelError(f"{what}: rotation of shape {R.shape}; give a 3×3 matrix")
+        position = as_vector(p, 3, f"{what}: position")
+        entries = [*(float(r) + 0.0 for r in np.ravel(R)), *position]
     else:
-        entries = _entries_of_array(x, what)
+        entries = _entries_of_array(cast("VectorLike", x), what)
     if not all(map(math.isfinite, entries)):
         raise ModelError(f"{what}: not finite; give finite numbers")
     return _pose((*_as_rotation(entries[:9], what), *entries[9:]))
 
 
-def _entries_of_array(x: Any, what: str) -> list[float]:
+def _entries_of_array(x: VectorLike, what: str) -> list[float]:
     try:
-        matrix = np.asarray([x.x, x.y, x.z] if isinstance(x, Vec3) else x, dtype=float)
+        matrix = np.asarray(x.floats() if isinstance(x, Vec3) else x, dtype=float)
     except (TypeError, ValueError):
         raise ModelError(f"{what}: {x!r} is no pose; give an SE3, a 4×4 matrix or (R, p)") from None
     if matrix.shape == (3,):
@@ -207,7 +214,7 @@ def inertia_key(inertia: Inertia) -> tuple[float, ...]:
     return inertia.floats()
 
 
-def as_inertia(x: Any, what: str = "inertia") -> Inertia:
+def as_inertia(x: InertiaLike, what: str = "inertia") -> Inertia:
     """An inertia of floats from None (massless), an `Inertia`, a 6×6 matrix, ten numbers, or
     (mass, com, inertia).
     """
@@ -215,12 +222,12 @@ def as_inertia(x: Any, what: str = "inertia") -> Inertia:
         return Inertia.zero()
     if isinstance(x, Inertia):
         return Inertia.from_parameters(as_vector(inertia_key(x), 10, what))
-    if isinstance(x, (tuple, list)) and len(x) == 3:
-        mass, com, rotational = x
+    if isinstance(x, (tuple, list)) and len(cast("tuple[object, ...]", x)) == 3:
+        mass, com, rotational = cast("tuple[float, VectorLike, Sym3 | ArrayLike]", x)
         mass, com = as_number(mass, f"{what}: mass"), as_vector(com, 3, f"{what}: com")
         return as_inertia(Inertia(mass, com, rotational), what)
     try:
-        array = np.asarray(x, dtype=float)
+        array = np.asarray(cast("ArrayLike", x), dtype=float)
     except (TypeError, ValueError):
         raise ModelError(f"{what}: {x!r} is no inertia; give an Inertia or a 6×6 matrix") from None
     if array.shape == (10,):

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.model.builder import Builder
+from mozzi.model.frames import VectorLike
 from mozzi.model.joints.composite import Composite
 from mozzi.model.joints.joint import (
     Cylindrical,
@@ -103,6 +104,12 @@ def random_inertia(rng: np.random.Generator, mass: float = 1.0, size: float = 0.
     return Inertia.from_parameters((m, hx, hy, hz, xx, xy, xz, yy, yz, zz))
 
 
+JointChoice: TypeAlias = Joint | type[Joint] | str
+"""A joint (taken as it is), a class or the name of one (drawn)."""
+JointChoices: TypeAlias = JointChoice | Sequence[JointChoice] | None
+"""One of them, several to draw from, or all (None)."""
+
+
 def random_joint(rng: np.random.Generator, kind: str) -> Joint:
     """A joint of a type, with a random axis, pitch and frames."""
     if kind not in JOINTS:
@@ -110,21 +117,25 @@ def random_joint(rng: np.random.Generator, kind: str) -> Joint:
     return JOINTS[kind](rng)
 
 
-def _joint(joint: Any, rng: np.random.Generator) -> Joint:
+def _joint(joint: JointChoice, rng: np.random.Generator) -> Joint:
     """A joint from a joint (taken as it is), a class or the name of one (drawn)."""
     if isinstance(joint, Joint):
         return joint
     return random_joint(rng, joint if isinstance(joint, str) else joint.__name__)
 
 
-def _names(joints: Any) -> list[Any]:
+def _names(joints: JointChoices) -> list[JointChoice]:
     if joints is None:
         return list(JOINTS)
     return [joints] if isinstance(joints, (str, type, Joint)) else list(joints)
 
 
 def _grow(
-    name: str, parents: Sequence[int], joints: Any, rng: np.random.Generator, gravity: Any
+    name: str,
+    parents: Sequence[int],
+    joints: JointChoices,
+    rng: np.random.Generator,
+    gravity: VectorLike,
 ) -> Model:
     kinds = _names(joints)
     builder = Builder(name, gravity)
@@ -141,14 +152,20 @@ def _grow(
     return builder.build()
 
 
-def chain(n: int, joint: Any = Revolute, seed: int = 0, gravity: Any = GRAVITY) -> Model:
+def chain(
+    n: int, joint: JointChoices = Revolute, seed: int = 0, gravity: VectorLike = GRAVITY
+) -> Model:
     """n bodies in a row. ``joint`` is a joint, a joint class, a name, or several to draw from."""
     rng = np.random.default_rng(seed)
     return _grow(f"chain_{n}_{seed}", range(-1, n - 1), joint, rng, gravity)
 
 
 def tree(
-    n: int, branching: int = 2, joint: Any = Revolute, seed: int = 0, gravity: Any = GRAVITY
+    n: int,
+    branching: int = 2,
+    joint: JointChoices = Revolute,
+    seed: int = 0,
+    gravity: VectorLike = GRAVITY,
 ) -> Model:
     """n bodies, each of which carries ``branching`` others as long as there are some (1: a
     chain)."""
@@ -159,7 +176,9 @@ def tree(
     return _grow(f"tree_{n}_{branching}_{seed}", parents, joint, rng, gravity)
 
 
-def random_tree(n: int, seed: int = 0, joints: Any = None, gravity: Any = GRAVITY) -> Model:
+def random_tree(
+    n: int, seed: int = 0, joints: JointChoices = None, gravity: VectorLike = GRAVITY
+) -> Model:
     """n bodies on random parents (the world included), with joints drawn from ``joints`` (None:
     all types)."""
     rng = np.random.default_rng(seed)

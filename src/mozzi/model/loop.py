@@ -6,8 +6,9 @@ These are data. The equations they stand for belong to the algorithms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from mozzi.model.frames import pose_key
 from mozzi.model.joints.composite import Composite
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
     from mozzi.lie import SE3
     from mozzi.model.joints.joint import Joint
 
-__all__ = ["Coupling", "Distance", "Loop", "Spring"]
+__all__ = ["Coupling", "Distance", "Loop", "Spring", "Terms"]
+
+Terms: TypeAlias = (
+    Mapping[str, float] | Mapping[tuple[str, int], float] | Mapping[str | tuple[str, int], float]
+)
+"""Coefficients by joint, or by joint and component."""
 
 
 @final
@@ -46,7 +52,7 @@ class Loop:
         return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - min(free, 6)
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content of the loop as a nested tuple of numbers and strings."""
         frames = pose_key(self.placement_a), pose_key(self.placement_b)
         return ("Loop", self.name, self.body_a, self.body_b, self.joint.key, *frames)
@@ -79,7 +85,7 @@ class Distance:
         return 1
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         ends = self.body_a, self.body_b, self.point_a, self.point_b
         return ("Distance", self.name, *ends, self.length)
@@ -109,7 +115,7 @@ class Coupling:
         return tuple(joint for joint, _, _ in self.terms)
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         return ("Coupling", self.name, self.terms, self.offset)
 
@@ -134,7 +140,7 @@ class Spring:
     length: float = 0.0
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         ends = self.body_a, self.body_b, self.point_a, self.point_b
         return ("Spring", self.name, *ends, self.stiffness, self.damping, self.length)

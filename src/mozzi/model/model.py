@@ -14,12 +14,12 @@ import numpy as np
 from mozzi.errors import ConfigurationError, ModelError, known
 from mozzi.lie import SE3
 from mozzi.model import edit
-from mozzi.model.body import Body
+from mozzi.model.body import Body, JointData
 from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
 from mozzi.model.content import GRAVITY, Content, Frame, key_of
 from mozzi.model.couplings import coupled, followed
-from mozzi.model.frames import IDENTITY, as_vector
-from mozzi.model.loop import Coupling, Distance, Loop
+from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_vector
+from mozzi.model.loop import Coupling, Distance, Loop, Terms
 from mozzi.model.physical import singular_joints
 from mozzi.types import Array, ArrayLike, Seed
 
@@ -55,7 +55,7 @@ class Model(Content):
     v_offsets: tuple[int, ...]
     q_slices: Mapping[str, slice]
     v_slices: Mapping[str, slice]
-    _key: tuple[Any, ...] | None
+    _key: tuple[object, ...] | None
     _digest: str | None
     _hash: int | None
     _index: dict[str, int]
@@ -93,7 +93,7 @@ class Model(Content):
             _hash=None,
         )
 
-    def _set(self, **values: Any) -> None:
+    def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -175,7 +175,7 @@ class Model(Content):
         """The mass of all moving bodies."""
         return sum(float(body.inertia.m) for body in self._bodies)
 
-    def singular_joints(self, q: Any = None) -> tuple[str, ...]:
+    def singular_joints(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """The joints with a motion that nothing resists: see `mozzi.model.physical`."""
         return singular_joints(self, q)
 
@@ -353,7 +353,7 @@ class Model(Content):
         """
         return edit.without_body(self, name)
 
-    def with_frame(self, name: str, body: str | int | None, placement: Any = None) -> Model:
+    def with_frame(self, name: str, body: str | int | None, placement: PoseLike = None) -> Model:
         """A copy with one more frame, fixed to a body (or another frame) at a placement."""
         return edit.builder(self).frame(name, self._name(body), placement).build(physical=False)
 
@@ -363,8 +363,8 @@ class Model(Content):
         body_a: str | int | None,
         body_b: str | int | None,
         joint: Joint,
-        placement_a: Any = None,
-        placement_b: Any = None,
+        placement_a: PoseLike = None,
+        placement_b: PoseLike = None,
     ) -> Model:
         """A copy with one more loop: ``joint`` connects a frame on body a to a frame on body b
         (see `Loop`).
@@ -378,8 +378,8 @@ class Model(Content):
         name: str,
         body_a: str | int | None,
         body_b: str | int | None,
-        point_a: Any = (0, 0, 0),
-        point_b: Any = (0, 0, 0),
+        point_a: VectorLike = (0, 0, 0),
+        point_b: VectorLike = (0, 0, 0),
         length: float = 1.0,
     ) -> Model:
         """A copy in which two points of two bodies keep a distance (see `Distance`)."""
@@ -392,8 +392,8 @@ class Model(Content):
         name: str,
         body_a: str | int | None,
         body_b: str | int | None,
-        point_a: Any = (0, 0, 0),
-        point_b: Any = (0, 0, 0),
+        point_a: VectorLike = (0, 0, 0),
+        point_b: VectorLike = (0, 0, 0),
         stiffness: float = 0.0,
         damping: float = 0.0,
         length: float = 0.0,
@@ -404,7 +404,7 @@ class Model(Content):
         changed.spring(name, *ends, point_a, point_b, stiffness, damping, length)
         return changed.build(physical=False)
 
-    def with_coupling(self, name: str, terms: Mapping[Any, float], offset: float = 0.0) -> Model:
+    def with_coupling(self, name: str, terms: Terms, offset: float = 0.0) -> Model:
         """A copy with one more linear relation between joint coordinates (see `Coupling`)."""
         return edit.builder(self).coupling(name, terms, offset).build(physical=False)
 
@@ -412,10 +412,10 @@ class Model(Content):
         self,
         body: str | int | None,
         geometry: Geometry,
-        placement: Any = None,
+        placement: PoseLike = None,
         name: str | None = None,
         role: Role = "both",
-        color: Any = None,
+        color: Iterable[float] | None = None,
     ) -> Model:
         """A copy with one more shape, fixed to a body, a frame or the world (see `Shape`)."""
         changed = edit.builder(self)
@@ -477,17 +477,19 @@ class Model(Content):
             raise ModelError(f"model {self.name!r} has no {kind[:-1]} {name!r}; it has {there}")
         return self._replace(**{kind: tuple(part for part in parts if part.name != name)})
 
-    def with_inertia(self, body: str | int, inertia: Any) -> Model:
+    def with_inertia(self, body: str | int, inertia: InertiaLike) -> Model:
         """A copy in which a body has another inertia."""
         return edit.with_inertia(self, body, inertia)
 
-    def with_dynamics(self, joint: str, **data: Any) -> Model:
+    def with_dynamics(self, joint: str, **data: JointData) -> Model:
         """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics`
         names them.
         """
         return edit.with_dynamics(self, joint, **data)
 
-    def lock(self, joints: str | Iterable[str], q: Any = None) -> Model:
+    def lock(
+        self, joints: str | Iterable[str], q: ArrayLike | Mapping[str, ArrayLike] | None = None
+    ) -> Model:
         """A copy in which joints are held at q (the whole q, or a mapping from joints to their
         coordinates).
 
@@ -502,7 +504,7 @@ class Model(Content):
     # -- identity ------------------------------------------------------------------------------
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[object, ...]:
         """The content of the model as a nested tuple of strings and numbers."""
         key = self._key
         if key is None:
@@ -532,10 +534,10 @@ class Model(Content):
             self._set(_hash=value)
         return value
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[object, ...]:
         return (_restore, (self.content(),))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Model is immutable; make a changed copy with the with_... methods")
 
     def __delattr__(self, name: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.lie import Inertia
 from mozzi.model.frames import inertia_key
@@ -58,7 +59,7 @@ def unphysical(inertias: Sequence[Inertia]) -> dict[int, str]:
     return faults
 
 
-def singular_joints(model: Model, q: Any = None) -> tuple[str, ...]:
+def singular_joints(model: Model, q: ArrayLike | None = None) -> tuple[str, ...]:
     """The joints with a motion that nothing resists, for which forward dynamics has no answer.
 
     Such a joint moves bodies without inertia about its axes (massless, or a point on the axis) and
@@ -66,11 +67,12 @@ def singular_joints(model: Model, q: Any = None) -> tuple[str, ...]:
     """
     if q is None:
         q = model.random_configuration(0, closed=False)
+    at = np.asarray(q, dtype=float)
     inertia = [body.inertia.matrix() for body in model]
     found: list[str] = []
     for i in reversed(range(model.nb)):
         body = model.body(i)
-        joint, x = body.joint, [float(e) for e in q[model.q_slices[body.joint_name]]]
+        joint, x = body.joint, [float(e) for e in at[model.q_slices[body.joint_name]]]
         S = joint.frame_child.push(joint.screws(x)).array()
         U = inertia[i] @ S
         D = S.T @ U + np.diag(body.dynamics.armature)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final, get_args
+from typing import TYPE_CHECKING, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class _Solid:
     """A geometry whose numbers are its content."""
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         return (type(self).__name__, *vars(self).values())
 
@@ -136,7 +137,7 @@ class Mesh:
         uri: str = "",
         fault: str = "",
     ) -> None:
-        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):  # pyright: ignore
             raise ModelError(f"Mesh: path {path!r}; give the path of a mesh file")
         name = os.fspath(path)
         alike = isinstance(scale, (int, float))
@@ -159,7 +160,7 @@ class Mesh:
         return Path(self.path)
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         return ("Mesh", self.uri or self.path, self.scale)
 
@@ -202,7 +203,7 @@ class HeightField:
         object.__setattr__(self, "extent", extent)
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         digest = hashlib.sha256(self.heights.tobytes()).hexdigest()
         return ("HeightField", self.heights.shape, digest, self.extent)
@@ -217,7 +218,7 @@ class HeightField:
         rows, columns = self.heights.shape
         return f"HeightField({rows}×{columns}, extent={self.extent})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (HeightField, (self.heights, self.extent))
 
 
@@ -252,7 +253,7 @@ class Shape:
         return self.role != "visual"
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         place = pose_key(self.placement)
         return ("Shape", self.name, self.body, place, self.geometry.key, self.role, self.color)
@@ -271,7 +272,7 @@ class Shape:
         return f"Shape({self.name!r}, {self.body}, {self.geometry!r}, role={self.role!r})"
 
 
-def as_color(color: Any, what: str) -> Color | None:
+def as_color(color: Iterable[float] | None, what: str) -> Color | None:
     """Red, green, blue and opacity from three or four numbers between 0 and 1."""
     if color is None:
         return None
@@ -286,14 +287,14 @@ def as_color(color: Any, what: str) -> Color | None:
     return values
 
 
-def as_geometry(geometry: Any, what: str) -> Geometry:
+def as_geometry(geometry: Geometry, what: str) -> Geometry:
     """The geometry, if it is one."""
     if not isinstance(geometry, get_args(Geometry)):
         raise ModelError(f"{what}: {geometry!r} is no geometry; give one such as Sphere(0.1)")
     return geometry
 
 
-def as_role(role: Any, what: str) -> Role:
+def as_role(role: Role, what: str) -> Role:
     """The role, if it is one."""
     if role not in get_args(Role):
         raise ModelError(f"{what}: role {role!r}; choose 'visual', 'collision' or 'both'")

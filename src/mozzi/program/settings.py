@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ def settings() -> Settings:
 
 
 @contextmanager
-def tracing(settings: Settings) -> Iterator[None]:
+def tracing(settings: Settings) -> Generator[None]:
     """Trace with these settings."""
     before, _now.settings = _now.settings, settings
     try:

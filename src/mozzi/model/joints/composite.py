@@ -1,20 +1,25 @@
+# pyright: reportConstantRedefinition=false
 """Products of joints."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, Self, final
+from typing import Self, TypeAlias, final
 
 import numpy as np
 
 from mozzi.errors import ModelError
-from mozzi.lie import SE3, Screws
-from mozzi.model.joints.joint import Joint, Prismatic, Revolute, Scalars, Screw, Universal
+from mozzi.lie import SE3, Screws, Twist
+from mozzi.model.joints.joint import Joint, Key, Prismatic, Revolute, Scalars, Screw, Universal
 from mozzi.model.joints.planar import Planar
 from mozzi.model.joints.spatial import Spherical
+from mozzi.program.scalar import Real
 
 __all__ = ["Composite"]
+
+#: A factor with its share of q and v.
+Part: TypeAlias = tuple[Joint, Sequence[Real], Sequence[Real]]
 
 
 @final
@@ -34,14 +39,14 @@ class Composite(Joint):
 
     def __init__(self, *factors: Joint) -> None:
         for factor in factors:
-            if not isinstance(factor, Joint):
+            if not isinstance(factor, Joint):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ModelError(
                     f"Composite: {factor!r} is no joint; give joints such as Revolute('z')"
                 )
         if not factors:
             raise ModelError("Composite: no joints; give at least one, or use Fixed()")
         super().__init__()
-        quaternions, start = [], 0
+        quaternions, start = list[int](), 0
         for factor in factors:
             quaternions += [start + k for k in factor.quaternions]
             start += factor.nq
@@ -63,30 +68,29 @@ class Composite(Joint):
         """Whether every factor has linear coordinates."""
         return all(factor.flat for factor in self.factors)
 
-    def _parts(self, q: Sequence[Any] | None, v: Sequence[Any] | None = None) -> list[tuple]:
+    def _parts(self, q: Sequence[Real], v: Sequence[Real] = ()) -> list[Part]:
         """Each factor with its share of q and v."""
-        parts, i, k = [], 0, 0
+        parts, i, k = list[Part](), 0, 0
         for factor in self.factors:
-            own_q = None if q is None else q[i : i + factor.nq]
-            parts.append((factor, own_q, None if v is None else v[k : k + factor.nv]))
+            parts.append((factor, q[i : i + factor.nq], v[k : k + factor.nv]))
             i, k = i + factor.nq, k + factor.nv
         return parts
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         (first, q0, _), *rest = self._parts(q)
         T = first.pose(q0)
         for M, (factor, x, _) in zip(self.inner, rest, strict=True):
             T = T @ M @ factor.pose(x)
         return T
 
-    def screws(self, q: Sequence[Any]) -> Screws:
+    def screws(self, q: Sequence[Real]) -> Screws[Twist]:
         (first, q0, _), *rest = self._parts(q)
         S = first.screws(q0)
         for M, (factor, x, _) in zip(self.inner, rest, strict=True):
             S = _join(factor.pose(x).pull(M.pull(S)), factor.screws(x))
         return S
 
-    def screws_rate(self, q: Sequence[Any], v: Sequence[Any]) -> Screws:
+    def screws_rate(self, q: Sequence[Real], v: Sequence[Real]) -> Screws[Twist]:
         (first, q0, v0), *rest = self._parts(q, v)
         S, dS = first.screws(q0), first.screws_rate(q0, v0)
         for M, (factor, x, u) in zip(self.inner, rest, strict=True):
@@ -99,41 +103,39 @@ class Composite(Joint):
             S, dS = _join(S, own), _join(dS, factor.screws_rate(x, u))
         return dS
 
-    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return tuple(e for factor, x, u in self._parts(q, v) for e in factor.rates(x, u))
 
-    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+    def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         return tuple(e for factor, x, u in self._parts(q, dv) for e in factor.integrate(x, u))
 
-    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+    def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         pairs = zip(self._parts(q0), self._parts(q1), strict=True)
         return tuple(e for (factor, a, _), (_, b, _) in pairs for e in factor.difference(a, b))
 
-    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
-        rates, k = [], 0
+    def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
+        rates, k = list[Real](), 0
         for factor in self.factors:
             part = slice(k, k + factor.nv)
             rates += factor.increment_rates(dv[part], v[part])
             k += factor.nv
         return tuple(rates)
 
-    def normalize(self, q: Sequence[Any]) -> Scalars:
+    def normalize(self, q: Sequence[Real]) -> Scalars:
         return tuple(e for factor, x, _ in self._parts(q) for e in factor.normalize(x))
 
     def neutral(self) -> tuple[float, ...]:
         return tuple(e for factor in self.factors for e in factor.neutral())
 
-    def random(
-        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
-    ) -> tuple[np.ndarray, ...]:
+    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Scalars:
         return tuple(e for factor in self.factors for e in factor.random(rng, batch))
 
     def parameters(self) -> Scalars:
         own = (e for factor in self.factors for e in factor.parameters())
         return (*own, *(e for M in self.inner for e in M.flatten()))
 
-    def with_parameters(self, parameters: Sequence[Any]) -> Self:
-        factors, k = [], 0
+    def with_parameters(self, parameters: Sequence[Real]) -> Self:
+        factors, k = list[Joint](), 0
         for factor in self.factors:
             n = len(factor.parameters())
             factors.append(factor.with_parameters(parameters[k : k + n]))
@@ -144,7 +146,7 @@ class Composite(Joint):
         return self._with(factors=tuple(factors), inner=tuple(inner))
 
     @property
-    def kind(self) -> tuple:
+    def kind(self) -> Key:
         return ("Composite", *(factor.kind for factor in self.factors))
 
     def __repr__(self) -> str:
@@ -161,7 +163,7 @@ class Composite(Joint):
         )
 
 
-def _join(A: Screws, B: Screws) -> Screws:
+def _join(A: Screws[Twist], B: Screws[Twist]) -> Screws[Twist]:
     return Screws((*A.columns, *B.columns))
 
 

@@ -1,12 +1,14 @@
+# pyright: reportConstantRedefinition=false
 """From joint screws to joints: which joint has these screws, and where it is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Rotation, Twist, Vec3
@@ -14,8 +16,10 @@ from mozzi.model.frames import as_vector, is_identity, rotation_to
 from mozzi.model.joints.composite import Composite
 from mozzi.model.joints.joint import Joint, Prismatic, Revolute, Screw
 
-__all__ = ["infer", "place"]
+__all__ = ["ScrewLike", "infer", "place"]
 
+ScrewLike: TypeAlias = Twist | ArrayLike | Sequence[Twist | ArrayLike]
+"""One screw, or several (rows)."""
 UNIT = 1e-6
 """How far from unit length a screw may be."""
 AGREE = 1e-9
@@ -24,19 +28,17 @@ them).
 """
 
 
-def screw_list(screw: Any, what: str) -> list[tuple[float, ...]]:
+def screw_list(screw: ScrewLike, what: str) -> list[tuple[float, ...]]:
     """Unit six-vectors from one or several (rows)."""
-    if isinstance(screw, Twist):
-        screw = [screw.flatten()]
-    rows = (
-        [x.flatten() if isinstance(x, Twist) else x for x in screw] if _is_list(screw) else [screw]
-    )
-    return [_unit(as_vector(row, 6, f"{what}: screw"), what) for row in rows]
+    rows = cast("Sequence[Twist | ArrayLike]", screw) if _is_list(screw) else [screw]
+    numbers = [x.floats() if isinstance(x, Twist) else cast("ArrayLike", x) for x in rows]
+    return [_unit(as_vector(row, 6, f"{what}: screw"), what) for row in numbers]
 
 
-def _is_list(screw: Any) -> bool:
+def _is_list(screw: ScrewLike) -> bool:
     try:
-        return any(isinstance(x, Twist) or len(x) > 0 for x in screw)
+        parts = cast("Sequence[Twist | Sequence[float]]", screw)
+        return any(isinstance(x, Twist) or len(x) > 0 for x in parts)
     except TypeError:
         return False
 
@@ -57,15 +59,17 @@ def infer(X: Sequence[float]) -> Joint:
     """The joint with one degree of freedom that moves along a unit screw:  T(q) = exp(X q)."""
     w, v = Vec3(*X[:3]), Vec3(*X[3:])
     if w.vanishes():
-        return _at(Prismatic(), SE3(rotation_to(v.floats()), Vec3.zero()))
+        frame = SE3(rotation_to(v.floats()), Vec3.zero())
+        return Prismatic().at(frame, frame)
     pitch = float(w.dot(v))
     p = Vec3(*(x + 0.0 for x in w.cross(v)))  # the point of the axis next to the origin
     size = max(1.0, *map(abs, X[3:]))
     joint = Revolute() if abs(pitch) <= 1e-12 * size else Screw(pitch=pitch)
-    return _at(joint, SE3(rotation_to(w.floats()), p))
+    frame = SE3(rotation_to(w.floats()), p)
+    return joint.at(frame, frame)
 
 
-def place(joint: Joint | None, screw: Any, what: str) -> Joint:
+def place(joint: Joint | None, screw: ScrewLike, what: str) -> Joint:
     """The joint that moves along the given screws at q = 0, with T(0) = 1.
 
     Without a joint the screws make one: T(q) = exp(X₁ q₁) exp(X₂ q₂) ... A joint in its canonical
@@ -84,7 +88,7 @@ def place(joint: Joint | None, screw: Any, what: str) -> Joint:
     moved = joint
     if is_identity(joint.frame_parent) and is_identity(joint.frame_child):
         frame = infer(screws[0]).frame_child if joint.nv == 1 else _locate(joint, screws)
-        moved = _at(joint, frame)
+        moved = joint.at(frame, frame)
     if not is_identity(moved.frame_parent @ moved.frame_child.inverse()):
         reference = moved.motion(moved.neutral())
         if max(map(abs, np.ravel(reference.matrix() - np.eye(4)))) > AGREE:
@@ -102,14 +106,10 @@ def place(joint: Joint | None, screw: Any, what: str) -> Joint:
     return moved
 
 
-def _at(joint: Joint, frame: SE3) -> Joint:
-    return joint._with(frame_parent=frame, frame_child=frame)
-
-
 def _locate(joint: Joint, screws: Sequence[Sequence[float]]) -> SE3:
     """The frame F with Ad_F (canonical screws) = screws, if there is one; the best fit if not."""
     own = joint.screws(joint.neutral()).array().T
-    pairs = []
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
     for Z, X in zip(own, np.asarray(screws), strict=True):
         part = slice(0, 3) if Z[:3].any() else slice(3, 6)
         pairs.append((Z[part], X[part]))

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Joints: the motion subgroups of SE(3) that mechanisms are made of, each one small final class.
 
 A joint moves in its canonical frame, where its axis is z and planar motion is in the x–y plane.
@@ -15,15 +16,15 @@ v). Joint code is written on scalars.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self, final
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Self, TypeAlias, cast, final
 
 import numpy as np
 
 from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3
-from mozzi.model.frames import IDENTITY, Axis, as_axis, as_number, as_pose, rotation_to
-from mozzi.program.scalar import cos, sin
+from mozzi.model.frames import IDENTITY, Axis, PoseLike, as_axis, as_number, as_pose, rotation_to
+from mozzi.program.scalar import Real, cos, sin
 
 __all__ = [
     "JOINT_TYPES",
@@ -39,7 +40,9 @@ __all__ = [
     "example_joints",
 ]
 
-Scalars = tuple[Any, ...]
+Scalars: TypeAlias = tuple[Real, ...]
+#: What decides code, and what a joint is: nested tuples of strings and numbers.
+Key: TypeAlias = tuple[object, ...]
 
 JOINT_TYPES: dict[str, type[Joint]] = {}
 """Every joint class by its name. Defining a subclass of `Joint` enrols it, and the law tests with
@@ -47,12 +50,12 @@ it.
 """
 
 
-def unit_screws(*where: int) -> Screws:
+def unit_screws(*where: int) -> Screws[Twist]:
     """The basis twists with a one at these places (0, 1, 2 angular; 3, 4, 5 linear)."""
     return Screws(Twist.unflatten(1.0 if i == k else 0.0 for i in range(6)) for k in where)
 
 
-def zero_screws(n: int) -> Screws:
+def zero_screws(n: int) -> Screws[Twist]:
     """n structural zeros."""
     return Screws((Twist.zero(),) * n)
 
@@ -74,13 +77,16 @@ class Joint:
     """
 
     __slots__ = ("_key", "frame_child", "frame_parent")
+    _key: Key
+    frame_parent: SE3
+    frame_child: SE3
     nq: int
     nv: int
     q_names: tuple[str, ...]
     v_names: tuple[str, ...]
     subgroup: ClassVar[bool] = True
     flat: ClassVar[bool] = True
-    constant: Screws
+    constant: Screws[Twist]
     options: ClassVar[tuple[str, ...]] = ()
     quaternions: tuple[int, ...] = ()  # where quaternions (x, y, z, w) start in q
 
@@ -93,37 +99,37 @@ class Joint:
 
     # -- what a joint is -----------------------------------------------------------------------
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         """T(q): the joint frame on the child in the joint frame on the parent."""
         raise NotImplementedError
 
-    def screws(self, q: Sequence[Any]) -> Screws:
+    def screws(self, q: Sequence[Real]) -> Screws[Twist]:
         """S(q): the body-fixed twists of the unit velocities,  Ṫ = T [S v]^."""
         return self.constant
 
-    def screws_rate(self, q: Sequence[Any], v: Sequence[Any]) -> Screws:
+    def screws_rate(self, q: Sequence[Real], v: Sequence[Real]) -> Screws[Twist]:
         """Ṡ along the velocity v."""
         return zero_screws(self.nv)
 
-    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         """q̇ = N(q) v."""
         return tuple(v)
 
-    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+    def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         """q ⊕ dv: the configuration reached from q by the constant velocity dv in unit time."""
         return tuple(x + dx for x, dx in zip(q, dv, strict=True))
 
-    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+    def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         """q1 ⊖ q0: the velocity that reaches q1 (or a q with the same pose) from q0 in unit
         time.
         """
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
-    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v: dexp⁻¹ of −δ on a group."""
         return tuple(v)
 
-    def normalize(self, q: Sequence[Any]) -> Scalars:
+    def normalize(self, q: Sequence[Real]) -> Scalars:
         """The nearest valid configuration: quaternions brought to unit length."""
         return tuple(q)
 
@@ -131,32 +137,30 @@ class Joint:
         """The configuration whose pose is the identity."""
         return (0.0,) * self.nq
 
-    def random(
-        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
-    ) -> tuple[np.ndarray, ...]:
+    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Scalars:
         """Configurations, one array of shape ``batch`` for each coordinate: angles in [−π, π),
         lengths in [−1, 1).
         """
         spans = (math.pi if name in ANGLES else 1.0 for name in self.q_names)
-        return tuple(rng.uniform(-span, span, batch) for span in spans)
+        return tuple(cast("Real", rng.uniform(-span, span, batch)) for span in spans)
 
     def parameters(self) -> Scalars:
         """The continuous parameters besides the two frames, such as a pitch."""
         return ()
 
-    def with_parameters(self, parameters: Sequence[Any]) -> Self:
+    def with_parameters(self, parameters: Sequence[Real]) -> Self:
         """The same joint with other parameters, which may be traced scalars."""
         return self
 
     # -- where a joint is ----------------------------------------------------------------------
 
-    def between(self, S_parent: Any = None, S_child: Any = None) -> Self:
+    def between(self, S_parent: PoseLike = None, S_child: PoseLike = None) -> Self:
         """The joint moved to the frames S_parent on the parent and S_child on the child.
 
         Both frames of the joint are multiplied from the left, so that  T(q) becomes  S_parent T(q)
         S_child⁻¹.
         """
-        what, changes = type(self).__name__, {}
+        what, changes = type(self).__name__, dict[str, SE3]()
         if S_parent is not None:
             T = as_pose(S_parent, f"{what}: S_parent")
             changes["frame_parent"] = T @ self.frame_parent
@@ -165,7 +169,7 @@ class Joint:
             changes["frame_child"] = T @ self.frame_child
         return self._with(**changes)
 
-    def with_frames(self, frame_parent: Any = None, frame_child: Any = None) -> Self:
+    def with_frames(self, frame_parent: PoseLike = None, frame_child: PoseLike = None) -> Self:
         """The joint with these two frames instead of its own."""
         what = type(self).__name__
         return self._with(
@@ -173,21 +177,25 @@ class Joint:
             frame_child=as_pose(frame_child, f"{what}: frame_child"),
         )
 
-    def motion(self, q: Sequence[Any]) -> SE3:
+    def at(self, frame_parent: SE3, frame_child: SE3) -> Self:
+        """The joint with these two frames, taken as they are."""
+        return self._with(frame_parent=frame_parent, frame_child=frame_child)
+
+    def motion(self, q: Sequence[Real]) -> SE3:
         """T_parent_child(q), frames included."""
         return self.frame_parent @ self.pose(q) @ self.frame_child.inverse()
 
     # -- data ----------------------------------------------------------------------------------
 
     @property
-    def kind(self) -> tuple:
+    def kind(self) -> Key:
         """What decides the code of this joint: its class and options. Joints of one kind differ by
         numbers only.
         """
         return (type(self).__name__, *(getattr(self, name) for name in self.options))
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> Key:
         """The content of the joint as a nested tuple of strings and numbers."""
         try:
             return self._key
@@ -196,28 +204,28 @@ class Joint:
             self._set(_key=(self.kind, self.parameters(), *frames))
             return self._key
 
-    def _set(self, **values: Any) -> None:
+    def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         names = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
         return {
             name: getattr(self, name) for name in names if name != "_key" and hasattr(self, name)
         }
 
-    def _with(self, **changes: Any) -> Self:
+    def _with(self, **changes: object) -> Self:
         new = object.__new__(type(self))
         new._set(**self._state() | changes)
         return new
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; make another joint")
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; make another joint")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Callable[..., Joint], tuple[object, ...]]:
         return (_restore, (type(self), self._state()))
 
     def __eq__(self, other: object) -> bool:
@@ -236,9 +244,10 @@ class Joint:
         return (cls(),)
 
 
-def _restore(cls: type[Joint], state: dict[str, Any]) -> Joint:
+def _restore(cls: type[Joint], state: dict[str, object]) -> Joint:
     new = object.__new__(cls)
-    new._set(**state)
+    for name, value in state.items():
+        object.__setattr__(new, name, value)
     return new
 
 
@@ -266,7 +275,7 @@ class Fixed(Joint):
     def __init__(self) -> None:
         super().__init__()
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return IDENTITY
 
 
@@ -283,7 +292,7 @@ class Revolute(Joint):
     def __init__(self, axis: Axis = "z") -> None:
         super().__init__(axis_pose(axis, "Revolute"))
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3(RotationZ(cos(q[0]), sin(q[0])), Vec3.zero())
 
     @classmethod
@@ -303,7 +312,7 @@ class Prismatic(Joint):
     def __init__(self, axis: Axis = "z") -> None:
         super().__init__(axis_pose(axis, "Prismatic"))
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3.translation(0.0, 0.0, q[0])
 
 
@@ -323,16 +332,16 @@ class Screw(Joint):
         super().__init__(axis_pose(axis, "Screw"))
         self._set(pitch=as_pitch(pitch, "Screw"))
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3(RotationZ(cos(q[0]), sin(q[0])), Vec3(0.0, 0.0, q[0] * self.pitch))
 
-    def screws(self, q: Sequence[Any]) -> Screws:
+    def screws(self, q: Sequence[Real]) -> Screws[Twist]:
         return Screws((Twist(Vec3(0.0, 0.0, 1.0), Vec3(0.0, 0.0, self.pitch)),))
 
     def parameters(self) -> Scalars:
         return (self.pitch,)
 
-    def with_parameters(self, parameters: Sequence[Any]) -> Self:
+    def with_parameters(self, parameters: Sequence[Real]) -> Self:
         return self._with(pitch=parameters[0])
 
     @classmethod
@@ -340,7 +349,7 @@ class Screw(Joint):
         return (cls(pitch=0.3), cls(axis="x", pitch=-1.2))
 
 
-def as_pitch(pitch: Any, what: str) -> float:
+def as_pitch(pitch: float | None, what: str) -> float:
     """A finite pitch."""
     if pitch is None:
         raise ModelError(f"{what}: no pitch; give pitch=, the translation per radian")
@@ -372,7 +381,7 @@ class Cylindrical(Joint):
         super().__init__(axis_pose(axis, "Cylindrical"))
         check_coordinates(coordinates, ("first", "second"), "Cylindrical")
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3(RotationZ(cos(q[0]), sin(q[0])), Vec3(0.0, 0.0, q[1]))
 
 
@@ -392,7 +401,7 @@ class Translation2(Joint):
         super().__init__(axis_pose(axis, "Translation2"))
         check_coordinates(coordinates, ("first", "second"), "Translation2")
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3.translation(q[0], q[1], 0.0)
 
 
@@ -412,7 +421,7 @@ class Translation3(Joint):
         super().__init__()
         check_coordinates(coordinates, ("first", "second"), "Translation3")
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3.translation(q[0], q[1], q[2])
 
 
@@ -442,15 +451,15 @@ class Universal(Joint):
         entries = (x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z)
         super().__init__(as_pose(SE3(Rotation(*(e + 0.0 for e in entries)), Vec3.zero())))
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         a, b, c, s = cos(q[0]), sin(q[0]), cos(q[1]), sin(q[1])
         return SE3(Rotation(a, -b * c, b * s, b, a * c, -a * s, 0.0, s, c), Vec3.zero())
 
-    def screws(self, q: Sequence[Any]) -> Screws:
+    def screws(self, q: Sequence[Real]) -> Screws[Twist]:
         first = Twist(Vec3(0.0, sin(q[1]), cos(q[1])), Vec3.zero())
         return Screws((first, Twist(Vec3(1.0, 0.0, 0.0), Vec3.zero())))
 
-    def screws_rate(self, q: Sequence[Any], v: Sequence[Any]) -> Screws:
+    def screws_rate(self, q: Sequence[Real], v: Sequence[Real]) -> Screws[Twist]:
         first = Twist(Vec3(0.0, cos(q[1]) * v[1], -sin(q[1]) * v[1]), Vec3.zero())
         return Screws((first, Twist.zero()))
 

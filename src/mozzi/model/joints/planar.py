@@ -13,7 +13,7 @@ Müller, Kinematics, remark 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 from mozzi.lie import SE3, RotationZ, Screws, Twist, Vec3
 from mozzi.lie.series import C1, C2, COT
@@ -26,21 +26,21 @@ from mozzi.model.joints.joint import (
     check_coordinates,
     unit_screws,
 )
-from mozzi.program.scalar import atan2, cos, sin
+from mozzi.program.scalar import Real, atan2, cos, sin
 
 __all__ = ["Planar", "PlanarScrew", "Schoenflies"]
 
 KINDS = ("second", "first")
 
 
-def _exp(angle: Any, u: Any, v: Any) -> tuple[Any, Any]:
+def _exp(angle: Real, u: Real, v: Real) -> tuple[Real, Real]:
     """The position reached by the plane twist (u, v, angle) in unit time."""
     x = angle * angle
     S, C = C1(x), angle * C2[0](x)  # sin θ / θ, (1 − cos θ) / θ
     return S * u - C * v, C * u + S * v
 
 
-def plane_log(angle: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def plane_log(angle: Real, x: Real, y: Real) -> tuple[Real, Real]:
     """The inverse of `_exp`, for |angle| < 2π."""
     half = 0.5 * angle
     K = 1.0 - angle * angle * COT[0](angle * angle)  # (θ/2) cot(θ/2)
@@ -61,34 +61,34 @@ class PlanarMotion(Joint, abstract=True):
         super().__init__(axis_pose(axis, what))
         self._set(coordinates=check_coordinates(coordinates, KINDS, what))
 
-    def _height(self, q: Sequence[Any]) -> Any:
+    def _height(self, q: Sequence[Real]) -> Real:
         """The translation along z."""
         return 0.0
 
-    def _position(self, q: Sequence[Any]) -> tuple[Any, Any]:
+    def _position(self, q: Sequence[Real]) -> tuple[Real, Real]:
         return _exp(q[-1], q[0], q[1]) if self.coordinates == "first" else (q[0], q[1])
 
-    def _wrap(self, angle: Any) -> Any:
+    def _wrap(self, angle: Real) -> Real:
         """The same turn in (−π, π], where whole turns make no difference."""
         return atan2(sin(angle), cos(angle)) if self.periodic else angle
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         x, y = self._position(q)
         return SE3(RotationZ(cos(q[-1]), sin(q[-1])), Vec3(x, y, self._height(q)))
 
-    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":
             return self.increment_rates(q, v)
         x, y, c, s = v[0], v[1], cos(q[-1]), sin(q[-1])
         return (c * x - s * y, s * x + c * y, *v[2:])
 
-    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         angle, (x, y) = dv[-1], v[:2]  # dexp⁻¹ of −δ: v + ½ ad v + ...
         a, b = angle * x - v[-1] * dv[0], angle * y - v[-1] * dv[1]
         k = angle * COT[0](angle * angle)
         return (x - 0.5 * b - k * a, y + 0.5 * a - k * b, *v[2:])
 
-    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+    def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         x, y = self._position(q)
         dx, dy = _exp(dv[-1], dv[0], dv[1])
         c, s = cos(q[-1]), sin(q[-1])
@@ -98,7 +98,7 @@ class PlanarMotion(Joint, abstract=True):
             x, y = plane_log(angle, x, y)
         return (x, y, *(a + b for a, b in zip(q[2:-1], dv[2:-1], strict=True)), angle)
 
-    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+    def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         (x0, y0), (x1, y1) = self._position(q0), self._position(q1)
         c, s, x, y = cos(q0[-1]), sin(q0[-1]), x1 - x0, y1 - y0
         angle = self._wrap(q1[-1] - q0[-1])
@@ -146,17 +146,17 @@ class PlanarScrew(PlanarMotion):
         super().__init__(axis, coordinates)
         self._set(pitch=as_pitch(pitch, "PlanarScrew"))
 
-    def _height(self, q: Sequence[Any]) -> Any:
+    def _height(self, q: Sequence[Real]) -> Real:
         return q[2] * self.pitch
 
-    def screws(self, q: Sequence[Any]) -> Screws:
+    def screws(self, q: Sequence[Real]) -> Screws[Twist]:
         screw = Twist(Vec3(0.0, 0.0, 1.0), Vec3(0.0, 0.0, self.pitch))
         return Screws((*unit_screws(3, 4).columns, screw))
 
     def parameters(self) -> Scalars:
         return (self.pitch,)
 
-    def with_parameters(self, parameters: Sequence[Any]) -> Self:
+    def with_parameters(self, parameters: Sequence[Real]) -> Self:
         return self._with(pitch=parameters[0])
 
     @classmethod
@@ -177,7 +177,7 @@ class Schoenflies(PlanarMotion):
     v_names = ("vx", "vy", "vz", "wz")
     constant = unit_screws(3, 4, 5, 2)
 
-    def _height(self, q: Sequence[Any]) -> Any:
+    def _height(self, q: Sequence[Real]) -> Real:
         return q[2]
 
     @classmethod

@@ -14,7 +14,7 @@ Müller, Kinematics, remark 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.lie.dexp import dexp, dexp_inverse
 from mozzi.lie.quaternion import Quaternion
 from mozzi.model.joints.joint import Joint, Scalars, check_coordinates, unit_screws
-from mozzi.program.scalar import atan2, cos, sin, sqrt
+from mozzi.program.scalar import Real, atan2, cos, sin, sqrt
 
 __all__ = ["Free", "Spherical"]
 
@@ -34,27 +34,27 @@ class Quaternions:
     neutral = (0.0, 0.0, 0.0, 1.0)
 
     @staticmethod
-    def rotation(q: Sequence[Any]) -> Rotation:
+    def rotation(q: Sequence[Real]) -> Rotation:
         """R(q)."""
         return Rotation.from_quaternion(Quaternion(*q))
 
     @staticmethod
-    def rates(q: Sequence[Any], w: Vec3) -> Scalars:
+    def rates(q: Sequence[Real], w: Vec3) -> Scalars:
         """q̇ with Ṙ = R [w]."""
         return Quaternion(*q).rate(w).flatten()
 
     @staticmethod
-    def integrate(q: Sequence[Any], w: Vec3) -> Scalars:
+    def integrate(q: Sequence[Real], w: Vec3) -> Scalars:
         """q′ with R(q′) = R(q) exp[w]."""
         return (Quaternion(*q) @ Quaternion.exp(w)).normalized().flatten()
 
     @staticmethod
-    def difference(q0: Sequence[Any], q1: Sequence[Any]) -> Vec3:
+    def difference(q0: Sequence[Real], q1: Sequence[Real]) -> Vec3:
         """The shortest w with R(q1) = R(q0) exp[w]."""
         return (Quaternion(*q0).conjugate() @ Quaternion(*q1)).log()
 
     @staticmethod
-    def normalize(q: Sequence[Any]) -> Scalars:
+    def normalize(q: Sequence[Real]) -> Scalars:
         """The unit quaternion along q."""
         return Quaternion(*q).normalized().flatten()
 
@@ -72,23 +72,23 @@ class RotationVectors(Quaternions):
     neutral = (0.0, 0.0, 0.0)
 
     @staticmethod
-    def rotation(q: Sequence[Any]) -> Rotation:
+    def rotation(q: Sequence[Real]) -> Rotation:
         return Rotation.exp(Vec3(*q))
 
     @staticmethod
-    def rates(q: Sequence[Any], w: Vec3) -> Scalars:
+    def rates(q: Sequence[Real], w: Vec3) -> Scalars:
         return dexp_inverse(-Vec3(*q), w).flatten()
 
     @staticmethod
-    def integrate(q: Sequence[Any], w: Vec3) -> Scalars:
+    def integrate(q: Sequence[Real], w: Vec3) -> Scalars:
         return (Quaternion.exp(Vec3(*q)) @ Quaternion.exp(w)).log().flatten()
 
     @staticmethod
-    def difference(q0: Sequence[Any], q1: Sequence[Any]) -> Vec3:
+    def difference(q0: Sequence[Real], q1: Sequence[Real]) -> Vec3:
         return (Quaternion.exp(-Vec3(*q0)) @ Quaternion.exp(Vec3(*q1))).log()
 
     @staticmethod
-    def normalize(q: Sequence[Any]) -> Scalars:
+    def normalize(q: Sequence[Real]) -> Scalars:
         return tuple(q)
 
     @staticmethod
@@ -103,7 +103,7 @@ class Angles(Quaternions):
     neutral = (0.0, 0.0, 0.0)
 
     @staticmethod
-    def rotation(q: Sequence[Any]) -> Rotation:
+    def rotation(q: Sequence[Real]) -> Rotation:
         ca, cb, cc = (cos(x) for x in q)
         sa, sb, sc = (sin(x) for x in q)
         ss, cs = sa * sb, ca * sb
@@ -120,21 +120,21 @@ class Angles(Quaternions):
         return (atan2(-R.yz, R.zz), atan2(R.xz, side), atan2(-R.xy, R.xx))
 
     @staticmethod
-    def rates(q: Sequence[Any], w: Vec3) -> Scalars:
+    def rates(q: Sequence[Real], w: Vec3) -> Scalars:
         c, s = cos(q[2]), sin(q[2])
         first = (c * w.x - s * w.y) / cos(q[1])
         return (first, s * w.x + c * w.y, w.z - sin(q[1]) * first)
 
     @staticmethod
-    def integrate(q: Sequence[Any], w: Vec3) -> Scalars:
+    def integrate(q: Sequence[Real], w: Vec3) -> Scalars:
         return Angles.of(Angles.rotation(q) @ Rotation.exp(w))
 
     @staticmethod
-    def difference(q0: Sequence[Any], q1: Sequence[Any]) -> Vec3:
+    def difference(q0: Sequence[Real], q1: Sequence[Real]) -> Vec3:
         return (Angles.rotation(q0).T @ Angles.rotation(q1)).log()
 
     @staticmethod
-    def normalize(q: Sequence[Any]) -> Scalars:
+    def normalize(q: Sequence[Real]) -> Scalars:
         return tuple(q)
 
     @staticmethod
@@ -172,30 +172,28 @@ class Spherical(Joint):
     def _chart(self) -> type[Quaternions]:
         return CHARTS[self.coordinates]
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         return SE3(self._chart.rotation(q), Vec3.zero())
 
-    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return self._chart.rates(q, Vec3(*v))
 
-    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+    def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         return self._chart.integrate(q, Vec3(*dv))
 
-    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+    def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         return self._chart.difference(q0, q1).flatten()
 
-    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return dexp_inverse(-Vec3(*dv), Vec3(*v)).flatten()
 
-    def normalize(self, q: Sequence[Any]) -> Scalars:
+    def normalize(self, q: Sequence[Real]) -> Scalars:
         return self._chart.normalize(q)
 
     def neutral(self) -> tuple[float, ...]:
         return self._chart.neutral
 
-    def random(
-        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
-    ) -> tuple[np.ndarray, ...]:
+    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Scalars:
         return self._chart.random(rng, batch)
 
     @classmethod
@@ -230,35 +228,35 @@ class Free(Joint):
     def _chart(self) -> type[Quaternions]:
         return CHARTS[self.coordinates]
 
-    def pose(self, q: Sequence[Any]) -> SE3:
+    def pose(self, q: Sequence[Real]) -> SE3:
         if self.coordinates == "first":
             return SE3.exp(Twist.unflatten(q))
         return SE3(self._chart.rotation(q[3:]), Vec3(*q[:3]))
 
-    def rates(self, q: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":
             return self.increment_rates(q, v)
         p = self._chart.rotation(q[3:]) @ Vec3(*v[3:])
         return (*p, *self._chart.rates(q[3:], Vec3(*v[:3])))
 
-    def integrate(self, q: Sequence[Any], dv: Sequence[Any]) -> Scalars:
+    def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":
             return (self.pose(q) @ self.pose(dv)).log().flatten()
         w, chart = Vec3(*dv[:3]), self._chart
         p = Vec3(*q[:3]) + chart.rotation(q[3:]) @ dexp(w, Vec3(*dv[3:]))
         return (*p, *chart.integrate(q[3:], w))
 
-    def difference(self, q0: Sequence[Any], q1: Sequence[Any]) -> Scalars:
+    def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":
             return (self.pose(q0).inverse() @ self.pose(q1)).log().flatten()
         w = self._chart.difference(q0[3:], q1[3:])
         p = self._chart.rotation(q0[3:]).T @ (Vec3(*q1[:3]) - Vec3(*q0[:3]))
         return (*w, *dexp_inverse(w, p))
 
-    def increment_rates(self, dv: Sequence[Any], v: Sequence[Any]) -> Scalars:
+    def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return dexp_inverse(-Twist.unflatten(dv), Twist.unflatten(v)).flatten()
 
-    def normalize(self, q: Sequence[Any]) -> Scalars:
+    def normalize(self, q: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":
             return tuple(q)
         return (*q[:3], *self._chart.normalize(q[3:]))
@@ -266,9 +264,7 @@ class Free(Joint):
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, *self._chart.neutral)
 
-    def random(
-        self, rng: np.random.Generator, batch: tuple[int, ...] = ()
-    ) -> tuple[np.ndarray, ...]:
+    def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Scalars:
         position = tuple(rng.uniform(-1.0, 1.0, (3, *batch)))
         turn = self._chart.random(rng, batch)
         return turn + position if self.coordinates == "first" else position + turn
