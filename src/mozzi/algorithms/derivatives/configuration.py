@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_matrix
+from mozzi.algorithms.recursion.blocks import Block
+from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import inverse_spd
+from mozzi.model import Joint
 from mozzi.program.differentiate import forward
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = ["increment_rates_derivatives", "integrate_derivatives", "stretch_derivatives"]
 
+Derivatives: TypeAlias = Callable[[Joint, Traced, Traced], tuple[Traced, ...]]
+
 
 @algorithm
-def integrate_derivatives(model: Any, q: Any, dv: Any) -> Any:
+def integrate_derivatives(
+    model: Mechanism, q: JointVector, dv: JointVector
+) -> tuple[BlockArray, BlockArray]:
     """(X, Y) with  (q ⊕ ε) ⊕ (dv + δ) = (q ⊕ dv) ⊕ (X ε + Y δ)  to first order.
 
     Joint by joint: Ad of exp(−dv) and dexp of −dv on a motion subgroup, 1 where q ⊕ dv = q + dv.
@@ -30,7 +41,9 @@ def integrate_derivatives(model: Any, q: Any, dv: Any) -> Any:
 
 
 @algorithm
-def increment_rates_derivatives(model: Any, dv: Any, v: Any) -> Any:
+def increment_rates_derivatives(
+    model: Mechanism, dv: JointVector, v: JointVector
+) -> tuple[BlockArray, BlockArray]:
     """The derivatives of `increment_rates` with respect to dv and v."""
     by_dv, by_v = joint_matrix(model, "by_dv"), joint_matrix(model, "by_v")
     for i in model.outward():
@@ -38,7 +51,7 @@ def increment_rates_derivatives(model: Any, dv: Any, v: Any) -> Any:
     return by_dv, by_v
 
 
-def stretch_derivatives(joint: Any, rest: Any, q: Any) -> Any:
+def stretch_derivatives(joint: Joint, rest: Sequence[Real], q: Sequence[Real]) -> Block:
     """∂(q ⊖ rest)/∂q of one joint, along the group."""
     return _blocks(joint, _stretched, rest, q)[0]
 
@@ -46,7 +59,9 @@ def stretch_derivatives(joint: Any, rest: Any, q: Any) -> Any:
 # -- programs of one joint, traced once and inlined --
 
 
-def _blocks(joint: Any, make: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _blocks(
+    joint: Joint, make: Derivatives, x: Sequence[Real], y: Sequence[Real]
+) -> tuple[Block, Block]:
     n = joint.nv
     if joint.flat:
         one = [[float(r == c) for c in range(n)] for r in range(n)]
@@ -55,10 +70,10 @@ def _blocks(joint: Any, make: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return out[0], out[-1]
 
 
-_PROGRAMS: dict[tuple[Any, Any], Program] = {}
+_PROGRAMS: dict[tuple[Derivatives, object], Program] = {}
 
 
-def _program(joint: Any, make: Any) -> Program:
+def _program(joint: Joint, make: Derivatives) -> Program:
     """One for every kind of joint: its parameters are inputs, and its frames do not enter."""
     key = (make, joint.kind)
     if key not in _PROGRAMS:
@@ -67,31 +82,31 @@ def _program(joint: Any, make: Any) -> Program:
         sizes = {"x": first, "y": second, "parameters": len(joint.parameters())}
         inputs = [Input(name, (size,)) for name, size in sizes.items()]
 
-        def call(x: Any, y: Any, parameters: Any) -> Any:
+        def call(x: Traced, y: Traced, parameters: Traced) -> tuple[Traced, ...]:
             return make(joint.with_parameters(list(parameters)), x, y)
 
         _PROGRAMS[key] = prune(trace(call, inputs, make.__name__))
     return _PROGRAMS[key]
 
 
-def _basis(joint: Any, q: Any) -> np.ndarray:
+def _basis(joint: Joint, q: Sequence[Real]) -> Traced:
     """N(q) (nq, nv)."""
     columns = [joint.rates(q, list(e)) for e in np.eye(joint.nv)]
     return np.array(columns, dtype=object).reshape(joint.nv, joint.nq).T
 
 
-def _moved(joint: Any, q: Any, dv: Any) -> tuple[Any, Any]:
+def _moved(joint: Joint, q: Traced, dv: Traced) -> tuple[Traced, Traced]:
     new = np.array(joint.integrate(list(q), list(dv)), dtype=object)
-    N = _basis(joint, new)
+    N = _basis(joint, list(new))
     back = np.array(inverse_spd((N.T @ N).tolist()), dtype=object) @ N.T  # N⁻¹ from the left
-    return back @ forward(new, q, _basis(joint, q)), back @ forward(new, dv, np.eye(joint.nv))
+    return back @ forward(new, q, _basis(joint, list(q))), back @ forward(new, dv, np.eye(joint.nv))
 
 
-def _turned(joint: Any, dv: Any, v: Any) -> tuple[Any, Any]:
+def _turned(joint: Joint, dv: Traced, v: Traced) -> tuple[Traced, Traced]:
     one, rate = np.eye(joint.nv), np.array(joint.increment_rates(list(dv), list(v)), dtype=object)
     return forward(rate, dv, one), forward(rate, v, one)
 
 
-def _stretched(joint: Any, rest: Any, q: Any) -> tuple[Any]:
+def _stretched(joint: Joint, rest: Traced, q: Traced) -> tuple[Traced]:
     stretch = np.array(joint.difference(list(rest), list(q)), dtype=object)
-    return (forward(stretch, q, _basis(joint, q)),)
+    return (forward(stretch, q, _basis(joint, list(q))),)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
-
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import (
@@ -17,15 +15,23 @@ from mozzi.algorithms.recursion.blocks import (
     rows,
     transposed,
 )
-from mozzi.algorithms.recursion.containers import joint_array, joint_matrix, per_body
+from mozzi.algorithms.recursion.containers import (
+    BlockArray,
+    joint_array,
+    joint_matrix,
+    per_body,
+)
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.lie import inverse_spd
-from mozzi.program.program import Index, load, loop, store
+from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.scalar import Real
 
 __all__ = ["InverseMass", "add_rows", "mass_matrix_solve"]
 
 
 @algorithm(regroup=True)
-def mass_matrix_solve(model: Any, q: Any, tau: Any) -> Any:
+def mass_matrix_solve(model: Mechanism, q: JointVector, tau: JointVector) -> BlockArray:
     """M(q)⁻¹ τ: the accelerations that joint forces produce at rest, without gravity. O(n d²)."""
     return InverseMass(model, mass_matrix(model, q)).vector(tau)
 
@@ -40,11 +46,11 @@ class InverseMass:
     over the others, and 1 at those.
     """
 
-    def __init__(self, model: Any, M: Any, held: bool = False):
+    def __init__(self, model: Mechanism, M: BlockArray, held: bool = False):
         self.model = model
-        self.D = D = per_body(model, D="local")
-        self.N = N = joint_matrix(model, "N")
-        L = joint_matrix(model, "L")
+        self.D: PerBody[Block] = per_body(model, D="local")
+        self.N = joint_matrix(model, "N")
+        D, N, L = self.D, self.N, joint_matrix(model, "L")
         for i in model.inward():
             for j in i.path():
                 L[i, j] = M[i, j] if not held else _masked(i, j, M[i, j])
@@ -69,7 +75,7 @@ class InverseMass:
                     change = product(L_ik, rows(N[k, j], k.joint.nv))
                     N[i, j] = less(rows(N[i, j], n), change)
 
-    def vector(self, x: Any) -> Any:
+    def vector(self, x: JointVector) -> BlockArray:
         """M⁻¹ x of a joint vector."""
         model, D, N = self.model, self.D, self.N
         z, out = (joint_array(model, "v", letter=letter) for letter in ("z", "a"))
@@ -83,7 +89,7 @@ class InverseMass:
                 out[i] = plus(out[i], apply(rows(N[i, k], i.joint.nv), z[k]))
         return out
 
-    def times(self, X: Any, sign: float = 1.0) -> Any:
+    def times(self, X: BlockArray, sign: float = 1.0) -> BlockArray:
         """± M⁻¹ X of a joint matrix, or along the first axis of an array with more.
 
         Where blocks of X are zero unless one joint is behind the other, so are those of Nᵀ X:
@@ -102,7 +108,7 @@ class InverseMass:
                 add_rows(out, i, rows(N[i, k], i.joint.nv), Y, k)
         return out
 
-    def matrix(self) -> Any:
+    def matrix(self) -> BlockArray:
         """M⁻¹."""
         model, D, N = self.model, self.D, self.N
         P, Q, out = (joint_matrix(model, letter) for letter in ("P", "Q", "Minv"))
@@ -122,7 +128,14 @@ class InverseMass:
 STRIP = 8  # columns that a rolled loop takes at once
 
 
-def add_rows(Z: Any, i: Any, factor: Block, X: Any, k: Any, until: Any = None) -> None:
+def add_rows(
+    Z: BlockArray,
+    i: BodyView,
+    factor: Block,
+    X: BlockArray,
+    k: BodyView,
+    until: BodyView | None = None,
+) -> None:
     """Z_i += factor X_k, for rows of blocks of joint matrices.
 
     Unrolled, zeros fold away, and columns behind those of body ``until`` may be left out. Rolled,
@@ -138,6 +151,7 @@ def add_rows(Z: Any, i: Any, factor: Block, X: Any, k: Any, until: Any = None) -
                 pairs = zip(z[to + r, :stop], x[of + s, :stop], strict=True)
                 z[to + r, :stop] = [e + f * y for e, y in pairs]
         return
+    assert Z.buffer is not None and X.buffer is not None
     whole = width - width % STRIP
     for _, column in loop(0, whole, STRIP):
         where = (column, 1)
@@ -146,7 +160,14 @@ def add_rows(Z: Any, i: Any, factor: Block, X: Any, k: Any, until: Any = None) -
 
 
 def _add_strip(
-    Z: Any, to: Any, factor: Block, X: Any, of: Any, width: int, columns: range, *where: Any
+    Z: Buffer,
+    to: Index,
+    factor: Block,
+    X: Buffer,
+    of: Index,
+    width: int,
+    columns: range,
+    *where: tuple[Index, int],
 ) -> None:
     at_z, at_x = Index(terms=((to, width), *where)), Index(terms=((of, width), *where))
     for c in columns:
@@ -158,7 +179,7 @@ def _add_strip(
             store(Z, at_z, 1, r * width + c, z)
 
 
-def _masked(i: Any, j: Any, flat: Sequence[Any]) -> Block:
+def _masked(i: BodyView, j: BodyView, flat: Sequence[Real]) -> Block:
     """A block without the rows and columns of held coordinates."""
     return [
         [0.0 if i.held[r] or j.held[c] else x for c, x in enumerate(row)]
@@ -166,7 +187,7 @@ def _masked(i: Any, j: Any, flat: Sequence[Any]) -> Block:
     ]
 
 
-def _unit_where_held(i: Any, flat: Sequence[Any]) -> Block:
+def _unit_where_held(i: BodyView, flat: Sequence[Real]) -> Block:
     return [
         [1.0 if r == c and i.held[r] else x for c, x in enumerate(row)]
         for r, row in enumerate(rows(flat, i.joint.nv))

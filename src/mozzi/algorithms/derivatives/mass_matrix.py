@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import carried, mass_matrix
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_array, per_body
-from mozzi.lie import SE3, Inertia
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
+from mozzi.lie import SE3, Inertia, Screws, Twist
+from mozzi.program.scalar import Real
 
 __all__ = ["mass_matrix_inverse_partials", "mass_matrix_partials"]
 
+Placed: TypeAlias = tuple[BodyView, int]
+"""A body, and its place on the way from the base."""
+Column: TypeAlias = tuple[Twist, tuple[int, int]]
+"""A screw, and its place there: that of its body, and its stage in the joint."""
+
 
 @algorithm(regroup=True, threshold=20)
-def mass_matrix_partials(model: Any, q: Any) -> Any:
+def mass_matrix_partials(model: Mechanism, q: JointVector) -> BlockArray:
     """∂M (nv, nv, nv):  ∂M_ij/∂q_k = d M(q ⊕ t e_k)_ij / dt.
 
     With joint i before j, in spatial screws and the inertia I_j of all that hangs on j:
@@ -35,7 +43,7 @@ def mass_matrix_partials(model: Any, q: Any) -> Any:
 
 
 @algorithm(regroup=True, threshold=20)
-def mass_matrix_inverse_partials(model: Any, q: Any) -> Any:
+def mass_matrix_inverse_partials(model: Mechanism, q: JointVector) -> BlockArray:
     """∂(M⁻¹) (nv, nv, nv):  ∂M⁻¹/∂q_k = −M⁻¹ (∂M/∂q_k) M⁻¹.
 
     From the sparse factors of M⁻¹, O(n³ d).
@@ -65,7 +73,7 @@ def mass_matrix_inverse_partials(model: Any, q: Any) -> Any:
     return inverse.times(turned, -1.0)
 
 
-def _partials(model: Any, q: Any) -> Any:
+def _partials(model: Mechanism, q: JointVector) -> BlockArray:
     C, I, J = per_body(model, C=SE3, I=Inertia, J="local")
     P = joint_array(model, "v", "v", "v", letter="dM")
     for i in model.outward():
@@ -85,7 +93,9 @@ def _partials(model: Any, q: Any) -> Any:
     return P
 
 
-def _set(P: Any, I: Inertia, J: Any, i: Any, j: Any, k: Any) -> None:
+def _set(
+    P: BlockArray, I: Inertia, J: ByBody[Screws[Twist]], i: Placed, j: Placed, k: Placed
+) -> None:
     """The blocks ∂M_ij/∂q_k and ∂M_ji/∂q_k of bodies i, j, k, each with its place on the way from
     the base; I is the inertia of all that hangs on the outermost.
     """
@@ -96,7 +106,7 @@ def _set(P: Any, I: Inertia, J: Any, i: Any, j: Any, k: Any) -> None:
     P[j[0], i[0], k[0]] = list(zip(*block))
 
 
-def _partial(I: Inertia, i: Any, j: Any, k: Any) -> Any:
+def _partial(I: Inertia, i: Column, j: Column, k: Column) -> Real:
     """∂M_ij/∂q_k of three screws, each with its place on the way from the base."""
     (x, first), (y, second), (z, moved) = (i, j, k) if i[1] <= j[1] else (j, i, k)
     if moved <= first:

@@ -9,16 +9,25 @@ are in inertial axes, so that fixed to a body they change by δf − ω_k × f.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
 from mozzi.algorithms.dynamics.springs import ends, line, point_velocity
-from mozzi.algorithms.recursion.containers import per_body
-from mozzi.lie import SE3, Twist, Vec3
+from mozzi.algorithms.recursion.blocks import Block
+from mozzi.algorithms.recursion.containers import BlockArray, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import BodyView, ByBody
+from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.model import Spring
 
 __all__ = ["add_spring_changes"]
 
 
-def add_spring_changes(model: Any, T: Any, X: Any, V: Any, dq: Any, dv: Any) -> None:
+def add_spring_changes(
+    model: Mechanism,
+    T: ByBody[RelativePose],
+    X: ByBody[Sequence[Screws[Twist]]],
+    V: ByBody[Twist],
+    dq: BlockArray,
+    dv: BlockArray,
+) -> None:
     """Add −Jᵀ ∂W/∂q and −Jᵀ ∂W/∂v to blocks of joint matrices. O(d²) per spring.
 
     Containers of poses T in the parents, of joints X = (S, Ψ̇, …) and of twists V, body-fixed.
@@ -35,7 +44,9 @@ def add_spring_changes(model: Any, T: Any, X: Any, V: Any, dq: Any, dv: Any) -> 
         moving = [end for end in at if end[0] >= 0]
         for end_k, s_k, x_k, u_k in moving:
             for k in model.path(end_k):
-                turns, by_q, by_v = [], [], []
+                turns: list[Vec3] = []
+                by_q: list[Vec3] = []
+                by_v: list[Vec3] = []
                 for column, drift in zip(C[k].push(X[k][0]), C[k].push(X[k][1]), strict=True):
                     moved = _field(column, x_k) * s_k
                     turned = (column.ang.cross(u_k) + _field(drift, x_k)) * s_k
@@ -54,7 +65,7 @@ def add_spring_changes(model: Any, T: Any, X: Any, V: Any, dq: Any, dv: Any) -> 
 class _Force:
     """f = −k d + k ℓ₀ n − c ℓ̇ n on body b, and how it changes with d and u = ḋ."""
 
-    def __init__(self, spring: Any, d: Vec3, u: Vec3):
+    def __init__(self, spring: Spring, d: Vec3, u: Vec3):
         self.spring, self.u = spring, u
         _, self.n, self.reciprocal = line(d)
         self.rate = self.n.dot(u)
@@ -77,6 +88,6 @@ def _field(V: Twist, x: Vec3) -> Vec3:
     return V.lin + V.ang.cross(x)
 
 
-def _add(M: Any, j: Any, k: Any, block: Sequence[Sequence[Any]]) -> None:
+def _add(M: BlockArray, j: BodyView, k: BodyView, block: Block) -> None:
     flat = [x for row in block for x in row]
     M[j, k] = [x + y for x, y in zip(M[j, k], flat, strict=True)]

@@ -7,24 +7,32 @@ nothing is added where components pass from body to body.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass, rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, mass_matrix_rate, transposed
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_matrix, joint_vector, per_body
+from mozzi.algorithms.recursion.containers import (
+    BlockArray,
+    joint_matrix,
+    joint_vector,
+    per_body,
+)
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import Inertia, Screws, Twist, Wrench
 
 __all__ = ["inverse_dynamics_rates", "mass_matrix_inverse_rate"]
 
-Motion = tuple[Twist, Twist, Twist, Twist]  # V, V̇, V̈, V⃛
+Motion: TypeAlias = tuple[Twist, Twist, Twist, Twist]
+"""V, V̇, V̈, V⃛."""
 
 
 @algorithm(regroup=True)
 def inverse_dynamics_rates(
-    model: Any, q: Any, v: Any, a: Any, j: Any, s: Any
-) -> tuple[Any, Any, Any]:
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, j: JointVector, s: JointVector
+) -> tuple[BlockArray, BlockArray, BlockArray]:
     """(τ, τ̇, τ̈) along a motion with v̇ = a, ȧ = j (jerk) and j̇ = s (snap).
 
     Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the
@@ -68,8 +76,14 @@ def inverse_dynamics_rates(
 
 
 def _move(
-    i: Any, q: Any, v: Any, a: Any, j: Any, s: Any, motion: Motion
-) -> tuple[tuple[Screws, ...], Motion]:
+    i: BodyView,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector,
+    j: JointVector,
+    s: JointVector,
+    motion: Motion,
+) -> tuple[tuple[Screws[Twist], ...], Motion]:
     """S, J̇ and J̈ of a joint, and the motion behind it, from that before it.
 
     Factor by factor: J̇ = V × J,  J̈ = V̇ × J + V × J̇,  J⃛ = V̈ × J + 2 V̇ × J̇ + V × J̈, with the
@@ -77,7 +91,8 @@ def _move(
     """
     S, label = i.joint.screws(q[i]), stages(i.joint)
     V, A, B, C = motion
-    first, second = [], []
+    first: list[Twist] = []
+    second: list[Twist] = []
     for stage in range(max(label, default=-1) + 1):
         own = [c for c, x in enumerate(label) if x == stage]
         J = Screws(S[c] for c in own)
@@ -108,12 +123,12 @@ def _wrenches(I: Inertia, motion: Motion) -> tuple[Wrench, Wrench, Wrench]:
     return W, dW, ddk + B.cross(h) + A.cross(W) * 2.0 + V.cross(dW)
 
 
-def _twice(S: Screws) -> Screws:
+def _twice(S: Screws[Twist]) -> Screws[Twist]:
     return Screws(c * 2.0 for c in S)
 
 
 @algorithm(regroup=True, threshold=20)
-def mass_matrix_inverse_rate(model: Any, q: Any, v: Any) -> Any:
+def mass_matrix_inverse_rate(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """d(M⁻¹)/dt = −M⁻¹ Ṁ M⁻¹ along the velocity v, of the tree.
 
     From the sparse factors of M⁻¹, O(n² d).

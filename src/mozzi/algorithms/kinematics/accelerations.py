@@ -8,21 +8,35 @@ the letters are those of Müller, Dynamics, 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from mozzi.algorithms.kinematics.poses import step
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import body_array, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, turning
-from mozzi.lie import SE3, Rotation, Twist, Vec3
+from mozzi.algorithms.recursion.views import BodyView, JointVector
+from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
+from mozzi.lie.so3 import SO3
+from mozzi.model import Joint
+from mozzi.program.scalar import Real
 from mozzi.types import Rep
 
 __all__ = ["accelerations", "jerks", "stages"]
 
+Block: TypeAlias = Sequence[Real]
+Motion: TypeAlias = tuple[Twist, Twist, Twist | None]
+"""A twist and its rates: the second, where jerks are asked for."""
+Rates: TypeAlias = Callable[
+    [Mechanism, JointVector, JointVector, JointVector, JointVector | None], BlockArray
+]
+
 
 @algorithm
-def accelerations(model: Any, q: Any, v: Any, a: Any, rep: Rep = "body") -> Any:
+def accelerations(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, rep: Rep = "body"
+) -> BlockArray:
     """V̇_i of all bodies: the time derivatives of the twists in a representation.
 
     O(n).  Müller, Dynamics (6), (17), (28), (33), as recursions.
@@ -40,7 +54,14 @@ def accelerations(model: Any, q: Any, v: Any, a: Any, rep: Rep = "body") -> Any:
 
 
 @algorithm
-def jerks(model: Any, q: Any, v: Any, a: Any, j: Any, rep: Rep = "body") -> Any:
+def jerks(
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector,
+    j: JointVector,
+    rep: Rep = "body",
+) -> BlockArray:
     """V̈_i of all bodies: the second time derivatives of the twists in a representation.
 
     O(n).  Müller, Dynamics (13), (21), (31), (33), as recursions.
@@ -60,7 +81,7 @@ def jerks(model: Any, q: Any, v: Any, a: Any, j: Any, rep: Rep = "body") -> Any:
 # -- what a joint contributes ----------------------------------------------------------------------
 
 
-def stages(joint: Any) -> tuple[int, ...]:
+def stages(joint: Joint) -> tuple[int, ...]:
     """For each degree of freedom, which factor it belongs to.
 
     Every joint is a product of motion subgroups, T = T_1(q_1) T_2(q_2) …: one for most joints,
@@ -80,8 +101,8 @@ def stages(joint: Any) -> tuple[int, ...]:
 
 
 def joint_motion(
-    joint: Any, q: Any, v: Any, a: Any, j: Any, to: SE3 | None = None
-) -> tuple[Twist, Twist, Twist | None]:
+    joint: Joint, q: Block, v: Block, a: Block, j: Block | None, to: SE3 | None = None
+) -> Motion:
     """σ = S v, σ̇ = S a + Ṡ v and σ̈ = S j + 2 Ṡ a + S̈ v (None without j), in the joint's frame or
     pushed by the pose `to`.
     """
@@ -94,7 +115,7 @@ def joint_motion(
     return S @ v, rate, S @ j + dS @ [2.0 * x for x in a] + _second_rate(joint, S, dS, v, a)
 
 
-def _second_rate(joint: Any, S: Any, dS: Any, v: Sequence[Any], a: Sequence[Any]) -> Twist:
+def _second_rate(joint: Joint, S: Screws[Twist], dS: Screws[Twist], v: Block, a: Block) -> Twist:
     """S̈ v: with the twist W_c of the later factors, Ṡ_c = [S_c, W_c]."""
     label, total = stages(joint), Twist.zero()
     for c in range(joint.nv):
@@ -107,7 +128,7 @@ def _second_rate(joint: Any, S: Any, dS: Any, v: Sequence[Any], a: Sequence[Any]
     return total
 
 
-def at(x: Any, i: Any) -> Any:
+def at(x: JointVector | None, i: BodyView) -> Block | None:
     """The block of a body, of an array that may not be given."""
     return None if x is None else x[i]
 
@@ -115,7 +136,9 @@ def at(x: Any, i: Any) -> Any:
 # -- the recursions --------------------------------------------------------------------------------
 
 
-def _body_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
+def _body_rates(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, j: JointVector | None
+) -> BlockArray:
     V, A, B = per_body(model, V=Twist, A=Twist, B=Twist)
     out = body_array(model, 6, letter="A" if j is None else "B")
     for i in model.outward():
@@ -132,7 +155,9 @@ def _body_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
     return out
 
 
-def _spatial_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
+def _spatial_rates(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, j: JointVector | None
+) -> BlockArray:
     C, V, A, B = per_body(model, C=SE3, V=Twist, A=Twist, B=Twist)
     out = body_array(model, 6, letter="A" if j is None else "B")
     for i in model.outward():
@@ -149,7 +174,14 @@ def _spatial_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
     return out
 
 
-def _hybrid_rates(model: Any, q: Any, v: Any, a: Any, j: Any, mixed: bool = False) -> Any:
+def _hybrid_rates(
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector,
+    j: JointVector | None,
+    mixed: bool = False,
+) -> BlockArray:
     R, V, A, B = per_body(model, R=Rotation, V=Twist, A=Twist, B=Twist)
     out = body_array(model, 6, letter="A" if j is None else "B")
     for i in model.outward():
@@ -170,18 +202,20 @@ def _hybrid_rates(model: Any, q: Any, v: Any, a: Any, j: Any, mixed: bool = Fals
     return out
 
 
-def _mixed_rates(model: Any, q: Any, v: Any, a: Any, j: Any) -> Any:
+def _mixed_rates(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, j: JointVector | None
+) -> BlockArray:
     return _hybrid_rates(model, q, v, a, j, mixed=True)
 
 
-def _mixed(R: Any, w: Vec3, A: Twist, B: Twist | None) -> Twist:
+def _mixed(R: SO3, w: Vec3, A: Twist, B: Twist | None) -> Twist:
     """(Rᵀω̇, r̈), or (Rᵀ(ω̈ − ω × ω̇), r⃛): MD33, whose jerk lacks the second term."""
     if B is None:
         return Twist(R.unrotate(A.ang), A.lin)
     return Twist(R.unrotate(B.ang - w.cross(A.ang)), B.lin)
 
 
-def _resolved(V: Twist, A: Twist, u: Twist, x: Twist, y: Twist | None) -> Any:
+def _resolved(V: Twist, A: Twist, u: Twist, x: Twist, y: Twist | None) -> Motion:
     """u = R σ, u̇ and ü of R σ, x = R σ̇ and y = R σ̈, behind a parent with the rates V, A."""
     w = V.ang + u.ang
     du = _spin(w, u) + x
@@ -197,7 +231,7 @@ def _spin(w: Vec3, X: Twist) -> Twist:
 
 def _displaced(
     d: Vec3, V: Twist, A: Twist, B: Twist | None, u: Twist, du: Twist, ddu: Twist | None
-) -> tuple[Twist, Twist, Twist | None]:
+) -> Motion:
     """Hybrid rates at a point d away that moves with u, u̇, ü besides: MK42, twice derived."""
     w, dw = V.ang, A.ang
     e = w.cross(d) + u.lin  # ḋ
@@ -209,7 +243,7 @@ def _displaced(
     return V_d, A_d, Twist(B.ang + ddu.ang, B.lin + dde)
 
 
-_RATES = {
+_RATES: dict[Rep, Rates] = {
     "body": _body_rates,
     "spatial": _spatial_rates,
     "hybrid": _hybrid_rates,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
+from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 
 __all__ = ["difference", "increment_rates", "integrate", "rates"]
 
 
 @algorithm
-def integrate(model: Any, q: Any, dv: Any) -> Any:
+def integrate(model: Mechanism, q: JointVector, dv: JointVector) -> BlockArray:
     """q ⊕ dv: the configuration that the constant velocity dv reaches from q in unit time.
 
     Joint by joint, exactly: C(q ⊕ dv) = C(q) exp(S dv) across every joint that moves in a
@@ -33,7 +33,7 @@ def integrate(model: Any, q: Any, dv: Any) -> Any:
 
 
 @algorithm
-def difference(model: Any, q0: Any, q1: Any) -> Any:
+def difference(model: Mechanism, q0: JointVector, q1: JointVector) -> BlockArray:
     """q1 ⊖ q0: the constant velocity that reaches q1 from q0 in unit time; q0 ⊕ (q1 ⊖ q0) = q1.
 
     Returns:
@@ -52,7 +52,7 @@ def difference(model: Any, q0: Any, q1: Any) -> Any:
 
 
 @algorithm
-def rates(model: Any, q: Any, v: Any) -> Any:
+def rates(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """q̇ = N(q) v: the rates of the coordinates.
 
     Returns:
@@ -71,7 +71,7 @@ def rates(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm
-def increment_rates(model: Any, dv: Any, v: Any) -> Any:
+def increment_rates(model: Mechanism, dv: JointVector, v: JointVector) -> BlockArray:
     """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v.
 
     Joint by joint: dexp⁻¹ of −δ on every motion subgroup.  Müller, Dynamics (89).

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.kinematics.jacobian import columns, rows
 from mozzi.algorithms.kinematics.poses import frame_pose
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_array
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import convert, convert_rate
-from mozzi.lie import Screws, Twist
-from mozzi.types import Rep
+from mozzi.algorithms.recursion.views import JointVector, Whole
+from mozzi.lie import Screws, Twist, Wrench
+from mozzi.types import Rep, Traced
 
 __all__ = [
     "conversion_matrix", "convert_jacobian", "convert_twist", "convert_twist_rate",
@@ -21,7 +21,9 @@ __all__ = [
 
 
 @algorithm
-def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: Rep, target: Rep) -> Any:
+def convert_twist(
+    model: Mechanism, q: JointVector, twist: Whole[Twist], frame: str, source: Rep, target: Rep
+) -> Twist:
     """The twist of a frame in the representation `target`, from that in `source`.
 
     Müller, Kinematics, table 3.
@@ -40,8 +42,14 @@ def convert_twist(model: Any, q: Any, twist: Any, frame: str, source: Rep, targe
 
 @algorithm
 def convert_twist_rate(
-    model: Any, q: Any, twist: Any, twist_rate: Any, frame: str, source: Rep, target: Rep
-) -> Any:
+    model: Mechanism,
+    q: JointVector,
+    twist: Whole[Twist],
+    twist_rate: Whole[Twist],
+    frame: str,
+    source: Rep,
+    target: Rep,
+) -> Twist:
     """The rate of a frame's twist in the representation `target`, from twist and rate in `source`.
 
     Hybrid and mixed accelerations differ from the others by ω × ṙ.
@@ -60,7 +68,9 @@ def convert_twist_rate(
 
 
 @algorithm
-def convert_wrench(model: Any, q: Any, wrench: Any, frame: str, source: Rep, target: Rep) -> Any:
+def convert_wrench(
+    model: Mechanism, q: JointVector, wrench: Whole[Wrench], frame: str, source: Rep, target: Rep
+) -> Wrench:
     """The wrench (or momentum) at a frame in `target`, from that in `source`: its power stays.
 
     Returns:
@@ -76,7 +86,9 @@ def convert_wrench(model: Any, q: Any, wrench: Any, frame: str, source: Rep, tar
 
 
 @algorithm
-def convert_jacobian(model: Any, q: Any, columns: Any, frame: str, source: Rep, target: Rep) -> Any:
+def convert_jacobian(
+    model: Mechanism, q: JointVector, columns: JointVector, frame: str, source: Rep, target: Rep
+) -> BlockArray:
     """The Jacobian of a frame in the representation `target`, from that in `source`.
 
     Müller, Kinematics (54), (56), (59).
@@ -101,7 +113,9 @@ _columns = columns
 
 
 @algorithm
-def conversion_matrix(model: Any, q: Any, frame: str, source: Rep, target: Rep) -> Any:
+def conversion_matrix(
+    model: Mechanism, q: JointVector, frame: str, source: Rep, target: Rep
+) -> Traced:
     """The 6×6 matrix M with V_target = M V_source for the twists of a frame.
 
     Müller, Kinematics, table 3. Wrenches go by M⁻ᵀ.

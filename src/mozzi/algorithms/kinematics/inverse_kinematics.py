@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,28 @@ from numpy.typing import NDArray
 from mozzi.algorithms.kinematics.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics.poses import frame_pose
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_array, joint_configuration
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array, joint_configuration
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, JointVector, Whole
 from mozzi.errors import ConfigurationError
-from mozzi.lie import Rotation, Vec3, solve_spd
+from mozzi.lie import SE3, Rotation, Vec3, solve_spd
 from mozzi.model import Model
-from mozzi.program.scalar import maximum, minimum, select
-from mozzi.types import Array, ArrayLike, Seed
+from mozzi.program.scalar import Real, maximum, minimum, select
+from mozzi.types import Array, ArrayLike, Seed, Traced
 
 __all__ = ["InverseKinematicsResult", "bounds_of", "descend", "inverse_kinematics_step", "solve"]
 
+Part: TypeAlias = Literal["pose", "position"]
+"""What of a frame is wanted."""
+
 UNLIMITED = 1e30
 
-Descend = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
+Descend: TypeAlias = Callable[
+    [
+        Model, Array, Array, tuple[str, ...], tuple[Part, ...], tuple[Array, Array], float, int,
+    ],
+    tuple[Array, Array, NDArray[np.int_]],
+]  # fmt: skip
 """(model, q, goals, frames, parts, bounds, tolerance, steps at most) → (q, errors, steps)."""
 
 
@@ -34,15 +44,15 @@ Descend = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 @algorithm
 def inverse_kinematics_step(
-    model: Any,
-    q: Any,
-    targets: Any,
-    damping: Any,
-    q_lower: Any,
-    q_upper: Any,
+    model: Mechanism,
+    q: JointVector,
+    targets: Whole[Sequence[Real]],
+    damping: Whole[Sequence[Real]],
+    q_lower: JointVector,
+    q_upper: JointVector,
     frames: Sequence[str],
-    parts: Sequence[str],
-) -> Any:
+    parts: Sequence[Part],
+) -> tuple[BlockArray, Traced, Traced]:
     """One step of Levenberg and Marquardt towards the targets: (new q, errors before and after).
 
     The error of a frame is (rotation vector to the target, vector to the target), resolved in the
@@ -88,7 +98,7 @@ def inverse_kinematics_step(
     return q_new, _squares(error), _squares(after)
 
 
-def _error(targets: Any, k: int, C: Any, part: str) -> list[Any]:
+def _error(targets: Whole[Sequence[Real]], k: int, C: SE3, part: Part) -> list[Real]:
     """The rotation vector and the vector from the pose C to the target, in the world."""
     t = targets[()][16 * k : 16 * k + 16]
     lin = [t[3] - C.p.x, t[7] - C.p.y, t[11] - C.p.z]
@@ -98,7 +108,7 @@ def _error(targets: Any, k: int, C: Any, part: str) -> list[Any]:
     return [*(R @ C.R.general().T).log().flatten(), *lin]
 
 
-def _squares(errors: list[list[Any]]) -> np.ndarray:
+def _squares(errors: list[list[Real]]) -> Traced:
     out = np.empty((len(errors), 2), dtype=object)
     for k, e in enumerate(errors):
         out[k, 0] = Vec3(*e[:-3]).dot(Vec3(*e[:-3])) if len(e) == 6 else 0.0
@@ -106,7 +116,7 @@ def _squares(errors: list[list[Any]]) -> np.ndarray:
     return out
 
 
-def _stacked(J: list[Any], used: list[slice], i: Any) -> list[list[Any]]:
+def _stacked(J: list[BlockArray], used: list[slice], i: BodyView) -> list[list[Real]]:
     """The columns of joint i in the Jacobians of all frames, one above the other."""
     parts = [columns(jacobian[i]) for jacobian in J]
     return [
@@ -115,14 +125,16 @@ def _stacked(J: list[Any], used: list[slice], i: Any) -> list[list[Any]]:
     ]
 
 
-def _room(i: Any, q: Any, q_lower: Any, q_upper: Any) -> list[tuple[Any, Any]]:
+def _room(
+    i: BodyView, q: JointVector, q_lower: JointVector, q_upper: JointVector
+) -> list[tuple[Real, Real]]:
     """For each degree of freedom, how far it may go down and up (anywhere, if curved)."""
     if not i.joint.flat:
         return [(1.0, 1.0)] * i.joint.nv
     return [(x - low, high - x) for x, low, high in zip(q[i], q_lower[i], q_upper[i])]
 
 
-def _free(x: list[Any], e: list[Any], room: tuple[Any, Any]) -> list[Any]:
+def _free(x: list[Real], e: list[Real], room: tuple[Real, Real]) -> list[Real]:
     """The column, or zero where the gradient pushes against a limit."""
     slope = sum((a * b for a, b in zip(x, e)), 0.0)
     space = select(slope < 0.0, room[0], room[1])
@@ -182,7 +194,7 @@ class InverseKinematicsResult:
 
 def solve(
     model: Model,
-    targets: Mapping[str, ArrayLike],
+    targets: Mapping[str, ArrayLike | SE3],
     q0: ArrayLike | None,
     limits: bool,
     tolerance: float,
@@ -230,15 +242,15 @@ def solve(
 
 
 def descend(
-    model: Any,
-    q: Any,
-    goals: Any,
-    frames: Any,
-    parts: Any,
-    bounds: Any,
+    model: Model,
+    q: Array,
+    goals: Array,
+    frames: tuple[str, ...],
+    parts: tuple[Part, ...],
+    bounds: tuple[Array, Array],
     tolerance: float,
     most: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[Array, Array, NDArray[np.int_]]:
     """Damped least squares from q: where it ends, the errors there, and the steps taken."""
     q, total = q.copy(), len(q)
     errors, steps = np.full((total, len(frames), 2), np.inf), np.zeros(total, dtype=int)
@@ -263,14 +275,17 @@ def descend(
     return q, errors, steps
 
 
-def _goals(model: Any, targets: Mapping[str, Any]) -> tuple[tuple[str, ...], Any, np.ndarray]:
+def _goals(
+    model: Model, targets: Mapping[str, ArrayLike | SE3]
+) -> tuple[tuple[str, ...], tuple[Part, ...], Array]:
     """The frames, what of them is wanted ("pose", "position"), the poses (…, frames, 4, 4)."""
     if not targets:
         raise ConfigurationError("no targets; give {frame: pose}")
-    parts, poses = [], []
+    parts: list[Part] = []
+    poses: list[Array] = []
     for frame, value in targets.items():
         model.frame(frame)
-        array = np.asarray(value.matrix() if hasattr(value, "matrix") else value, dtype=float)
+        array = np.asarray(value.matrix() if isinstance(value, SE3) else value, dtype=float)
         if not np.isfinite(array).all():
             raise ConfigurationError(f"target of frame {frame!r} is not finite; give numbers")
         if array.shape[-2:] == (4, 4):
@@ -297,7 +312,7 @@ def _goals(model: Any, targets: Mapping[str, Any]) -> tuple[tuple[str, ...], Any
     return tuple(targets), tuple(parts), stacked
 
 
-def bounds_of(model: Any, limits: bool) -> tuple[np.ndarray, np.ndarray]:
+def bounds_of(model: Model, limits: bool) -> tuple[Array, Array]:
     """Lower and upper limits of q, large where there are none."""
     low = np.array([x for body in model for x in body.dynamics.lower], dtype=float)
     high = np.array([x for body in model for x in body.dynamics.upper], dtype=float)
@@ -306,7 +321,7 @@ def bounds_of(model: Any, limits: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(low, -UNLIMITED), np.minimum(high, UNLIMITED)
 
 
-def _at_limits(model: Any, q: np.ndarray) -> list[str]:
+def _at_limits(model: Model, q: Array) -> list[str]:
     low, high = bounds_of(model, limits=True)
     held = (q <= low + 1e-9) | (q >= high - 1e-9)
     return [name for name, h in zip(model.q_names, held) if h]

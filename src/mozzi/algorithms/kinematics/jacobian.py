@@ -7,26 +7,34 @@ gives as many columns.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from mozzi.algorithms.kinematics.poses import forward_kinematics, locate
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_array, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, from_body, shifting, turning
+from mozzi.algorithms.recursion.views import BodyView, JointVector, Whole
 from mozzi.errors import known
 from mozzi.lie import SE3, Screws, Twist, Vec3
-from mozzi.types import Rep, Resolved, words
+from mozzi.lie.screw import Six
+from mozzi.program.scalar import Real
+from mozzi.types import Rep, Resolved, Traced, words
 
 __all__ = ["body_jacobians", "jacobian", "joint_screws", "point_jacobian", "system_jacobian"]
 
+FrameScrews: TypeAlias = Iterator[tuple[BodyView, Screws[Twist]]]
+"""The columns of a Jacobian, by bodies."""
 
-def rows(S: Screws) -> tuple[Any, ...]:
+
+def rows(S: Screws[Six]) -> tuple[tuple[Real, ...], ...]:
     """The entries of a matrix of columns, row by row."""
     return tuple(zip(*(column.flatten() for column in S), strict=True))
 
 
 @algorithm
-def jacobian(model: Any, q: Any, frame: str, rep: Rep = "body") -> Any:
+def jacobian(model: Mechanism, q: JointVector, frame: str, rep: Rep = "body") -> BlockArray:
     """J with V = J v, for the twist V of a frame in a representation.
 
     O(depth).  Müller, Kinematics (16), (28), (40), (50).
@@ -46,12 +54,12 @@ def jacobian(model: Any, q: Any, frame: str, rep: Rep = "body") -> Any:
     return J
 
 
-def frame_screws(model: Any, q: Any, frame: str, rep: Rep) -> Any:
+def frame_screws(model: Mechanism, q: JointVector, frame: str, rep: Rep) -> FrameScrews:
     """The columns J_i of the Jacobian of a frame: pairs of a body and its `Screws`."""
     return _COLUMNS[rep](model, q, *locate(model, frame))
 
 
-def _body_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
+def _body_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
     T = per_body(model, T=SE3)  # the frame in the frame of each body
     T[model.at(k)] = F
     for i in model.path(k):
@@ -59,14 +67,14 @@ def _body_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
         T[i.parent] = i.pose(q[i]) @ T[i]
 
 
-def _spatial_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
+def _spatial_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
     C = per_body(model, C=SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
         yield i, C[i].push(i.joint.screws(q[i]))  # MK28
 
 
-def _hybrid_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
+def _hybrid_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
     C = per_body(model, C=SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -76,7 +84,7 @@ def _hybrid_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
         yield i, shifting(r - C[i].p).pull(X)  # MK40
 
 
-def _mixed_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
+def _mixed_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
     C = per_body(model, C=SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -87,7 +95,7 @@ def _mixed_columns(model: Any, q: Any, k: int, F: SE3) -> Any:
         yield i, Screws(Twist(D.R.unrotate(c.ang), c.lin) for c in J)  # MK50
 
 
-_COLUMNS = {
+_COLUMNS: dict[Rep, Callable[[Mechanism, JointVector, int, SE3], FrameScrews]] = {
     "body": _body_columns,
     "spatial": _spatial_columns,
     "hybrid": _hybrid_columns,
@@ -96,7 +104,7 @@ _COLUMNS = {
 
 
 @algorithm
-def joint_screws(model: Any, q: Any, rep: Rep = "spatial") -> Any:
+def joint_screws(model: Mechanism, q: JointVector, rep: Rep = "spatial") -> BlockArray:
     """The screws of all joints at the configuration q, measured at the bodies they move.
 
     Columns ⁱX_i (body), J_iˢ (spatial), ⁰X_iⁱ (hybrid) and their mixed form. The spatial ones are
@@ -124,7 +132,13 @@ def joint_screws(model: Any, q: Any, rep: Rep = "spatial") -> Any:
 
 
 @algorithm
-def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: Resolved = "world") -> Any:
+def point_jacobian(
+    model: Mechanism,
+    q: JointVector,
+    point: Whole[Sequence[Real]],
+    frame: str,
+    resolved: Resolved = "world",
+) -> BlockArray:
     """J with ṙ = J v, for a point given in the coordinates of a frame and carried along by it.
 
     The velocity is resolved in the world, or in the frame.  O(depth).  Müller, Kinematics (36).
@@ -153,7 +167,7 @@ def point_jacobian(model: Any, q: Any, point: Any, frame: str, resolved: Resolve
 
 
 @algorithm
-def system_jacobian(model: Any, q: Any, rep: Rep = "body") -> Any:
+def system_jacobian(model: Mechanism, q: JointVector, rep: Rep = "body") -> Traced:
     """J with (V_1, …, V_n) = J v: the Jacobians of all bodies, one above the other.
 
     O(n d), recursively from parent to child.  Müller, Kinematics (19), (28), (41), (51).
@@ -172,13 +186,13 @@ def system_jacobian(model: Any, q: Any, rep: Rep = "body") -> Any:
     return J.array().reshape(6 * model.nb, model.nv)
 
 
-def columns(block: Any) -> Screws:
+def columns(block: Sequence[Real]) -> Screws[Twist]:
     """`Screws` from their entries row by row: the inverse of `rows`."""
     n = len(block) // 6
     return Screws(Twist.unflatten(block[c::n]) for c in range(n))
 
 
-def _body_system(model: Any, q: Any, J: Any) -> None:
+def _body_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
     X = joint_array(model, "b", 6, "v", letter="X")  # as J, at the joint frames
     for i in model.outward():
         S, T = i.joint.screws(q[i]), i.pose(q[i])
@@ -190,7 +204,7 @@ def _body_system(model: Any, q: Any, J: Any) -> None:
             J[i, j] = rows(i.frame.pull(K))
 
 
-def _spatial_system(model: Any, q: Any, J: Any) -> None:
+def _spatial_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
     C, X = per_body(model, C=SE3), joint_array(model, 6, "v", letter="X")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -199,7 +213,7 @@ def _spatial_system(model: Any, q: Any, J: Any) -> None:
             J[i, j] = X[j]  # MK29
 
 
-def _hybrid_system(model: Any, q: Any, J: Any) -> None:
+def _hybrid_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
     C, r = per_body(model, C=SE3, r=Vec3)
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -211,7 +225,7 @@ def _hybrid_system(model: Any, q: Any, J: Any) -> None:
             J[i, j] = rows(d.pull(columns(J[i.parent, j])))  # MK41
 
 
-def _mixed_system(model: Any, q: Any, J: Any) -> None:
+def _mixed_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
     C, r = per_body(model, C=SE3, r=Vec3)
     H, W = (joint_array(model, "b", n, "v", letter=x) for n, x in ((6, "H"), (3, "W")))
     for i in model.outward():
@@ -230,7 +244,7 @@ def _mixed_system(model: Any, q: Any, J: Any) -> None:
             J[i, j] = rows(Screws(Twist(i.frame.R.unrotate(a), x.lin) for a, x in zip(w, X)))
 
 
-_SYSTEM = {
+_SYSTEM: dict[Rep, Callable[[Mechanism, JointVector, BlockArray], None]] = {
     "body": _body_system,
     "spatial": _spatial_system,
     "hybrid": _hybrid_system,
@@ -239,7 +253,7 @@ _SYSTEM = {
 
 
 @algorithm
-def body_jacobians(model: Any, q: Any) -> tuple[Any, Any]:
+def body_jacobians(model: Mechanism, q: JointVector) -> tuple[BlockArray, BlockArray]:
     """(poses, J): the poses of all bodies, and their Jacobians in one 6 × nv matrix.
 
     In the spatial representation the column of a joint is the same in the Jacobians of all bodies

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
-from typing import Any
+from typing import TypeAlias
 
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.kinematics.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics.poses import locate
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_array, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, shifting, turning
+from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import SE3, Screws, Twist, Vec3
 from mozzi.types import Rep
 
 __all__ = ["jacobian_partials", "jacobian_rate"]
 
+Picked: TypeAlias = tuple[tuple[BodyView, tuple[int, ...]], ...]
+"""Bodies from the frame to the base, each with its slots."""
+
 
 @algorithm
-def jacobian_rate(model: Any, q: Any, v: Any, frame: str, rep: Rep = "body") -> Any:
+def jacobian_rate(
+    model: Mechanism, q: JointVector, v: JointVector, frame: str, rep: Rep = "body"
+) -> BlockArray:
     """J̇ along the velocity v, so that V̇ = J a + J̇ v.
 
     O(depth).  Müller, Dynamics (5), (16), (27), (33).
@@ -38,7 +45,9 @@ def jacobian_rate(model: Any, q: Any, v: Any, frame: str, rep: Rep = "body") -> 
     return dJ
 
 
-def _body_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
+def _body_rate(
+    model: Mechanism, q: JointVector, v: JointVector, dJ: BlockArray, k: int, F: SE3
+) -> None:
     T, U = per_body(model, T=SE3, U=Twist)  # the frame in each body, and its twist relative to it
     T[model.at(k)], U[model.at(k)] = F, Twist.zero()
     for i in model.path(k):
@@ -49,7 +58,9 @@ def _body_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
         T[i.parent] = i.pose(q[i]) @ T[i]
 
 
-def _spatial_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
+def _spatial_rate(
+    model: Mechanism, q: JointVector, v: JointVector, dJ: BlockArray, k: int, F: SE3
+) -> None:
     C, V = per_body(model, C=SE3, V=Twist)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -58,7 +69,15 @@ def _spatial_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
         dJ[i] = rows(V[i].cross(J) + C[i].push(i.joint.screws_rate(q[i], v[i])))  # MD16
 
 
-def _hybrid_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3, mixed: bool = False) -> None:
+def _hybrid_rate(
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    dJ: BlockArray,
+    k: int,
+    F: SE3,
+    mixed: bool = False,
+) -> None:
     C, w, U = per_body(model, C=SE3, w=Vec3, U=Vec3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -79,11 +98,15 @@ def _hybrid_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3, mixed: boo
         U[i.parent] = U_i + (J @ v[i]).lin
 
 
-def _mixed_rate(model: Any, q: Any, v: Any, dJ: Any, k: int, F: SE3) -> None:
+def _mixed_rate(
+    model: Mechanism, q: JointVector, v: JointVector, dJ: BlockArray, k: int, F: SE3
+) -> None:
     _hybrid_rate(model, q, v, dJ, k, F, mixed=True)
 
 
-_RATES = {
+Rate: TypeAlias = Callable[[Mechanism, JointVector, JointVector, BlockArray, int, SE3], None]
+
+_RATES: dict[Rep, Rate] = {
     "body": _body_rate,
     "spatial": _spatial_rate,
     "hybrid": _hybrid_rate,
@@ -95,7 +118,9 @@ _RATES = {
 
 
 @algorithm
-def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: Rep = "body") -> Any:
+def jacobian_partials(
+    model: Mechanism, q: JointVector, frame: str, order: int = 1, rep: Rep = "body"
+) -> BlockArray:
     """∂ᵛJ: axes are 6, the column, and one differentiation index per order, the last taken last.
 
     Derivatives are taken along the group: in the direction δ_k, f(q ⊕ ε e_k). They are nested
@@ -111,7 +136,7 @@ def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: Rep =
         >>> mz.jacobian_partials(arm, q, "tool", order=2).shape
         (6, 3, 3, 3)
     """
-    if not isinstance(order, int) or order < 1:
+    if type(order) is not int or order < 1:
         raise ValueError(f"order {order!r}; give 1, 2, …")
     P = joint_array(model, 6, *("v",) * (order + 1), letter="dJ")
     J = joint_array(model, 6, "v", letter="J")
@@ -124,16 +149,17 @@ def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: Rep =
             H[i] = rows(S)
     k, _ = locate(model, frame)
     for picked in _descending(tuple(range(order + 1)), model.path(k)):
-        bodies: list[Any] = [None] * (order + 1)
+        bodies: dict[int, BodyView] = {}
         rank = [0] * (order + 1)
         for depth, (body, slots) in enumerate(picked):
             for slot in slots:
                 bodies[slot], rank[slot] = body, -depth
-        X = [columns(J[b]) for b in bodies]
-        W = [columns(H[b]) for b in bodies] if rep == "mixed" else X
-        stage = [stages(b.joint) for b in bodies]
-        entries = []
-        for dofs in product(*(range(b.joint.nv) for b in bodies)):
+        by_slot = tuple(bodies[slot] for slot in range(order + 1))
+        X = [columns(J[b]) for b in by_slot]
+        W = [columns(H[b]) for b in by_slot] if rep == "mixed" else X
+        stage = [stages(b.joint) for b in by_slot]
+        entries: list[Twist] = []
+        for dofs in product(*(range(b.joint.nv) for b in by_slot)):
             key = [(rank[s], stage[s][d]) for s, d in enumerate(dofs)]
             x = [X[s][d] for s, d in enumerate(dofs)]
             if rep == "mixed":
@@ -141,11 +167,13 @@ def jacobian_partials(model: Any, q: Any, frame: str, order: int = 1, rep: Rep =
                 entries.append(Twist(_body_partial(w, key).ang, _hybrid_partial(x, key).lin))
             else:
                 entries.append(_PARTIALS[rep](x, key))
-        P[tuple(bodies)] = tuple(zip(*(e.flatten() for e in entries)))
+        P[by_slot] = tuple(zip(*(e.flatten() for e in entries)))
     return P
 
 
-def _descending(slots: tuple[int, ...], bodies: Iterator[Any], above: tuple = ()) -> Iterator[Any]:
+def _descending(
+    slots: tuple[int, ...], bodies: Iterator[BodyView], above: Picked = ()
+) -> Iterator[Picked]:
     """All ways to give each slot a body on the way to the base: bodies from the frame to the base,
     each with its slots.
     """
@@ -160,7 +188,7 @@ def _descending(slots: tuple[int, ...], bodies: Iterator[Any], above: tuple = ()
                     yield picked
 
 
-Key = Sequence[tuple[int, int]]
+Key: TypeAlias = Sequence[tuple[int, int]]
 
 
 def _order(key: Key, slots: Sequence[int], nearest: bool) -> list[int]:
@@ -212,4 +240,8 @@ def _hybrid_partial(x: Sequence[Twist], key: Key) -> Twist:
     return total
 
 
-_PARTIALS = {"body": _body_partial, "spatial": _spatial_partial, "hybrid": _hybrid_partial}
+_PARTIALS: dict[Rep, Callable[[Sequence[Twist], Key], Twist]] = {
+    "body": _body_partial,
+    "spatial": _spatial_partial,
+    "hybrid": _hybrid_partial,
+}

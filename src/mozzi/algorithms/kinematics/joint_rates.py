@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.blocks import Block, apply, diagonal_plus, minus
+from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, to_body, turning
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.errors import known
-from mozzi.lie import SE3, ArticulatedInertia, Mat3, Sym3, Twist, Wrench, inverse_spd
+from mozzi.lie import SE3, ArticulatedInertia, Mat3, Screws, Sym3, Twist, Wrench, inverse_spd
+from mozzi.program.scalar import Real
 from mozzi.types import Rep, Residual
 
 __all__ = ["joint_accelerations", "joint_rates"]
 
+T = TypeVar("T")
+Weights: TypeAlias = ByBody[Sequence[Real]]
+"""Of every entry of a body's twist."""
+
 
 @algorithm
 def joint_rates(
-    model: Any,
-    q: Any,
-    twists: Any,
+    model: Mechanism,
+    q: JointVector,
+    twists: ByBody[Twist],
     rep: Rep = "body",
-    weights: Any = None,
+    weights: Weights | None = None,
     residual: Residual = "absolute",
     regularization: float = 0.0,
-) -> Any:
+) -> BlockArray:
     """v with V = J v, from the twists V of all bodies; where they disagree, the least squares.
 
     residual="absolute" minimises Σ_i |V_i − J_i v|² in the coordinates of the representation, each
@@ -50,15 +59,15 @@ def joint_rates(
 
 @algorithm
 def joint_accelerations(
-    model: Any,
-    q: Any,
-    v: Any,
-    twist_rates: Any,
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    twist_rates: ByBody[Twist],
     rep: Rep = "body",
-    weights: Any = None,
+    weights: Weights | None = None,
     residual: Residual = "absolute",
     regularization: float = 0.0,
-) -> Any:
+) -> BlockArray:
     """a with V̇ = J a + J̇ v, from the rates V̇ of the twists of all bodies, as `joint_rates`.
 
     Müller, Dynamics (11).
@@ -82,32 +91,34 @@ def joint_accelerations(
 class _Difference:
     """A body array of twists minus another."""
 
-    def __init__(self, V: Any, W: Any):
+    def __init__(self, V: ByBody[Twist], W: BlockArray):
         self.V, self.W = V, W
 
-    def __getitem__(self, i: Any) -> Twist:
+    def __getitem__(self, i: BodyView) -> Twist:
         return self.V[i] - Twist.unflatten(self.W[i])
 
 
-def _spd(S: Any, W: Any, regularization: float) -> tuple[Any, Any]:
+def _spd(
+    S: Screws[Twist], W: ArticulatedInertia, regularization: float
+) -> tuple[Screws[Wrench], Block]:
     """W S and (Sᵀ W S + regularization)⁻¹."""
     U = W @ S
-    D = [[x + regularization if r == c else x for c, x in enumerate(row)]
-         for r, row in enumerate(S.T @ U)]  # fmt: skip
-    return U, inverse_spd(D)
+    return U, inverse_spd(diagonal_plus(S.T @ U, [regularization] * len(S)))
 
 
-def _apply(D: Any, x: Any) -> list[Any]:
-    return [sum((d * e for d, e in zip(row, x)), 0.0) for row in D]
-
-
-def _weight(w: Any) -> ArticulatedInertia:
+def _weight(w: Sequence[Real] | None) -> ArticulatedInertia:
     x = (1.0,) * 6 if w is None else w
     return ArticulatedInertia(Sym3.diagonal(*x[:3]), Mat3.zero(), Sym3.diagonal(*x[3:]))
 
 
 def _observed(
-    model: Any, q: Any, twists: Any, rep: Rep, weights: Any, i: Any, C: SE3
+    model: Mechanism,
+    q: JointVector,
+    twists: ByBody[Twist],
+    rep: Rep,
+    weights: Weights | None,
+    i: BodyView,
+    C: SE3,
 ) -> tuple[ArticulatedInertia, Twist]:
     """The weights and the twist of body i, body-fixed in the user's frame."""
     F = C @ i.frame
@@ -120,8 +131,13 @@ def _observed(
 
 
 def _absolute(
-    model: Any, q: Any, twists: Any, rep: Rep, weights: Any, regularization: float
-) -> Any:
+    model: Mechanism,
+    q: JointVector,
+    twists: ByBody[Twist],
+    rep: Rep,
+    weights: Weights | None,
+    regularization: float,
+) -> BlockArray:
     T, S, U, D, u = per_body(model, T="local", S="local", U="local", D="local", u="local")
     C, V, b, I = per_body(model, C=SE3, V=Twist, b=Wrench, I=ArticulatedInertia)
     v = joint_vector(model, "v")
@@ -140,10 +156,10 @@ def _absolute(
         U[i], D[i] = _spd(S[i], I[i], regularization)
         u[i] = tuple(S[i].T @ b[i])
         I[i.parent] += T[i].push(I[i].project(S[i], U[i], D[i]))
-        b[i.parent] += T[i].push(b[i] - U[i] @ _apply(D[i], u[i]))
+        b[i.parent] += T[i].push(b[i] - U[i] @ apply(D[i], u[i]))
     for i in model.outward():
         X = T[i].pull(V[i.parent])
-        v[i] = rate = _apply(D[i], [x - y for x, y in zip(u[i], U[i].T @ X)])
+        v[i] = rate = apply(D[i], minus(u[i], U[i].T @ X))
         V[i] = X + S[i] @ rate
     return v
 
@@ -153,7 +169,7 @@ class _Stay:
 
     __slots__ = ()
 
-    def pull(self, x: Any) -> Any:
+    def pull(self, x: T) -> T:
         return x
 
     push = pull
@@ -163,8 +179,13 @@ _STAY = _Stay()
 
 
 def _relative(
-    model: Any, q: Any, twists: Any, rep: Rep, weights: Any, regularization: float
-) -> Any:
+    model: Mechanism,
+    q: JointVector,
+    twists: ByBody[Twist],
+    rep: Rep,
+    weights: Weights | None,
+    regularization: float,
+) -> BlockArray:
     C, V = per_body(model, C=SE3, V=Twist)  # V: at the joint frames
     v = joint_vector(model, "v")
     for i in model.outward():
@@ -174,8 +195,12 @@ def _relative(
         V[i] = i.frame.push(seen)
         X = i.frame.pull(i.joint.screws(q[i]))
         U, D = _spd(X, W, regularization)
-        v[i] = _apply(D, U.T @ i.frame.pull(V[i] - T.pull(V[i.parent])))  # MK26
+        v[i] = apply(D, U.T @ i.frame.pull(V[i] - T.pull(V[i.parent])))  # MK26
     return v
 
 
-_SOLVE = {"absolute": _absolute, "relative": _relative}
+Solve: TypeAlias = Callable[
+    [Mechanism, JointVector, ByBody[Twist], Rep, Weights | None, float], BlockArray
+]
+
+_SOLVE: dict[Residual, Solve] = {"absolute": _absolute, "relative": _relative}

@@ -8,25 +8,29 @@ columns, and X_i v_i a sum. Body frames sit on their joints while the recursions
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import body_array, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, shifting, turning
+from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.errors import known
 from mozzi.lie import SE3, Rotation, Twist, Vec3
-from mozzi.types import Form, Rep, words
+from mozzi.lie.so3 import SO3
+from mozzi.program.scalar import Real
+from mozzi.types import Form, Rep, Traced, words
 
 __all__ = ["forward_kinematics", "pose", "product_of_exponentials", "twists"]
 
 
-def homogeneous(T: SE3) -> tuple[Any, ...]:
+def homogeneous(T: SE3) -> tuple[Real, ...]:
     """The sixteen entries of a pose's 4×4 matrix, row by row."""
     r, p = T.R.general().flatten(), T.p
     return (*r[0:3], p.x, *r[3:6], p.y, *r[6:9], p.z, 0.0, 0.0, 0.0, 1.0)
 
 
-def locate(model: Any, frame: str) -> tuple[int, SE3]:
+def locate(model: Mechanism, frame: str) -> tuple[int, SE3]:
     """The number of the body that carries a frame (−1: the world), and the frame in its joint's
     frame.
     """
@@ -35,7 +39,7 @@ def locate(model: Any, frame: str) -> tuple[int, SE3]:
 
 
 @algorithm
-def forward_kinematics(model: Any, q: Any) -> Any:
+def forward_kinematics(model: Mechanism, q: JointVector) -> BlockArray:
     """The poses C_i of all bodies, as 4×4 matrices:  C_i = C_p C_pi(q_i).
 
     By joint frames, O(n).  Müller, Kinematics (3).
@@ -57,7 +61,7 @@ def forward_kinematics(model: Any, q: Any) -> Any:
 
 
 @algorithm
-def pose(model: Any, q: Any, frame: str) -> Any:
+def pose(model: Mechanism, q: JointVector, frame: str) -> Traced:
     """The pose of a frame or body, as a 4×4 matrix.
 
     From the base to the frame, O(depth).  Müller, Kinematics (3).
@@ -74,7 +78,7 @@ def pose(model: Any, q: Any, frame: str) -> Any:
     return frame_pose(model, q, frame).matrix()
 
 
-def frame_pose(model: Any, q: Any, frame: str) -> SE3:
+def frame_pose(model: Mechanism, q: JointVector, frame: str) -> SE3:
     """The pose of a frame."""
     C = per_body(model, C=SE3)
     k, F = locate(model, frame)
@@ -87,7 +91,7 @@ FORMS = words(Form)
 
 
 @algorithm
-def product_of_exponentials(model: Any, q: Any, form: Form = "spatial") -> Any:
+def product_of_exponentials(model: Mechanism, q: JointVector, form: Form = "spatial") -> BlockArray:
     """The poses C_i of all bodies, by one of the forms of the product of exponentials.
 
     "joint": C_i = C_p S_pi D_i(q_i) S_ii⁻¹, MK3; "body": C_p B_i exp(X_i q_i), MK8; "parent": C_p
@@ -127,7 +131,7 @@ def product_of_exponentials(model: Any, q: Any, form: Form = "spatial") -> Any:
     return out
 
 
-def parent_frame(i: Any) -> SE3:
+def parent_frame(i: BodyView) -> SE3:
     """The joint frame of i in the user's frame of its parent, at rest."""
     return i.parent_frame.inverse() @ i.placement
 
@@ -136,7 +140,7 @@ def parent_frame(i: Any) -> SE3:
 
 
 @algorithm
-def twists(model: Any, q: Any, v: Any, rep: Rep = "body") -> Any:
+def twists(model: Mechanism, q: JointVector, v: JointVector, rep: Rep = "body") -> BlockArray:
     """The twists of all bodies in a representation.
 
     O(n), each representation by its own recursion.  Müller, Kinematics (14), (30), (42), (52).
@@ -153,7 +157,7 @@ def twists(model: Any, q: Any, v: Any, rep: Rep = "body") -> Any:
     return _TWISTS[check(rep)](model, q, v)
 
 
-def _body_twists(model: Any, q: Any, v: Any) -> Any:
+def _body_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     V, out = per_body(model, V=Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         V[i] = i.pose(q[i]).pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]  # MK14
@@ -161,7 +165,7 @@ def _body_twists(model: Any, q: Any, v: Any) -> Any:
     return out
 
 
-def _spatial_twists(model: Any, q: Any, v: Any) -> Any:
+def _spatial_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     (C, V), out = per_body(model, C=SE3, V=Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
@@ -170,7 +174,7 @@ def _spatial_twists(model: Any, q: Any, v: Any) -> Any:
     return out
 
 
-def _hybrid_twists(model: Any, q: Any, v: Any) -> Any:
+def _hybrid_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     (R, V), out = per_body(model, R=Rotation, V=Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         p = i.parent
@@ -181,7 +185,7 @@ def _hybrid_twists(model: Any, q: Any, v: Any) -> Any:
     return out
 
 
-def _mixed_twists(model: Any, q: Any, v: Any) -> Any:
+def _mixed_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     (R, V), out = per_body(model, R=Rotation, V=Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         p, T, X = i.parent, i.pose(q[i]), i.joint.screws(q[i]) @ v[i]
@@ -194,17 +198,17 @@ def _mixed_twists(model: Any, q: Any, v: Any) -> Any:
     return out
 
 
-def turn(i: Any, R: Any, q: Any) -> Any:
+def turn(i: BodyView, R: SO3, q: Sequence[Real]) -> SO3:
     """The rotation of body i, from that of its parent."""
     return (R @ i.placement.R) @ i.joint.pose(q).R
 
 
-def step(i: Any, R: Any, q: Any) -> tuple[Any, Vec3]:
+def step(i: BodyView, R: SO3, q: Sequence[Real]) -> tuple[SO3, Vec3]:
     """The rotation of body i and r_i − r_p, resolved in the inertial frame, from its parent's."""
     return turn(i, R, q), R.rotate(i.pose(q).p)
 
 
-_TWISTS = {
+_TWISTS: dict[Rep, Callable[[Mechanism, JointVector, JointVector], BlockArray]] = {
     "body": _body_twists,
     "spatial": _spatial_twists,
     "hybrid": _hybrid_twists,

@@ -9,25 +9,30 @@ carried by going to the spatial one and back. Applied to vectors, each factor is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
-from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, convert, from_body
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Screws, Twist, Wrench
 from mozzi.model import Model
 from mozzi.program.node import active
-from mozzi.types import ArrayLike, Rep, ScrewRep
+from mozzi.types import Array, ArrayLike, Rep, ScrewRep
 
 __all__ = ["Operator", "SystemJacobianFactors", "system_jacobian_factors"]
+
+Moved = TypeVar("Moved", Twist, Wrench)
 
 
 # -- the actions, O(n) -----------------------------------------------------------------------------
 
 
-def _poses(model: Any, q: Any) -> tuple[Any, Any]:
+def _poses(model: Mechanism, q: JointVector) -> tuple[PerBody[SE3], PerBody[SE3]]:
     """The pose of every body's joint frame, and of its reference A_i (the body frame at q = 0)."""
     C, A = per_body(model, C=SE3, A=SE3)
     for i in model.outward():
@@ -36,21 +41,23 @@ def _poses(model: Any, q: Any) -> tuple[Any, Any]:
     return C, A
 
 
-def _to_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: ScrewRep) -> Any:
+def _to_spatial(x: Moved, C: SE3, A: SE3, i: BodyView, rep: ScrewRep) -> Moved:
     """What is given at body i in a representation, or at the reference, as spatial."""
     if rep == "reference":
         return C.push(A.pull(x))  # Y_i = Ad_{A_i} X_i: MK12, MK28
     return convert(x, C @ i.frame, rep, "spatial")
 
 
-def _from_spatial(x: Any, C: SE3, A: SE3, i: Any, rep: ScrewRep) -> Any:
+def _from_spatial(x: Moved, C: SE3, A: SE3, i: BodyView, rep: ScrewRep) -> Moved:
     if rep == "reference":
         return A.push(C.pull(x))
     return convert(x, C @ i.frame, "spatial", rep)
 
 
 @algorithm
-def _carry(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _carry(
+    model: Mechanism, q: JointVector, twists: ByBody[Twist], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """A y: V_i = Σ_{j ≤ i} of y_j.  Müller, Kinematics (24), (33), (44)."""
     C, A = _poses(model, q)
     V, out = per_body(model, V=Twist), body_array(model, 6)
@@ -61,7 +68,9 @@ def _carry(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
 
 
 @algorithm
-def _carry_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _carry_transposed(
+    model: Mechanism, q: JointVector, wrenches: ByBody[Wrench], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """Aᵀ w."""
     C, A = _poses(model, q)
     W, out = per_body(model, W=Wrench), body_array(model, 6)
@@ -74,7 +83,9 @@ def _carry_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: Screw
 
 
 @algorithm
-def _release(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _release(
+    model: Mechanism, q: JointVector, twists: ByBody[Twist], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """A⁻¹ V: what each body adds to its parent.  Müller, Kinematics (25), (34), (45)."""
     C, A = _poses(model, q)
     V, out = per_body(model, V=Twist), body_array(model, 6)
@@ -85,7 +96,9 @@ def _release(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any
 
 
 @algorithm
-def _release_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _release_transposed(
+    model: Mechanism, q: JointVector, wrenches: ByBody[Wrench], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """A⁻ᵀ w."""
     C, A = _poses(model, q)
     own, W, out = *per_body(model, own=Wrench, W=Wrench), body_array(model, 6)
@@ -98,7 +111,9 @@ def _release_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: Scr
 
 
 @algorithm
-def _pass(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _pass(
+    model: Mechanism, q: JointVector, twists: ByBody[Twist], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """D y: the parent's y, carried to the child.  Müller, Kinematics (22), (45)."""
     C, A = _poses(model, q)
     V, out = per_body(model, V=Twist), body_array(model, 6)
@@ -109,7 +124,9 @@ def _pass(model: Any, q: Any, twists: Any, rep: Rep, screws: ScrewRep) -> Any:
 
 
 @algorithm
-def _pass_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _pass_transposed(
+    model: Mechanism, q: JointVector, wrenches: ByBody[Wrench], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """Dᵀ w."""
     C, A = _poses(model, q)
     W, out = per_body(model, W=Wrench), body_array(model, 6)
@@ -121,14 +138,16 @@ def _pass_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewR
     return out
 
 
-def _screws(i: Any, q: Any, C: SE3, A: SE3, screws: ScrewRep) -> Screws:
+def _screws(i: BodyView, q: JointVector, C: SE3, A: SE3, screws: ScrewRep) -> Screws[Twist]:
     """The screws of joint i: ⁱX_i, J_iˢ, ⁰X_iⁱ, their mixed form, or Y_i."""
     S = i.joint.screws(q[i])
     return A.push(S) if screws == "reference" else from_body(i.frame.pull(S), C @ i.frame, screws)
 
 
 @algorithm
-def _span(model: Any, q: Any, v: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _span(
+    model: Mechanism, q: JointVector, v: JointVector, rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """X v."""
     C, A = _poses(model, q)
     out = body_array(model, 6)
@@ -138,7 +157,9 @@ def _span(model: Any, q: Any, v: Any, rep: Rep, screws: ScrewRep) -> Any:
 
 
 @algorithm
-def _span_transposed(model: Any, q: Any, wrenches: Any, rep: Rep, screws: ScrewRep) -> Any:
+def _span_transposed(
+    model: Mechanism, q: JointVector, wrenches: ByBody[Wrench], rep: Rep, screws: ScrewRep
+) -> BlockArray:
     """Xᵀ w."""
     C, A = _poses(model, q)
     out = joint_vector(model)
@@ -159,8 +180,8 @@ class Operator:
     (or `numpy.asarray(F)`) the matrix.
     """
 
-    model: Any
-    q: Any
+    model: Model
+    q: Array
     options: dict[str, str]
     action: Algorithm
     dual: Algorithm
@@ -190,12 +211,12 @@ class Operator:
         pair = self.action, self.dual
         return Operator(self.model, self.q, self.options, *self.inverse_pair, self.columns, pair)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Operator | ArrayLike) -> Array:
         if isinstance(other, Operator):
             return np.moveaxis(self._apply(self.q[..., None, :], _rows(other.matrix())), -1, -2)
         return self._apply(self.q, np.asarray(other))
 
-    def _apply(self, q: Any, x: Any) -> Any:
+    def _apply(self, q: Array, x: Array) -> Array:
         if x.shape[-1:] != (self.columns,):
             raise ValueError(
                 f"a vector of shape {x.shape}; this factor takes (..., {self.columns})"
@@ -205,18 +226,18 @@ class Operator:
         y = self.action(self.model, q, y, **self.options)
         return y if self.action is _span_transposed else y.reshape((*y.shape[:-2], self._rows))
 
-    def matrix(self) -> np.ndarray:
+    def matrix(self) -> Array:
         """The matrix."""
         unit = np.eye(self.columns)
         if active() is not None:
             return np.stack([self @ e for e in unit], axis=-1)
         return np.moveaxis(self._apply(self.q[..., None, :], unit), -1, -2)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.asarray(self.matrix(), dtype=dtype)
 
 
-def _rows(M: np.ndarray) -> np.ndarray:
+def _rows(M: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(M, -1, -2))
 
 

@@ -13,7 +13,7 @@ from mozzi.program.scalar import Real
 if TYPE_CHECKING:
     from mozzi.algorithms.recursion.mechanism import RelativePose
 
-__all__ = ["BodyView", "ByBody", "JointVector", "PerBody", "SpatialType"]
+__all__ = ["BodyView", "ByBody", "JointVector", "PerBody", "SpatialType", "Whole"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -103,3 +103,9 @@ class PerBody(ByBody[T], Protocol[T]):
 
 class JointVector(ByBody[Sequence[Real]], Protocol):
     """Joint coordinates, velocities, accelerations or forces: a block per body."""
+
+
+class Whole(Protocol[T_co]):
+    """A value that belongs to no body: `point[()]`."""
+
+    def __getitem__(self, nothing: tuple[()], /) -> T_co: ...

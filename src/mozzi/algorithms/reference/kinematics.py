@@ -12,34 +12,46 @@ the factor 2 for all.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.jacobian_derivatives import jacobian_partials
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
+from mozzi.types import Rep, Traced
 
 __all__ = ["acceleration_sum", "jerk_sum"]
 
 
 @algorithm
-def acceleration_sum(model: Any, q: Any, v: Any, a: Any, frame: str, rep: str = "body") -> Any:
+def acceleration_sum(
+    model: Mechanism, q: JointVector, v: BlockArray, a: BlockArray, frame: str, rep: Rep = "body"
+) -> Traced:
     """V̇ of a frame.  Müller, Dynamics (6), (17), (28), (33)."""
     J, P = _derivatives(model, q, frame, rep, 1)
-    v, a = v.array(), a.array()
-    return J @ a + P @ v @ v
+    u, du = v.array(), a.array()
+    return J @ du + P @ u @ u
 
 
 @algorithm
-def jerk_sum(model: Any, q: Any, v: Any, a: Any, j: Any, frame: str, rep: str = "body") -> Any:
+def jerk_sum(
+    model: Mechanism,
+    q: JointVector,
+    v: BlockArray,
+    a: BlockArray,
+    j: BlockArray,
+    frame: str,
+    rep: Rep = "body",
+) -> Traced:
     """V̈ of a frame.  Müller, Dynamics (13), (21), (31), (33)."""
     J, P, H = _derivatives(model, q, frame, rep, 2)
-    v, a, j = v.array(), a.array(), j.array()
-    return J @ j + 2.0 * (P @ v @ a) + P @ a @ v + H @ v @ v @ v
+    u, du, ddu = v.array(), a.array(), j.array()
+    return J @ ddu + 2.0 * (P @ u @ du) + P @ du @ u + H @ u @ u @ u
 
 
-def _derivatives(model: Any, q: Any, frame: str, rep: str, order: int) -> list[np.ndarray]:
+def _derivatives(
+    model: Mechanism, q: JointVector, frame: str, rep: Rep, order: int
+) -> list[Traced]:
     """J and its partial derivatives up to an order."""
     partials = [jacobian_partials(model, q, frame, n, rep).array() for n in range(1, order + 1)]
     return [jacobian(model, q, frame, rep).array(), *partials]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
+from mozzi.model import Model
+from mozzi.types import Array, ArrayLike
 
 __all__ = ["projected_forward_dynamics"]
 
 
-def projected_forward_dynamics(model: Any, q: Any, v: Any, tau: Any) -> np.ndarray:
+def projected_forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
     """Accelerations that keep the loops closed, at one configuration:
 
         a = L⁻ᵀ D^{−½} [ (1 − b b⁺) D^{−½} L⁻¹ T + (b⁺)ᵀ U ],   b = D^{−½} L⁻¹ Aᵀ,
 
     with L⁻¹ = 1 − H ψ K, T = τ − C v − g and U = −Ȧ v. Slow and obvious; without loops the middle
-    is 1 and (0.31) remains.  Rodriguez et al. (0.37), with U.
+    is 1 and R31 remains.  Rodriguez et al. (0.37), with U.
     """
     o = operators(model, q)
     L, D = o.inverse_factor.dense(), o.D.dense()
