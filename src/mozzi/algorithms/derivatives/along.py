@@ -9,14 +9,15 @@ Kim, section 4: each recursion is run together with its derivative.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
+from mozzi.algorithms.recursion.arguments import given_or_zero
 from mozzi.algorithms.recursion.blocks import (
+    Block,
     apply,
     diagonal_plus,
     minus,
@@ -25,10 +26,13 @@ from mozzi.algorithms.recursion.blocks import (
     product,
     summed,
 )
-from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
-from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
-from mozzi.model import Model
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
+from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
+from mozzi.model import Joint, Model
+from mozzi.program.scalar import Real
 from mozzi.types import ArrayLike, JointChoice, Result
 
 __all__ = [
@@ -38,7 +42,10 @@ __all__ = [
 
 
 def directional(
-    function: Callable[..., Result], model: Model, *arrays: ArrayLike, **changes: Any
+    function: Callable[..., Result],
+    model: Model,
+    *arrays: ArrayLike,
+    **changes: ArrayLike | JointChoice,
 ) -> Result:
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
@@ -59,10 +66,20 @@ def directional(
 
 @algorithm
 def inverse_dynamics_directional(
-    model: Any, q: Any, v: Any, a: Any, dq: Any = None, dv: Any = None, da: Any = None,
-    dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
-    dscrew_rates: Any = None, wrenches: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector,
+    dq: JointVector | None = None,
+    dv: JointVector | None = None,
+    da: JointVector | None = None,
+    dwrenches: ByBody[Wrench] | None = None,
+    dinertias: ByBody[Inertia] | None = None,
+    dh: ByBody[Twist] | None = None,
+    dscrews: JointVector | None = None,
+    dscrew_rates: JointVector | None = None,
+    wrenches: ByBody[Wrench] | None = None,
+) -> BlockArray:
     """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
 
     One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
@@ -78,7 +95,7 @@ def inverse_dynamics_directional(
         True
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
-    da = ZERO if da is None else da
+    loads, da = _Loads(wrenches, dwrenches, dinertias), _or_zero(da)
     T, h, V, dV, A, dA = per_body(model, T="local", h="local", V=Twist, dV=Twist, A=Twist, dA=Twist)
     W, dW = per_body(model, W=Wrench, dW=Wrench)
     dtau = joint_vector(model, "dtau")
@@ -92,11 +109,11 @@ def inverse_dynamics_directional(
         n, dn = x.bias(V[i], dV[i])
         A[i] = A_p + x.S @ a[i] + n
         dA[i] = T[i].pull(dA[p]) - x.h.cross(A_p) + x.dS @ a[i] + x.S @ da[i] + dn
-        I, dI = i.inertia, i.frame.push(dinertias[i])
-        W[i] = (I @ A[i]).rate() + V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])
+        I, dI = i.inertia, i.frame.push(loads.dinertias[i])
+        W[i] = (I @ A[i]).rate() + V[i].cross(I @ V[i]) - i.frame.push(loads.wrenches[i])
         dW[i] = (
             (dI @ A[i] + I @ dA[i]).rate() + _bias_change(I, dI, V[i], dV[i])
-            - i.frame.push(dwrenches[i])
+            - i.frame.push(loads.dwrenches[i])
         )  # fmt: skip
     for i in model.inward():
         x = _Joint(i, q, v, given)
@@ -109,10 +126,20 @@ def inverse_dynamics_directional(
 
 @algorithm(loops="honour")
 def forward_dynamics_directional(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any = None, dv: Any = None, dtau: Any = None,
-    dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
-    dscrew_rates: Any = None, wrenches: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    dq: JointVector | None = None,
+    dv: JointVector | None = None,
+    dtau: JointVector | None = None,
+    dwrenches: ByBody[Wrench] | None = None,
+    dinertias: ByBody[Inertia] | None = None,
+    dh: ByBody[Twist] | None = None,
+    dscrews: JointVector | None = None,
+    dscrew_rates: JointVector | None = None,
+    wrenches: ByBody[Wrench] | None = None,
+) -> BlockArray:
     """∂a/∂p of `forward_dynamics`.
 
     Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
@@ -129,16 +156,29 @@ def forward_dynamics_directional(
         (3,)
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
-    loads = wrenches, dwrenches, dinertias
-    return _hybrid(model, q, v, tau, ZERO, given, dtau, None, loads)[1]
+    loads = _Loads(wrenches, dwrenches, dinertias)
+    return _hybrid(model, q, v, tau, ZERO, given, _or_zero(dtau), ZERO, loads)[1]
 
 
 @algorithm(loops="refuse")
 def hybrid_dynamics_directional(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (), dq: Any = None,
-    dv: Any = None, dtau: Any = None, da: Any = None, dwrenches: Any = None, dinertias: Any = None,
-    dh: Any = None, dscrews: Any = None, dscrew_rates: Any = None, wrenches: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    a: JointVector,
+    prescribed: JointChoice = (),
+    dq: JointVector | None = None,
+    dv: JointVector | None = None,
+    dtau: JointVector | None = None,
+    da: JointVector | None = None,
+    dwrenches: ByBody[Wrench] | None = None,
+    dinertias: ByBody[Inertia] | None = None,
+    dh: ByBody[Twist] | None = None,
+    dscrews: JointVector | None = None,
+    dscrew_rates: JointVector | None = None,
+    wrenches: ByBody[Wrench] | None = None,
+) -> tuple[BlockArray, BlockArray]:
     """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
 
     Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
@@ -156,8 +196,9 @@ def hybrid_dynamics_directional(
         (3,)
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
-    loads = wrenches, dwrenches, dinertias
-    return _hybrid(held_by(model, prescribed), q, v, tau, a, given, dtau, da, loads)
+    loads = _Loads(wrenches, dwrenches, dinertias)
+    view = held_by(model, prescribed)
+    return _hybrid(view, q, v, tau, a, given, _or_zero(dtau), _or_zero(da), loads)
 
 
 _DIRECTIONAL: dict[Algorithm, Algorithm] = {
@@ -167,22 +208,50 @@ _DIRECTIONAL: dict[Algorithm, Algorithm] = {
 }
 
 
+# -- what is given --
+
+
+def _or_zero(x: JointVector | None) -> JointVector:
+    return ZERO if x is None else x
+
+
+class _Loads:
+    """Wrenches on the bodies and their changes, and those of the inertias."""
+
+    def __init__(
+        self,
+        wrenches: ByBody[Wrench] | None,
+        dwrenches: ByBody[Wrench] | None,
+        dinertias: ByBody[Inertia] | None,
+    ):
+        self.wrenches = given_or_zero(wrenches, Wrench)
+        self.dwrenches = given_or_zero(dwrenches, Wrench)
+        self.dinertias = given_or_zero(dinertias, Inertia)
+
+
 # -- the joint and its changes --
 
 
 class _Changes:
     """What is given of the changes of joints."""
 
-    def __init__(self, dq: Any, dv: Any, dscrews: Any, dscrew_rates: Any, dh: Any):
-        self.dq = ZERO if dq is None else dq
-        self.dv = ZERO if dv is None else dv
-        self.dscrews, self.dscrew_rates, self.dh = dscrews, dscrew_rates, dh
+    def __init__(
+        self,
+        dq: JointVector | None,
+        dv: JointVector | None,
+        dscrews: JointVector | None,
+        dscrew_rates: JointVector | None,
+        dh: ByBody[Twist] | None,
+    ):
+        self.dq, self.dv = _or_zero(dq), _or_zero(dv)
+        self.dscrews, self.dscrew_rates = dscrews, dscrew_rates
+        self.dh = given_or_zero(dh, Twist)
 
 
 class _Joint:
     """S, S v and Ṡ v of the joint of a body, with their changes ∂S, ∂(S v), and ∂h."""
 
-    def __init__(self, i: Any, q: Any, v: Any, given: _Changes):
+    def __init__(self, i: BodyView, q: JointVector, v: JointVector, given: _Changes):
         joint, dq = i.joint, given.dq[i]
         self.joint, self.v, self.dv = joint, v[i], given.dv[i]
         self.S = joint.screws(q[i])
@@ -202,7 +271,7 @@ class _Joint:
         return n, dn
 
 
-def _given_screws(i: Any, array: Any) -> Screws:
+def _given_screws(i: BodyView, array: JointVector | None) -> Screws[Twist]:
     """The columns of a body in an array (6, nv), moved from the body's frame to its joint."""
     if array is None:
         return Screws((Twist.zero(),) * i.joint.nv)
@@ -210,9 +279,16 @@ def _given_screws(i: Any, array: Any) -> Screws:
     return Screws(i.frame.push(Twist.unflatten(flat[c::n])) for c in range(n))
 
 
-def _second_change(joint: Any, S: Screws, dS: Screws, v: Any, dv: Any) -> Screws:
+def _second_change(
+    joint: Joint,
+    S: Screws[Twist],
+    dS: Screws[Twist],
+    v: Sequence[Real],
+    dv: Sequence[Real],
+) -> Screws[Twist]:
     """∂Ṡ, where Ṡ_c = [S_c, W_c] with the twist W_c = Σ S_k v_k of the later factors k."""
-    label, changed = stages(joint), []
+    label = stages(joint)
+    changed: list[Twist] = []
     for c in range(joint.nv):
         W, dW = Twist.zero(), Twist.zero()
         for k in range(joint.nv):
@@ -222,7 +298,7 @@ def _second_change(joint: Any, S: Screws, dS: Screws, v: Any, dv: Any) -> Screws
     return Screws(changed)
 
 
-def _bias_change(I: Any, dI: Any, V: Twist, dV: Twist) -> Wrench:
+def _bias_change(I: Inertia, dI: Inertia, V: Twist, dV: Twist) -> Wrench:
     """∂(V ×* I V)."""
     return dV.cross(I @ V) + V.cross(dI @ V + I @ dV)
 
@@ -231,11 +307,17 @@ def _bias_change(I: Any, dI: Any, V: Twist, dV: Twist) -> Wrench:
 
 
 def _hybrid(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, given: _Changes, dtau: Any, da: Any, loads: Any
-) -> tuple[Any, Any]:
-    wrenches, dwrenches, dinertias = loads
-    dtau = ZERO if dtau is None else dtau
-    da = ZERO if da is None else da
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    a: JointVector,
+    given: _Changes,
+    dtau: JointVector,
+    da: JointVector,
+    loads: _Loads,
+) -> tuple[BlockArray, BlockArray]:
+    wrenches, dwrenches, dinertias = loads.wrenches, loads.dwrenches, loads.dinertias
     local = dict.fromkeys(("T", "h", "n", "dn", "u", "du", "U", "dU", "D", "dD"), "local")
     T, h, n, dn, u, du, U, dU, D, dD = per_body(model, **local)
     V, dV, A, dA = per_body(model, V=Twist, dV=Twist, A=Twist, dA=Twist)
@@ -300,7 +382,7 @@ def _hybrid(
     return tau_out, a_out
 
 
-def outer(U: Screws, D: Sequence[Sequence[Any]], W: Screws) -> ArticulatedInertia:
+def outer(U: Screws[Wrench], D: Block, W: Screws[Wrench]) -> ArticulatedInertia:
     """U D Wᵀ where U is W, else U D Wᵀ + W D Uᵀ (D is symmetric)."""
     total = ArticulatedInertia.zero()
     for r, row in enumerate(D):
@@ -309,7 +391,7 @@ def outer(U: Screws, D: Sequence[Sequence[Any]], W: Screws) -> ArticulatedInerti
     return total
 
 
-def _dyad(x: Any, y: Any, both: bool) -> ArticulatedInertia:
+def _dyad(x: Wrench, y: Wrench, both: bool) -> ArticulatedInertia:
     J, H, M = x.ang.outer(y.ang), x.ang.outer(y.lin), x.lin.outer(y.lin)
     if both:
         J, M = J + y.ang.outer(x.ang), M + y.lin.outer(x.lin)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.blocks import Block
+from mozzi.algorithms.recursion.blocks import Block, rows
 from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
@@ -67,7 +67,7 @@ def _blocks(
         one = [[float(r == c) for c in range(n)] for r in range(n)]
         return ([[0.0] * n] * n if make is _turned else one), one
     out = interpret(_program(joint, make), [list(x), list(y), list(joint.parameters())])
-    return out[0], out[-1]
+    return rows(out[0], n), rows(out[-1], n)
 
 
 _PROGRAMS: dict[tuple[Derivatives, object], Program] = {}

@@ -22,8 +22,7 @@ factor. docs/theory/derivatives.md derives this and compares it with program dif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
@@ -34,14 +33,17 @@ from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.blocks import diagonal_plus, minus, rows, summed, transposed
+from mozzi.algorithms.recursion.blocks import Block, diagonal_plus, minus, summed, transposed
 from mozzi.algorithms.recursion.containers import (
+    BlockArray,
     Columns,
     joint_array,
     joint_matrix,
     joint_vector,
     per_body,
 )
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 from mozzi.types import ArrayLike, JointChoice, Minimize
 
@@ -54,9 +56,16 @@ __all__ = [
 
 @algorithm(regroup=True)
 def inverse_dynamics_derivatives(
-    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, actuated: JointChoice | None = None,
-    minimize: Minimize | None = None, weighting: ArrayLike | None = None, resistance: bool = False,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector,
+    wrenches: ByBody[Wrench] | None = None,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
+    resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
@@ -83,8 +92,13 @@ def inverse_dynamics_derivatives(
 
 @algorithm(regroup=True, threshold=20, loops="honour")
 def forward_dynamics_derivatives(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
-) -> tuple[Any, Any, Any]:
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
 
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
@@ -113,9 +127,12 @@ def forward_dynamics_derivatives(
 
 @algorithm
 def inverse_dynamics_wrench_derivatives(
-    model: Any, q: Any, actuated: JointChoice | None = None, minimize: Minimize | None = None,
+    model: Mechanism,
+    q: JointVector,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
-) -> Any:
+) -> BlockArray:
     """∂τ/∂W (nv, nb, 6) of `inverse_dynamics` with respect to the external wrenches: −J_bᵀ.
 
     The body-fixed Jacobians of all bodies, O(n d). With loops and ``actuated`` joints, what these
@@ -135,7 +152,7 @@ def inverse_dynamics_wrench_derivatives(
 
 
 @algorithm(threshold=20, loops="honour")
-def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
+def forward_dynamics_wrench_derivatives(model: Mechanism, q: JointVector) -> BlockArray:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 
     From the sparse factors of M⁻¹, O(n² d). With loops, of the motions that keep them closed.
@@ -152,12 +169,12 @@ def forward_dynamics_wrench_derivatives(model: Any, q: Any) -> Any:
     return InverseMass(model, mass_matrix(model, q)).times(wrench_changes(model, q), -1.0)
 
 
-def _check_actuated(actuated: Any, minimize: Any) -> None:
+def _check_actuated(actuated: JointChoice | None, minimize: Minimize | None) -> None:
     if actuated is not None or minimize is not None:
         raise ValueError("actuated= and minimize= are for models with loops, on arrays")
 
 
-def wrench_changes(model: Any, q: Any) -> Any:
+def wrench_changes(model: Mechanism, q: JointVector) -> BlockArray:
     """−J_bᵀ of all bodies (nv, nb, 6)."""
     out = joint_array(model, "v", "b", 6, letter="dW")
     for b in model.outward():
@@ -170,9 +187,14 @@ def wrench_changes(model: Any, q: Any) -> Any:
 
 
 def solved(
-    model: Any, inverse: InverseMass, q: Any, v: Any, tau: Any, wrenches: Any = None,
+    model: Mechanism,
+    inverse: InverseMass,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None,
     resistance: bool = False,
-) -> Any:  # fmt: skip
+) -> BlockArray:
     """The accelerations M⁻¹ (τ − bias)."""
     bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
     x = joint_vector(model, "x")
@@ -184,13 +206,18 @@ def solved(
 class Changes(NamedTuple):
     """∂τ/∂q, ∂τ/∂v and ∂τ/∂a."""
 
-    dq: Any
-    dv: Any
-    da: Any
+    dq: BlockArray
+    dv: BlockArray
+    da: BlockArray
 
 
 def inverse_changes(
-    model: Any, q: Any, v: Any, a: Any, wrenches: Any = None, resistance: bool = False
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector,
+    wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
 ) -> Changes:
     """The derivatives of inverse dynamics at (q, v, a)."""
     T, X = per_body(model, T="local", X="local")
@@ -240,13 +267,15 @@ def inverse_changes(
 
 
 def _moving(
-    i: Any, q: Any, v: Any, a: Any, V: Twist, A: Twist
-) -> tuple[tuple[Screws, ...], Twist, Twist]:
+    i: BodyView, q: JointVector, v: JointVector, a: JointVector, V: Twist, A: Twist
+) -> tuple[tuple[Screws[Twist], ...], Twist, Twist]:
     """S, Ψ̇, Ψ̈ and Ψ̇ + J̇ of the joint of a body, and the twist and acceleration behind it, from
     those before it, all in the frame of the body.
     """
     S, label = i.joint.screws(q[i]), stages(i.joint)
-    psi, ddpsi, both = [], [], []
+    psi: list[Twist] = []
+    ddpsi: list[Twist] = []
+    both: list[Twist] = []
     for stage in range(max(label, default=-1) + 1):
         own = [c for c, x in enumerate(label) if x == stage]
         J = Screws(S[c] for c in own)
@@ -261,16 +290,15 @@ def _moving(
     return (S, Screws(psi), Screws(ddpsi), Screws(both)), V, A
 
 
-def _resisting(i: Any, q: Any) -> tuple[Any, Any]:
+def _resisting(i: BodyView, q: JointVector) -> tuple[Block, Block]:
     """The derivatives of `joint_resistance` of one joint by v and by q."""
     n = i.joint.nv
     stretch = stretch_derivatives(i.joint, i.rest, q[i])
-    stretch = stretch if i.joint.flat else rows(stretch, n)
     damping = [[i.damping[r] if r == c else 0.0 for c in range(n)] for r in range(n)]
     return damping, [[k * x for x in row] for k, row in zip(i.stiffness, stretch, strict=True)]
 
 
-def _behind(i: Any, block: Sequence[Sequence[Any]]) -> Any:
+def _behind(i: BodyView, block: Block) -> Block:
     """Of a block of one joint, what columns do to rows whose factor lies before theirs."""
     label = stages(i.joint)
     return tuple(

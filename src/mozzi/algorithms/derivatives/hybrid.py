@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mozzi.algorithms.derivatives.first import inverse_changes
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass, add_rows
@@ -11,8 +10,12 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import Block, rows
-from mozzi.algorithms.recursion.containers import joint_matrix, joint_vector
+from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.held import held_by
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
+from mozzi.lie import Wrench
+from mozzi.program.scalar import Real
 from mozzi.types import JointChoice
 
 __all__ = ["hybrid_dynamics_derivatives"]
@@ -20,9 +23,18 @@ __all__ = ["hybrid_dynamics_derivatives"]
 
 @algorithm(regroup=True, threshold=20, loops="refuse")
 def hybrid_dynamics_derivatives(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: JointChoice = (),
-    wrenches: Any = None, resistance: bool = False,
-) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:  # fmt: skip
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    a: JointVector,
+    prescribed: JointChoice = (),
+    wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
+) -> tuple[
+    BlockArray, BlockArray, BlockArray, BlockArray,
+    BlockArray, BlockArray, BlockArray, BlockArray,
+]:  # fmt: skip
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂τ, ∂τ/∂a, ∂a/∂q, ∂a/∂v, ∂a/∂τ, ∂a/∂a) of `hybrid_dynamics`.
 
     Eight matrices (nv, nv), rows are outputs: both outputs are complete, and inputs that are not
@@ -65,12 +77,13 @@ def hybrid_dynamics_derivatives(
     a_a = _diagonal(model, a_a, True)
     a_tau = _blocks(model, inverse.matrix(), lambda e, row, column: 0.0 if row or column else e)
     pairs = ((dq, a_q), (dv, a_v), (zero, a_tau), (zero, a_a))
-    forces = [_forces(model, M, direct, change) for direct, change in pairs]
-    forces[2] = _diagonal(model, forces[2], False)
-    return (*forces, a_q, a_v, a_tau, a_a)
+    t_q, t_v, t_tau, t_a = (_forces(model, M, direct, change) for direct, change in pairs)
+    return t_q, t_v, _diagonal(model, t_tau, False), t_a, a_q, a_v, a_tau, a_a
 
 
-def _blocks(model: Any, X: Any, choose: Callable[[Any, bool, bool], Any]) -> Any:
+def _blocks(
+    model: Mechanism, X: BlockArray, choose: Callable[[Real, bool, bool], Real]
+) -> BlockArray:
     """Entries of a joint matrix chosen by whether their row and their column are held."""
     out = joint_matrix(model, "X")
     for i in model.outward():
@@ -82,7 +95,7 @@ def _blocks(model: Any, X: Any, choose: Callable[[Any, bool, bool], Any]) -> Any
     return out
 
 
-def _diagonal(model: Any, X: Any, held: bool) -> Any:
+def _diagonal(model: Mechanism, X: BlockArray, held: bool) -> BlockArray:
     """With ones on the diagonal at the coordinates that are held, or at those that are not."""
     for i in model.outward():
         X[i, i] = [
@@ -92,7 +105,7 @@ def _diagonal(model: Any, X: Any, held: bool) -> Any:
     return X
 
 
-def _forces(model: Any, M: Any, direct: Any, change: Any) -> Any:
+def _forces(model: Mechanism, M: BlockArray, direct: BlockArray, change: BlockArray) -> BlockArray:
     """direct + M change, in the rows that are held."""
     out = joint_matrix(model, "tau")
     for i in model.outward():
@@ -106,6 +119,6 @@ def _forces(model: Any, M: Any, direct: Any, change: Any) -> Any:
     return out
 
 
-def _held_rows(i: Any, flat: Sequence[Any]) -> Block:
+def _held_rows(i: BodyView, flat: Sequence[Real]) -> Block:
     block = rows(flat, i.joint.nv)
     return [row if i.held[r] else [0.0] * len(row) for r, row in enumerate(block)]

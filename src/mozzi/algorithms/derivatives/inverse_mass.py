@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import (

@@ -15,21 +15,26 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import Algorithm, met_loops
+from mozzi.algorithms.recursion.arguments import Blocks
 from mozzi.algorithms.recursion.bodies import BodyData
+from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Inertia, Twist
 from mozzi.model import Model
 from mozzi.program.differentiate import jacobian
-from mozzi.types import ArrayLike
+from mozzi.program.scalar import Real
+from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Sensitivity", "sensitivity"]
+
+What: TypeAlias = Literal["value", "derivative"]
 
 INERTIAL = ("mass", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 GEOMETRIC = {"rx": 0, "ry": 1, "rz": 2, "x": 3, "y": 4, "z": 5}
@@ -60,15 +65,17 @@ def sensitivity(
     return Sensitivity(function, model, names, options)
 
 
-_SHARED: dict[str, Callable[[Sensitivity, Sequence[Any], np.ndarray], np.ndarray]] = {}
+Shared: TypeAlias = "Callable[[Sensitivity, Sequence[ArrayLike], Array], Array]"
+
+_SHARED: dict[What, Shared] = {}
 
 
-def where_shared(what: str) -> Callable[..., Any]:
+def where_shared(what: What) -> Callable[[Shared], Shared]:
     """Register what answers ("value", "derivative") where loops and some actuators share what the
     tree needs.
     """
 
-    def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+    def register(answer: Shared) -> Shared:
         _SHARED[what] = answer
         return answer
 
@@ -79,7 +86,7 @@ class Sensitivity:
     """A derivative with respect to parameters: called with what the function takes."""
 
     def __init__(
-        self, function: Algorithm, model: Any, names: tuple[str, ...], options: dict[str, Any]
+        self, function: Algorithm, model: Model, names: tuple[str, ...], options: dict[str, Any]
     ):
         self.function, self.model, self.names = function, model, names
         self.nominal = nominal_of(model, names)
@@ -108,11 +115,13 @@ class Sensitivity:
         some = any(self.options.get(n) is not None for n in ("actuated", "minimize"))
         return some and met_loops(self.model)
 
-    def _run(self, algorithm: Algorithm, arrays: Any, parameters: Any) -> Any:
+    def _run(
+        self, algorithm: Algorithm, arrays: Sequence[ArrayLike], parameters: ArrayLike | None
+    ) -> Any:
         numbers = self._numbers(parameters)
         return algorithm(self.model, *arrays, numbers, names=self.names, **self.options)
 
-    def _numbers(self, parameters: Any) -> np.ndarray:
+    def _numbers(self, parameters: ArrayLike | None) -> Array:
         numbers = self.nominal if parameters is None else np.asarray(parameters, dtype=float)
         if numbers.shape[-1:] != (len(self.names),):
             raise ValueError(
@@ -127,11 +136,11 @@ class Sensitivity:
 
 @cache
 def _varying(
-    function: Algorithm, what: str, arrays: tuple[str, ...], options: tuple[str, ...]
+    function: Algorithm, what: What, arrays: tuple[str, ...], options: tuple[str, ...]
 ) -> Algorithm:
     """The algorithm of these arrays and of parameters, whose names are an option."""
 
-    def run(model: Any, names: tuple[str, ...], **given: Any) -> Any:
+    def run(model: Mechanism, names: tuple[str, ...], **given: Any) -> Any:
         parameters = given.pop("parameters").array()
         view = varied(model.model, names, parameters)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
@@ -150,17 +159,17 @@ def _varying(
     return Algorithm(run, False, threshold=ALWAYS_UNROLLED, loops=function.loops)
 
 
-def _plain(x: Any) -> np.ndarray:
+def _plain(x: BlockArray | Blocks[Any]) -> Traced:
     """The numbers of an array as an algorithm sees it."""
-    return getattr(x, "blocks", x).array()
+    return (x.blocks if isinstance(x, Blocks) else x).array()
 
 
 # -- models with other numbers --
 
 
-def nominal_of(model: Any, names: Sequence[str]) -> np.ndarray:
+def nominal_of(model: Model, names: Sequence[str]) -> Array:
     """The numbers that a model has for its named parameters."""
-    numbers = []
+    numbers: list[float] = []
     for name in names:
         k, what = _place(model, name)
         ten = model.body(k).inertia.parameters()
@@ -168,11 +177,11 @@ def nominal_of(model: Any, names: Sequence[str]) -> np.ndarray:
     return np.array(numbers)
 
 
-def varied(model: Any, names: Sequence[str], numbers: Sequence[Any]) -> Mechanism:
+def varied(model: Model, names: Sequence[str], numbers: Iterable[Real]) -> Mechanism:
     """The mechanism whose named parameters are these scalars."""
     view = mechanism(model, rolled=False)
     bodies = list(view.bodies)
-    inertial: dict[int, list[Any]] = {}
+    inertial: dict[int, list[Real]] = {}
     for name, x in zip(names, numbers, strict=True):
         k, what = _place(model, name)
         body = bodies[k]
@@ -186,14 +195,14 @@ def varied(model: Any, names: Sequence[str], numbers: Sequence[Any]) -> Mechanis
     return Mechanism(model, tuple(bodies), False, view.fixed)
 
 
-def _moved(body: BodyData, what: str, x: Any) -> BodyData:
+def _moved(body: BodyData, what: str, x: Real) -> BodyData:
     """With the child moved by one more screw, at q = 0:  B exp(U π) in the frame of the body."""
     U = Twist.unflatten(1.0 if n == GEOMETRIC[what] else 0.0 for n in range(6))
     placement = body.placement @ SE3.exp(body.frame.push(U), x)
     return replace(body, placement=placement, link=placement)
 
 
-def _place(model: Any, name: str) -> tuple[int, str]:
+def _place(model: Model, name: str) -> tuple[int, str]:
     """The body of a parameter, and which of its numbers it is."""
     owner, _, what = name.rpartition(".")
     if what in INERTIAL:

@@ -13,8 +13,9 @@ of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivati
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,22 +26,30 @@ from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.arguments import shape_of
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import settings, tracing
+from mozzi.types import Traced
 
 __all__ = [
     "forward_dynamics_hessian", "inlined", "inverse_dynamics_gradient",
     "inverse_dynamics_hessian", "mirrored", "tangent_basis",
 ]  # fmt: skip
 
+Traceable: TypeAlias = Callable[..., tuple[Traced, ...]]
+"""A function of a model and of traced arrays."""
+
+
 @algorithm(threshold=ALWAYS_UNROLLED)
 def inverse_dynamics_gradient(
-    model: Any, q: Any, v: Any, a: Any, covector: Any
-) -> tuple[Any, Any, Any]:
+    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, covector: BlockArray
+) -> tuple[Traced, Traced, Traced]:
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
     Reverse mode, O(n): about three times the operations of inverse dynamics.
@@ -63,8 +72,8 @@ def inverse_dynamics_gradient(
 
 @algorithm(threshold=ALWAYS_UNROLLED)
 def inverse_dynamics_hessian(
-    model: Any, q: Any, v: Any, a: Any, covector: Any
-) -> tuple[Any, Any, Any, Any]:
+    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, covector: BlockArray
+) -> tuple[Traced, Traced, Traced, Traced]:
     """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
@@ -89,8 +98,8 @@ def inverse_dynamics_hessian(
 
 @algorithm(regroup=True, threshold=ALWAYS_UNROLLED, loops="refuse")
 def forward_dynamics_hessian(
-    model: Any, q: Any, v: Any, tau: Any, covector: Any
-) -> tuple[Any, Any, Any, Any]:
+    model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, covector: BlockArray
+) -> tuple[Traced, Traced, Traced, Traced]:
     """(H_qq, H_qv, H_vv, H_qτ) of λᵀ a of `forward_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
@@ -120,7 +129,7 @@ def forward_dynamics_hessian(
     return -(qq + turned + turned.T), -(qv + mixed), -vv, -(qa @ inverse.matrix().array())
 
 
-def tangent_basis(model: Any, q: np.ndarray) -> np.ndarray:
+def tangent_basis(model: Model, q: Traced) -> Traced:
     """N(q) (nq, nv): the rates of the coordinates for each unit velocity."""
     columns = [rates(model, q, e) for e in np.eye(model.nv)]
     return np.array(columns, dtype=object).reshape(model.nv, model.nq).T
@@ -129,23 +138,23 @@ def tangent_basis(model: Any, q: np.ndarray) -> np.ndarray:
 # -- programs, traced once for a model and inlined where they are used --
 
 
-def inlined(model: Any, make: Any, *arrays: Any) -> tuple[np.ndarray, ...]:
+def inlined(model: Mechanism, make: Traceable, *arrays: BlockArray | Traced) -> tuple[Traced, ...]:
     """The outputs of make(model, arrays…), traced once for a model, at these arrays: numbers, or
     scalars of the present trace. Arguments get their shapes from their names.
     """
     program = _program(model.model, make)
-    plain = [x.array() if hasattr(x, "array") else np.asarray(x, dtype=object) for x in arrays]
+    plain = [x.array() if isinstance(x, BlockArray) else x for x in arrays]
     flat = interpret(program, [list(x.ravel()) for x in plain])
     shaped = zip(program.outputs, flat, strict=True)
     return tuple(np.array(values, dtype=object).reshape(x.shape) for x, values in shaped)
 
 
-def _program(model: Any, make: Any) -> Program:
+def _program(model: Model, make: Traceable) -> Program:
     if make not in model.cache:
         names = list(inspect.signature(make).parameters)[1:]
         inputs = [Input(name, shape_of(name, model)) for name in names]
 
-        def call(*arrays: Any) -> Any:
+        def call(*arrays: Traced) -> tuple[Traced, ...]:
             with tracing(replace(settings(), rolled=False)):
                 return make(model, *arrays)
 
@@ -153,7 +162,9 @@ def _program(model: Any, make: Any) -> Program:
     return model.cache[make]
 
 
-def _gradients(model: Any, q: Any, v: Any, a: Any, covector: Any) -> tuple[np.ndarray, Any, Any]:
+def _gradients(
+    model: Model, q: Traced, v: Traced, a: Traced, covector: Traced
+) -> tuple[Traced, Traced, Traced]:
     """Of λᵀ τ with respect to q and v, and the basis of tangents at q."""
     f = np.dot(inverse_dynamics(model, q, v, a), covector)
     both = reverse(f, np.concatenate([q, v]), 1.0)
@@ -161,12 +172,14 @@ def _gradients(model: Any, q: Any, v: Any, a: Any, covector: Any) -> tuple[np.nd
     return N.T @ both[: model.nq], both[model.nq :], N
 
 
-def _gradient(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+def _gradient(
+    model: Model, q: Traced, v: Traced, a: Traced, covector: Traced
+) -> tuple[Traced, ...]:
     by_q, by_v, _ = _gradients(model, q, v, a, covector)
     return by_q, by_v, mass_matrix(model, q) @ covector
 
 
-def _hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
+def _hessian(model: Model, q: Traced, v: Traced, a: Traced, covector: Traced) -> tuple[Traced, ...]:
     by_q, by_v, N = _gradients(model, q, v, a, covector)
     qq, vq = forward(by_q, q, N), forward(by_v, q, N)
     vv = forward(by_v, v, np.eye(model.nv))
@@ -176,6 +189,6 @@ def _hessian(model: Any, q: Any, v: Any, a: Any, covector: Any) -> Any:
     return qq, vq.T, mirrored(vv), qa
 
 
-def mirrored(H: np.ndarray) -> np.ndarray:
+def mirrored(H: Traced) -> Traced:
     """A symmetric matrix from its upper half: the lower need not be computed."""
     return np.triu(H) + np.triu(H, 1).T

@@ -9,6 +9,7 @@ are in inertial axes, so that fixed to a body they change by δf − ω_k × f.
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from mozzi.algorithms.dynamics.springs import ends, line, point_velocity
 from mozzi.algorithms.recursion.blocks import Block
 from mozzi.algorithms.recursion.containers import BlockArray, per_body

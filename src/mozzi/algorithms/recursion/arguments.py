@@ -11,11 +11,11 @@ import numpy as np
 
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.views import BodyView, SpatialType
+from mozzi.algorithms.recursion.views import BodyView, ByBody, SpatialType
 from mozzi.lie import Inertia, Momentum, Twist, Wrench
 from mozzi.model import Model
 
-__all__ = ["ARRAYS", "Blocks", "NoBlocks", "shape_of", "wrapped"]
+__all__ = ["ARRAYS", "Blocks", "NoBlocks", "given_or_zero", "shape_of", "wrapped"]
 
 T = TypeVar("T")
 Axes = tuple[int | str, ...]
@@ -83,6 +83,11 @@ class NoBlocks(Generic[T]):
 
     def __getitem__(self, body: BodyView) -> T:
         return self.kind.zero()
+
+
+def given_or_zero(x: ByBody[T] | None, kind: SpatialType[T]) -> ByBody[T]:
+    """An optional argument of a recursion: zero where it is not given."""
+    return NoBlocks(kind) if x is None else x
 
 
 def wrapped(
