@@ -548,7 +548,7 @@ def integrate(model: Model, q: ArrayLike, dv: ArrayLike) -> Array:
 
 def inverse_kinematics(
     model: Model,
-    targets: Mapping[str, ArrayLike],
+    targets: Mapping[str, ArrayLike | SE3],
     q0: ArrayLike | None = None,
     *,
     limits: bool = True,
@@ -1741,7 +1741,7 @@ def directional(
     function: Callable[..., Result],
     model: Model,
     *arrays: ArrayLike,
-    **changes: Any,
+    **changes: ArrayLike | JointChoice,
 ) -> Result:
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
