@@ -17,6 +17,7 @@ from mozzi.algorithms.kinematics.inverse_kinematics import (
 )
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose
+from mozzi.lie import SE3
 from mozzi.model import Model
 from mozzi.types import ArrayLike, Seed
 
@@ -27,7 +28,7 @@ CLOSED = 1e-11  # metres or radians by which a loop may be open
 
 def inverse_kinematics(
     model: Model,
-    targets: Mapping[str, ArrayLike],
+    targets: Mapping[str, ArrayLike | SE3],
     q0: ArrayLike | None = None,
     *,
     limits: bool = True,
