@@ -269,7 +269,8 @@ def load(
 ) -> Model:
     """The model in a URDF, MJCF or SDF file.
 
-    The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``.
+    The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``. What the file says
+    and the model does not is told once, in a `LeftOutWarning`.
 
     Args:
         path: the file; or the name of a robot of ``example-robot-data`` or ``robot_descriptions``
@@ -288,12 +289,18 @@ def load(
         srdf: a file whose group states become ``model.configurations``; by default the one beside
             a URDF file, or in the folder ``srdf`` of its package, that is called like it.
 
-    What the file says and the model does not is told once, in a `LeftOutWarning`.
+    Returns:
+        The model, with joints, bodies and frames under their names in the file.
 
     Raises:
         ModelError: the file is broken, unphysical or hostile; the message names file, line and
             remedy.
         ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra ``mozzi[xacro]``.
+
+    Example:
+        >>> arm = mz.load("arm.urdf", base="fixed")
+        >>> arm.nv, arm.joint_names
+        (3, ('joint_1', 'joint_2', 'joint_3'))
     """
 
 def accelerations(
@@ -559,12 +566,30 @@ def inverse_kinematics(
 ) -> InverseKinematicsResult:
     """Configurations in which the frames named in `targets` have the poses given there.
 
-    A target is a pose (…, 4, 4), or a position (…, 3) that leaves the orientation free. Leading
-    axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at once.
-    Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits of
-    the joints; loops are closed and couplings satisfied in what is found. A row that gets stuck
-    starts again from random configurations, twice as many each time, up to `restarts` in all.
-    Nothing is raised when a target is out of reach: see `InverseKinematicsResult.report`.
+    Leading axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at
+    once. Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits
+    of the joints. A row that gets stuck starts again from random configurations, twice as many
+    each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
+    `InverseKinematicsResult.report`.
+
+    Args:
+        model: the mechanism.
+        targets: by frame, a pose (B, 4, 4), or a position (B, 3) that leaves the orientation free.
+        q0 (B, nq), optional: where to start; the neutral configuration where not given.
+        limits: whether to stay within the limits of the joints.
+        tolerance: largest error of a target that is reached, in radians and metres.
+        iterations: of each descent.
+        restarts: how often to start again.
+        rng: a seed or generator, for these starts.
+
+    Returns:
+        An `InverseKinematicsResult`: q (B, nq), success (B), and the errors of each frame.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> goal = mz.pose(arm, [0.3, 0.2, 0.1], "tool")
+        >>> bool(mz.inverse_kinematics(arm, {"tool": goal}).success)
+        True
     """
 
 def jacobian(model: Model, q: ArrayLike, frame: str, rep: Rep = 'body') -> Array:
@@ -885,6 +910,21 @@ def system_jacobian_factors(
     "hybrid" and "reference" are the three forms of Müller, Kinematics (MK), 32; rep="mixed" with
     screws "hybrid" is MK53; the default is MK23, MK43. `A.inverse()` is MK25, MK34, MK45; `.D` is
     MK22, MK45.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+        rep: representation of the twists: "body", "spatial", "hybrid" or "mixed".
+        screws: representation of the joints' screws: one of these, or "reference"; None: as rep.
+
+    Returns:
+        (A, X): operators (6 nb, 6 nb) and (6 nb, nv) with ``@``, `inverse` and `matrix`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> A, X = mz.system_jacobian_factors(arm, arm.neutral())
+        >>> np.allclose(A @ X, mz.system_jacobian(arm, arm.neutral()))
+        True
     """
 
 def twists(model: Model, q: ArrayLike, v: ArrayLike, rep: Rep = 'body') -> Array:
@@ -915,6 +955,14 @@ def contact_frames(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, k, 4, 4): a pose for each point, in the inertial frame.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.contact_frames(ball, ball.neutral()).shape
+        (1, 4, 4)
     """
 
 def contact_gaps(model: Model, q: ArrayLike) -> Array:
@@ -926,10 +974,30 @@ def contact_gaps(model: Model, q: ArrayLike) -> Array:
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, k): metres, in the order of `contact_points`.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.contact_gaps(ball, ball.neutral()).shape
+        (1,)
     """
 
 def contact_points(model: Model) -> Mapping[str, slice]:
-    """Which of the k contact points belong to which contact, by its name."""
+    """Which of the k contact points belong to which contact, by its name.
+
+    Args:
+        model: the mechanism, with ``model.contacts``.
+
+    Returns:
+        Slices of the k points, by the names of the contacts.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> len(mz.contact_points(ball))
+        1
+    """
 
 def impact(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """The velocities after the impacts of what touches: v⁺ = v + M⁻¹ Jᵀ x.
@@ -941,6 +1009,14 @@ def impact(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv): velocities.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.impact(ball, ball.neutral(), np.ones(6)).shape
+        (6,)
     """
 
 @overload
@@ -961,9 +1037,27 @@ def assemble(
     no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
     starts again a little aside, further and further. Leading axes of q are a batch.
 
-    hold: names of joints, or pairs (joint, coordinate). loop_offsets: what the residual shall be
-    instead of zero, row by row (prescribed motions). Raises `LoopError` with the loops that stay
-    open and by how much. With ``report`` returns an `Assembly` instead, and never raises.
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration to start from.
+        hold: joints that stay where they are: names, or pairs (name, number of a coordinate).
+        loop_offsets (B, m), optional: what the residual shall be instead of zero, row by row.
+        tolerance: the largest residual of a closed configuration.
+        iterations: of each descent.
+        report: whether to return an `Assembly`, and never raise.
+        rng: a seed or generator, for starts aside.
+
+    Returns:
+        (B, nq): closed configurations; with ``report`` an `Assembly` instead.
+
+    Raises:
+        LoopError: loops stay open; the message says which, and by how much.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q = mz.assemble(bar, [0.3, 0.0, 0.0], hold=bar.joint_names[:1])
+        >>> float(q[0]), np.allclose(mz.loop_residual(bar, q), 0.0)
+        (0.3, True)
     """
 @overload
 def assemble(
@@ -1101,7 +1195,26 @@ def consistent_velocities(
     """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
 
     Nearest in kinetic energy, ½ (v′ − v)ᵀ M (v′ − v): what an impulse in the loops leaves of v.
-    Joints in ``hold`` keep their velocity; where that cannot be, `LoopError` says by how much.
+    O(n³), on arrays.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): a closed configuration.
+        v (B, nv): joint velocities.
+        hold: joints that keep their velocity: names, or pairs (name, number of a coordinate).
+        loop_rates (B, m), optional: prescribed rates of the rows; 0 where not given.
+
+    Returns:
+        (B, nv): velocities.
+
+    Raises:
+        LoopError: no velocities with these held keep the loops closed.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> v = mz.consistent_velocities(bar, bar.neutral(), [1.0, 0.0, 0.0])
+        >>> np.allclose(mz.loop_jacobian(bar, bar.neutral()) @ v, 0.0)
+        True
     """
 
 def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -1503,7 +1616,19 @@ def loop_residual(model: Model, q: ArrayLike) -> Array:
     """
 
 def loop_rows(model: Model) -> Mapping[str, slice]:
-    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling."""
+    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling.
+
+    Args:
+        model: the mechanism.
+
+    Returns:
+        Slices of the m rows, by the names of loops, distances and couplings.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> [rows.stop - rows.start for rows in mz.loop_rows(bar).values()]
+        [5]
+    """
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Kinetic energy is ½ vᵀ M(q) v.
@@ -1595,9 +1720,22 @@ def newton_euler(
 ) -> Wrench:
     """The wrench that gives a body this twist and twist rate, all in one representation.
 
-    ``inertia`` is constant, in the body frame; that frame is the reference point and need not be
-    at the centre of mass. ``pose`` is the pose C of the body frame (not used by "body"). Twists are
-    `Twist` or arrays (6,), and so is the result.  Müller, Dynamics (38), (41), (53), (56), (57).
+    Müller, Dynamics (MD), 38, 41, 53, 56, 57.
+
+    Args:
+        inertia: of the body, constant in its frame, whose origin need not be the centre of mass.
+        twist: a `Twist`, or an array (6,) (angular, linear).
+        twist_rate: its rate, likewise.
+        rep: representation of all of them: "body", "spatial", "hybrid" or "mixed".
+        pose: of the body frame; not needed by "body".
+
+    Returns:
+        A `Wrench`, or an array (6,) (torque, force), as the twists are.
+
+    Example:
+        >>> ball = mz.Inertia(2.0, (0.0, 0.0, 0.0), np.eye(3))
+        >>> mz.newton_euler(ball, np.zeros(6), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+        array([0., 0., 0., 2., 0., 0.])
     """
 @overload
 def newton_euler(
@@ -1636,6 +1774,19 @@ def operators(model: Model, q: ArrayLike) -> Operators:
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
     have ``@`` (on vectors, matrices of columns, each other), ``.T``, ``.shape`` and ``.dense()``.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+
+    Returns:
+        The operators, by their letters; with `mass_matrix`, its factors and its inverse.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> o = mz.operators(arm, arm.neutral())
+        >>> np.allclose(o.mass_matrix.dense(), mz.mass_matrix(arm, arm.neutral()))
+        True
     """
 
 def passive_inverse_dynamics(
@@ -1745,13 +1896,28 @@ def directional(
 ) -> Result:
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
-    ``mz.directional(mz.inverse_dynamics, model, q, v, a, dq=…, dv=…, da=…)``. Changes that are not
-    given are zero: dq (along the group), dv, da or dtau: (nv,); dwrenches (nb, 6); dinertias
-    (nb, 10), of the parameters of each body in its frame; dh (nb, 6), the twists T⁻¹ ∂T of changes
-    of the geometry, body-fixed; dscrews, dscrew_rates (6, nv), body-fixed. ``wrenches`` and
-    ``prescribed`` are those of the function. Batches broadcast as everywhere. With loops forward
-    and hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
+    Changes that are not given are zero. Batches broadcast as everywhere. With loops forward and
+    hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
     Kim Tables 5, 6, 7.
+
+    Args:
+        function: mz.inverse_dynamics, mz.forward_dynamics or mz.hybrid_dynamics.
+        model: the mechanism.
+        arrays: what the function takes: q, v and a or tau.
+        changes: dq (B, nv), along the group; dv, da or dtau (B, nv); dwrenches (B, nb, 6);
+            dinertias (B, nb, 10), of the parameters of each body in its frame; dh (B, nb, 6), the
+            twists T⁻¹ ∂T of changes of the geometry, body-fixed; dscrews, dscrew_rates (B, 6, nv),
+            body-fixed; and ``wrenches`` and ``prescribed`` of the function.
+
+    Returns:
+        What the function returns: (B, nv), or a pair of them.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.neutral(), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dtau = mz.directional(mz.inverse_dynamics, arm, q, v, a, da=v)
+        >>> np.allclose(dtau, mz.mass_matrix(arm, q) @ v)
+        True
     """
 
 def forward_dynamics_derivatives(
@@ -2347,11 +2513,27 @@ def rollout(
     dt: float,
     method: Method | OneStep = 'rkmk4',
 ) -> tuple[Array, Array]:
-    """(q, v) along as many steps as tau has rows: (steps + 1, …, nq) and (steps + 1, …, nv).
+    """(q, v) along as many steps as tau has rows.
 
-    tau (steps, …, nv) is held over each step; axes in the middle are a batch. With loops, the state
-    is taken back onto them after every step; the first one must be on them. Singular configurations
-    on the way are told by `simulate`, not here.
+    With loops, the state is taken back onto them after every step; the first one must be on them.
+    Singular configurations on the way are told by `simulate`, not here.
+
+    Args:
+        model: the mechanism.
+        q0 (B, nq): the configuration at the start.
+        v0 (B, nv): the velocities at the start.
+        tau: (steps, B, nv), held over each step.
+        dt: a step, in seconds.
+        method: "rkmk4" or "semi_implicit", or such a method.
+
+    Returns:
+        q: (steps + 1, B, nq), and v: (steps + 1, B, nv).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = mz.rollout(arm, arm.neutral(), np.zeros(3), np.zeros((5, 3)), 0.01)
+        >>> q.shape, v.shape
+        ((6, 3), (6, 3))
     """
 
 def rollout_gradient(
@@ -2366,10 +2548,29 @@ def rollout_gradient(
 ) -> tuple[Array, Array, Array]:
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
-    dq, dv (steps + 1, …, nv): the derivatives of the cost with respect to the states, along the
-    group; what depends on tau directly is added by the caller. Reverse mode with one checkpoint
-    per step: only the states are kept, (nq + nv) numbers for each step, and the stages of a step
-    are computed again on the way back.
+    Reverse mode with one checkpoint per step: only the states are kept, (nq + nv) numbers for each
+    step, and the stages of a step are computed again on the way back. What depends on tau directly
+    is added by the caller.
+
+    Args:
+        model: the mechanism.
+        q: (steps + 1, B, nq), as `rollout` gives it.
+        v: (steps + 1, B, nv), as `rollout` gives it.
+        tau: (steps, B, nv), as `rollout` took it.
+        dt: a step, in seconds.
+        dq: (steps + 1, B, nv), derivatives of the cost with respect to q, along the group.
+        dv: (steps + 1, B, nv), derivatives of the cost with respect to v.
+        method: that of the rollout.
+
+    Returns:
+        Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv).
+
+    Example:
+        >>> arm, tau = mz.load("arm.urdf"), np.zeros((5, 3))
+        >>> q, v = mz.rollout(arm, arm.neutral(), np.zeros(3), tau, 0.01)
+        >>> dq0, dv0, dtau = mz.rollout_gradient(arm, q, v, tau, 0.01, np.ones((6, 3)), v)
+        >>> dtau.shape
+        (5, 3)
     """
 
 def sensitivity(
@@ -2380,18 +2581,33 @@ def sensitivity(
 ) -> Sensitivity:
     """The derivative of a function of the model with respect to named parameters, as a kernel.
 
-    ``mz.sensitivity(mz.inverse_dynamics, arm, ["link3.mass", "joint2.x"])(q, v, a)`` has the shape
-    of the joint forces and one more axis, the parameters in the order of their names:
+    It has the shape of the function's result and one more axis, the parameters in the order of
+    their names:
 
     - of a body:  ``.mass``, ``.hx .hy .hz`` (first moment), ``.Jxx .Jxy .Jxz .Jyy .Jyz .Jzz`` (at
       the origin of its frame);
     - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
       its body, zero in the model as it is.
 
-    ``options`` are those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays
-    are taken where they are True (``wrenches=True``). The numbers may differ from those of the
-    model: ``kernel(q, v, a, parameters=[…])``, in which ``kernel.nominal`` is the model as it is,
-    and ``kernel.value`` is the function itself with these numbers.
+    The numbers may differ from those of the model: ``kernel(q, v, a, parameters=[…])``, in which
+    ``kernel.nominal`` is the model as it is, and ``kernel.value`` is the function itself with these
+    numbers.
+
+    Args:
+        function: an algorithm of the model, such as mz.inverse_dynamics.
+        model: the mechanism.
+        parameters: their names, such as ["link_3.mass", "joint_2.x"].
+        options: those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays are
+            taken where they are True (``wrenches=True``).
+
+    Returns:
+        A kernel of the arrays that the function takes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> kernel = mz.sensitivity(mz.gravity_forces, arm, ["link_3.mass", "joint_2.x"])
+        >>> kernel(arm.neutral()).shape
+        (3, 2)
     """
 
 @overload
@@ -2408,14 +2624,32 @@ def compile(
 ) -> CpuKernel[Result]:
     """A kernel of a function of q, v, … on this model.
 
-    ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
-    algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``. Arguments
-    get their shapes from their names, as the algorithms' do; ``inputs`` gives the shapes of
-    others. The result runs over leading batch axes.
+    Traced once, simplified, and made machine code (or what the target says), in milliseconds to
+    seconds; the kernel runs over leading batch axes, on several threads where that pays. `explain`
+    tells the way.
 
-    rolled: True for loops over bodies, False for straight-line code, None to choose by size.
-    options: keyword arguments of the algorithm, and optional arrays to take:
-    ``options={"wrenches": True}``.
+    Args:
+        function: an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
+            algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
+            Arguments get their shapes from their names, as the algorithms' do.
+        model: the mechanism.
+        target: "cpu" (a NumPy generalised ufunc), "interpret", "c", "sympy", "cuda", "jax" or
+            "torch".
+        dtype: the numbers of the kernel, "float64" or "float32".
+        rolled: True for loops over bodies, False for straight-line code, None to choose by size.
+        inputs: shapes of arguments whose names do not tell them: ``inputs={"x": (3,)}``.
+        options: keyword arguments of the algorithm, and optional arrays to take:
+            ``options={"wrenches": True}``.
+        name: of the kernel, and of functions in its source.
+
+    Returns:
+        A kernel: called with arrays it gives what the function gives; ``operations``, ``source``.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> kernel = mz.compile(mz.inverse_dynamics, arm)
+        >>> kernel(np.zeros((100, 3)), np.zeros(3), np.zeros(3)).shape
+        (100, 3)
     """
 @overload
 def compile(
@@ -2491,13 +2725,36 @@ def explain(
     """
 
 def set_num_threads(number: int | None) -> None:
-    """Run large batches on so many threads; None for MOZZI_NUM_THREADS, or all cores."""
+    """Run large batches on so many threads.
+
+    Args:
+        number: of threads; None for MOZZI_NUM_THREADS, or all cores.
+
+    Returns:
+        None.
+
+    Example:
+        >>> mz.set_num_threads(1)
+        >>> mz.set_num_threads(None)
+    """
 
 def actuate(model: Model, controls: ArrayLike | Law) -> Law:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
 
-    controls: one number for each of ``model.actuators``, held; or a function u(t, q, v) of traced
-    scalars that returns them.
+    Args:
+        model: the mechanism, with ``model.actuators``.
+        controls: one number for each actuator, held; or a function u(t, q, v) of traced scalars
+            that returns them.
+
+    Returns:
+        A law of torque, as `simulate` takes it.
+
+    Example:
+        >>> rod = mz.Inertia(1.0, (0.0, 0.0, -0.5), np.eye(3))
+        >>> arm = mz.Builder().add("rod", None, mz.Revolute("x"), rod, joint_name="hinge")
+        >>> arm = arm.actuator("motor", "hinge", gear=2.0).build()
+        >>> mz.actuate(arm, [3.0])(0.0, [0.0], [0.0]).tolist()
+        [6.0]
     """
 
 def simulate(
@@ -2523,10 +2780,19 @@ def simulate(
     """The motion from (q0, v0) over a duration, in steps dt.
 
     Dynamics and integrator are one program: a call of it takes all samples through all steps
-    between two records. q0 (B, nq) and v0 (B, nv) broadcast.
+    between two records. q0 and v0 broadcast.
+
+    A sample that diverges is stopped and named in a `DivergenceWarning` and in
+    ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
+    a `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
+    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``.
 
     Args:
-        duration, dt: in seconds. Where dt does not divide the duration, the last step is shorter.
+        model: the mechanism.
+        q0 (B, nq): the configuration at the start.
+        v0 (B, nv): the velocities at the start.
+        duration: in seconds.
+        dt: a step, in seconds. Where it does not divide the duration, the last step is shorter.
         method: semi_implicit, rkmk4, dopri5, generalized_alpha, momentum or moreau; or a method of
             `mozzi.simulation`. dopri5 chooses its own steps: dt is the distance of its records.
             Where the model has contacts moreau, else rkmk4, unless told.
@@ -2535,13 +2801,14 @@ def simulate(
             may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
             cannot be traced is called from Python before every step, with arrays (B, nq) and
             (B, nv), and its torque is held over the step, as a sampled controller does.
-        wrenches: (B, nb, 6), body-fixed wrenches on the bodies, constant.
+        wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
         resistance: whether damping, friction and springs of the joints, and springs between
             bodies, act; `Resistance` chooses. Dry friction sticks exactly with moreau, and is
             smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
             "rigid" or `RigidStops`: rigid ones, with moreau.
         record_every: how many steps lie between two records. The end is always recorded.
+        t0: the time at the start, in seconds, of which a law may make something.
         trace: True for a law that must be traced, False for one that must be called from Python;
             None tries to trace it, and warns where that fails.
         target: where it runs, "cpu" or "cuda". On a GPU a launch takes all samples to the next
@@ -2552,10 +2819,14 @@ def simulate(
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
             generalized_alpha.
 
-    A sample that diverges is stopped and named in a `DivergenceWarning` and in
-    ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
-    a `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
-    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``.
+    Returns:
+        A `Trajectory` with the times t (n,), and q (B, n, nq), v (B, n, nv) at these times.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> motion = mz.simulate(arm, arm.neutral(), np.zeros(arm.nv), duration=0.1, dt=0.01)
+        >>> motion.q.shape, bool(motion.energy_drift() < 1e-6)
+        ((11, 3), True)
     """
 
 def stepper(
@@ -2578,6 +2849,7 @@ def stepper(
     dry friction or limits was missed since the start, (…, 1).
 
     Args:
+        model: the mechanism.
         method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
             has contacts, unless told).
         torque: a law τ(t, q, v), traced and compiled along; or None.
@@ -2587,4 +2859,13 @@ def stepper(
         wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
         resistance, limits: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
+
+    Returns:
+        A kernel; with `records` its results are (B, records, nq) and (B, records, nv), else (B, nq)
+        and (B, nv).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> step = mz.stepper(arm, "semi_implicit")
+        >>> q, v = step(arm.neutral(), np.zeros(arm.nv), 0.0, 0.001, 10)
     """

@@ -109,14 +109,32 @@ def compile(
 ) -> Kernel[Any] | CSource:
     """A kernel of a function of q, v, … on this model.
 
-    ``function`` is an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
-    algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``. Arguments
-    get their shapes from their names, as the algorithms' do; ``inputs`` gives the shapes of
-    others. The result runs over leading batch axes.
+    Traced once, simplified, and made machine code (or what the target says), in milliseconds to
+    seconds; the kernel runs over leading batch axes, on several threads where that pays. `explain`
+    tells the way.
 
-    rolled: True for loops over bodies, False for straight-line code, None to choose by size.
-    options: keyword arguments of the algorithm, and optional arrays to take:
-    ``options={"wrenches": True}``.
+    Args:
+        function: an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
+            algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
+            Arguments get their shapes from their names, as the algorithms' do.
+        model: the mechanism.
+        target: "cpu" (a NumPy generalised ufunc), "interpret", "c", "sympy", "cuda", "jax" or
+            "torch".
+        dtype: the numbers of the kernel, "float64" or "float32".
+        rolled: True for loops over bodies, False for straight-line code, None to choose by size.
+        inputs: shapes of arguments whose names do not tell them: ``inputs={"x": (3,)}``.
+        options: keyword arguments of the algorithm, and optional arrays to take:
+            ``options={"wrenches": True}``.
+        name: of the kernel, and of functions in its source.
+
+    Returns:
+        A kernel: called with arrays it gives what the function gives; ``operations``, ``source``.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> kernel = mz.compile(mz.inverse_dynamics, arm)
+        >>> kernel(np.zeros((100, 3)), np.zeros(3), np.zeros(3)).shape
+        (100, 3)
     """
     if target not in TARGETS:
         raise ValueError(f"no target {target!r}; there are {known(target, TARGETS)}")

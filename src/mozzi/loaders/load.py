@@ -38,7 +38,8 @@ def load(
 ) -> Model:
     """The model in a URDF, MJCF or SDF file.
 
-    The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``.
+    The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``. What the file says
+    and the model does not is told once, in a `LeftOutWarning`.
 
     Args:
         path: the file; or the name of a robot of ``example-robot-data`` or ``robot_descriptions``
@@ -57,12 +58,18 @@ def load(
         srdf: a file whose group states become ``model.configurations``; by default the one beside
             a URDF file, or in the folder ``srdf`` of its package, that is called like it.
 
-    What the file says and the model does not is told once, in a `LeftOutWarning`.
+    Returns:
+        The model, with joints, bodies and frames under their names in the file.
 
     Raises:
         ModelError: the file is broken, unphysical or hostile; the message names file, line and
             remedy.
         ExtraMissingError: MJCF needs the extra ``mozzi[mjcf]``, xacro the extra ``mozzi[xacro]``.
+
+    Example:
+        >>> arm = mz.load("arm.urdf", base="fixed")
+        >>> arm.nv, arm.joint_names
+        (3, ('joint_1', 'joint_2', 'joint_3'))
     """
     found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict, srdf=srdf)
     model = assemble(found, base, physical, couplings)

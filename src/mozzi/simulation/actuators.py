@@ -19,8 +19,20 @@ __all__ = ["actuate"]
 def actuate(model: Model, controls: ArrayLike | Law) -> Law:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
 
-    controls: one number for each of ``model.actuators``, held; or a function u(t, q, v) of traced
-    scalars that returns them.
+    Args:
+        model: the mechanism, with ``model.actuators``.
+        controls: one number for each actuator, held; or a function u(t, q, v) of traced scalars
+            that returns them.
+
+    Returns:
+        A law of torque, as `simulate` takes it.
+
+    Example:
+        >>> rod = mz.Inertia(1.0, (0.0, 0.0, -0.5), np.eye(3))
+        >>> arm = mz.Builder().add("rod", None, mz.Revolute("x"), rod, joint_name="hinge")
+        >>> arm = arm.actuator("motor", "hinge", gear=2.0).build()
+        >>> mz.actuate(arm, [3.0])(0.0, [0.0], [0.0]).tolist()
+        [6.0]
     """
     if not model.actuators:
         raise ConfigurationError(

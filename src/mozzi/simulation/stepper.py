@@ -47,6 +47,7 @@ def stepper(
     dry friction or limits was missed since the start, (…, 1).
 
     Args:
+        model: the mechanism.
         method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
             has contacts, unless told).
         torque: a law τ(t, q, v), traced and compiled along; or None.
@@ -56,6 +57,15 @@ def stepper(
         wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
         resistance, limits: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
+
+    Returns:
+        A kernel; with `records` its results are (B, records, nq) and (B, records, nv), else (B, nq)
+        and (B, nv).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> step = mz.stepper(arm, "semi_implicit")
+        >>> q, v = step(arm.neutral(), np.zeros(arm.nv), 0.0, 0.001, 10)
     """
     check_model(model)
     method = method_for(model, method)

@@ -42,7 +42,19 @@ __all__ = [
 
 
 def loop_rows(model: Model) -> Mapping[str, slice]:
-    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling."""
+    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling.
+
+    Args:
+        model: the mechanism.
+
+    Returns:
+        Slices of the m rows, by the names of loops, distances and couplings.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> [rows.stop - rows.start for rows in mz.loop_rows(bar).values()]
+        [5]
+    """
     rows: dict[str, slice] = {}
     start = 0
     for part in model.closures:

@@ -18,7 +18,19 @@ __all__ = ["contact_count", "contact_frames", "contact_gaps", "contact_points", 
 
 
 def contact_points(model: Model) -> Mapping[str, slice]:
-    """Which of the k contact points belong to which contact, by its name."""
+    """Which of the k contact points belong to which contact, by its name.
+
+    Args:
+        model: the mechanism, with ``model.contacts``.
+
+    Returns:
+        Slices of the k points, by the names of the contacts.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> len(mz.contact_points(ball))
+        1
+    """
     points, start = {}, 0
     for contact in model.contacts:
         a, b = (model.shape(x).geometry for x in (contact.shape_a, contact.shape_b))
@@ -39,6 +51,14 @@ def contact_gaps(model: Any, q: Any) -> Any:
 
     One after the other, as `contact_points` tells. Differentiable where the nearest features stay
     the same; finite everywhere.
+
+    Returns:
+        (B, k): metres, in the order of `contact_points`.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.contact_gaps(ball, ball.neutral()).shape
+        (1,)
     """
     gaps = [x.gap for _, x in touches(model, poses(model, q))]
     return np.array([*gaps, None], dtype=object)[:-1]
@@ -48,6 +68,14 @@ def contact_gaps(model: Any, q: Any) -> Any:
 def contact_frames(model: Any, q: Any) -> Any:
     """The frames (k, 4, 4) of the contact points: halfway between the witness points, z along the
     normal from shape b to shape a, x and y along the two directions of friction.
+
+    Returns:
+        (B, k, 4, 4): a pose for each point, in the inertial frame.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.contact_frames(ball, ball.neutral()).shape
+        (1, 4, 4)
     """
     out = np.full((len(list(touches(model, poses(model, q)))), 4, 4), 0.0, dtype=object)
     for k, (_, x) in enumerate(touches(model, poses(model, q))):

@@ -108,6 +108,14 @@ def impact(model: Any, q: Any, v: Any) -> Any:
 
     Contacts whose gap is below a nanometre touch. Newton's law, w_n⁺ ≥ −e w_n⁻ where they come
     together, with Signorini's and Coulomb's for the impulses; loops stay closed.  Moreau, 1988.
+
+    Returns:
+        (B, nv): velocities.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.impact(ball, ball.neutral(), np.ones(6)).shape
+        (6,)
     """
     return velocities_after(model, q, v, None, None, None, NO_LAWS, ROBUST)[0]
 

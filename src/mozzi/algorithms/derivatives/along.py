@@ -49,13 +49,28 @@ def directional(
 ) -> Result:
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
-    ``mz.directional(mz.inverse_dynamics, model, q, v, a, dq=…, dv=…, da=…)``. Changes that are not
-    given are zero: dq (along the group), dv, da or dtau: (nv,); dwrenches (nb, 6); dinertias
-    (nb, 10), of the parameters of each body in its frame; dh (nb, 6), the twists T⁻¹ ∂T of changes
-    of the geometry, body-fixed; dscrews, dscrew_rates (6, nv), body-fixed. ``wrenches`` and
-    ``prescribed`` are those of the function. Batches broadcast as everywhere. With loops forward
-    and hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
+    Changes that are not given are zero. Batches broadcast as everywhere. With loops forward and
+    hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
     Kim Tables 5, 6, 7.
+
+    Args:
+        function: mz.inverse_dynamics, mz.forward_dynamics or mz.hybrid_dynamics.
+        model: the mechanism.
+        arrays: what the function takes: q, v and a or tau.
+        changes: dq (B, nv), along the group; dv, da or dtau (B, nv); dwrenches (B, nb, 6);
+            dinertias (B, nb, 10), of the parameters of each body in its frame; dh (B, nb, 6), the
+            twists T⁻¹ ∂T of changes of the geometry, body-fixed; dscrews, dscrew_rates (B, 6, nv),
+            body-fixed; and ``wrenches`` and ``prescribed`` of the function.
+
+    Returns:
+        What the function returns: (B, nv), or a pair of them.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.neutral(), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dtau = mz.directional(mz.inverse_dynamics, arm, q, v, a, da=v)
+        >>> np.allclose(dtau, mz.mass_matrix(arm, q) @ v)
+        True
     """
     if not isinstance(function, Algorithm) or function not in _DIRECTIONAL:
         known = ", ".join(f"mz.{f.name}" for f in _DIRECTIONAL)

@@ -45,18 +45,33 @@ def sensitivity(
 ) -> Sensitivity:
     """The derivative of a function of the model with respect to named parameters, as a kernel.
 
-    ``mz.sensitivity(mz.inverse_dynamics, arm, ["link3.mass", "joint2.x"])(q, v, a)`` has the shape
-    of the joint forces and one more axis, the parameters in the order of their names:
+    It has the shape of the function's result and one more axis, the parameters in the order of
+    their names:
 
     - of a body:  ``.mass``, ``.hx .hy .hz`` (first moment), ``.Jxx .Jxy .Jxz .Jyy .Jyz .Jzz`` (at
       the origin of its frame);
     - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
       its body, zero in the model as it is.
 
-    ``options`` are those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays
-    are taken where they are True (``wrenches=True``). The numbers may differ from those of the
-    model: ``kernel(q, v, a, parameters=[…])``, in which ``kernel.nominal`` is the model as it is,
-    and ``kernel.value`` is the function itself with these numbers.
+    The numbers may differ from those of the model: ``kernel(q, v, a, parameters=[…])``, in which
+    ``kernel.nominal`` is the model as it is, and ``kernel.value`` is the function itself with these
+    numbers.
+
+    Args:
+        function: an algorithm of the model, such as mz.inverse_dynamics.
+        model: the mechanism.
+        parameters: their names, such as ["link_3.mass", "joint_2.x"].
+        options: those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays are
+            taken where they are True (``wrenches=True``).
+
+    Returns:
+        A kernel of the arrays that the function takes.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> kernel = mz.sensitivity(mz.gravity_forces, arm, ["link_3.mass", "joint_2.x"])
+        >>> kernel(arm.neutral()).shape
+        (3, 2)
     """
     if not isinstance(function, Algorithm):
         name = getattr(function, "__name__", repr(function))

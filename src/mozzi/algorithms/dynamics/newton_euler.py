@@ -31,9 +31,22 @@ def newton_euler(
 ) -> Wrench | Array:
     """The wrench that gives a body this twist and twist rate, all in one representation.
 
-    ``inertia`` is constant, in the body frame; that frame is the reference point and need not be
-    at the centre of mass. ``pose`` is the pose C of the body frame (not used by "body"). Twists are
-    `Twist` or arrays (6,), and so is the result.  Müller, Dynamics (38), (41), (53), (56), (57).
+    Müller, Dynamics (MD), 38, 41, 53, 56, 57.
+
+    Args:
+        inertia: of the body, constant in its frame, whose origin need not be the centre of mass.
+        twist: a `Twist`, or an array (6,) (angular, linear).
+        twist_rate: its rate, likewise.
+        rep: representation of all of them: "body", "spatial", "hybrid" or "mixed".
+        pose: of the body frame; not needed by "body".
+
+    Returns:
+        A `Wrench`, or an array (6,) (torque, force), as the twists are.
+
+    Example:
+        >>> ball = mz.Inertia(2.0, (0.0, 0.0, 0.0), np.eye(3))
+        >>> mz.newton_euler(ball, np.zeros(6), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+        array([0., 0., 0., 2., 0., 0.])
     """
     if not isinstance(twist, Twist):
         V, dV = Twist.from_array(twist), Twist.from_array(twist_rate)

@@ -31,6 +31,19 @@ def operators(model: Model, q: ArrayLike) -> Operators:
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
     have ``@`` (on vectors, matrices of columns, each other), ``.T``, ``.shape`` and ``.dense()``.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+
+    Returns:
+        The operators, by their letters; with `mass_matrix`, its factors and its inverse.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> o = mz.operators(arm, arm.neutral())
+        >>> np.allclose(o.mass_matrix.dense(), mz.mass_matrix(arm, arm.neutral()))
+        True
     """
     return Operators(model, *_blocks(model, q))
 

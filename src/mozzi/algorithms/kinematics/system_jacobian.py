@@ -265,6 +265,21 @@ def system_jacobian_factors(
     "hybrid" and "reference" are the three forms of Müller, Kinematics (MK), 32; rep="mixed" with
     screws "hybrid" is MK53; the default is MK23, MK43. `A.inverse()` is MK25, MK34, MK45; `.D` is
     MK22, MK45.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+        rep: representation of the twists: "body", "spatial", "hybrid" or "mixed".
+        screws: representation of the joints' screws: one of these, or "reference"; None: as rep.
+
+    Returns:
+        (A, X): operators (6 nb, 6 nb) and (6 nb, nv) with ``@``, `inverse` and `matrix`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> A, X = mz.system_jacobian_factors(arm, arm.neutral())
+        >>> np.allclose(A @ X, mz.system_jacobian(arm, arm.neutral()))
+        True
     """
     check(rep)
     screws = check(rep) if screws is None else screws

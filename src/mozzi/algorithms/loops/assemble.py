@@ -134,9 +134,27 @@ def assemble(
     no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
     starts again a little aside, further and further. Leading axes of q are a batch.
 
-    hold: names of joints, or pairs (joint, coordinate). loop_offsets: what the residual shall be
-    instead of zero, row by row (prescribed motions). Raises `LoopError` with the loops that stay
-    open and by how much. With ``report`` returns an `Assembly` instead, and never raises.
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration to start from.
+        hold: joints that stay where they are: names, or pairs (name, number of a coordinate).
+        loop_offsets (B, m), optional: what the residual shall be instead of zero, row by row.
+        tolerance: the largest residual of a closed configuration.
+        iterations: of each descent.
+        report: whether to return an `Assembly`, and never raise.
+        rng: a seed or generator, for starts aside.
+
+    Returns:
+        (B, nq): closed configurations; with ``report`` an `Assembly` instead.
+
+    Raises:
+        LoopError: loops stay open; the message says which, and by how much.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q = mz.assemble(bar, [0.3, 0.0, 0.0], hold=bar.joint_names[:1])
+        >>> float(q[0]), np.allclose(mz.loop_residual(bar, q), 0.0)
+        (0.3, True)
     """
     start = model.normalize(model.check_configuration(q))
     batch = start.shape[:-1]
@@ -252,7 +270,26 @@ def consistent_velocities(
     """The velocities nearest to v that keep the loops closed, A v = 0 (or = ``loop_rates``).
 
     Nearest in kinetic energy, ½ (v′ − v)ᵀ M (v′ − v): what an impulse in the loops leaves of v.
-    Joints in ``hold`` keep their velocity; where that cannot be, `LoopError` says by how much.
+    O(n³), on arrays.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): a closed configuration.
+        v (B, nv): joint velocities.
+        hold: joints that keep their velocity: names, or pairs (name, number of a coordinate).
+        loop_rates (B, m), optional: prescribed rates of the rows; 0 where not given.
+
+    Returns:
+        (B, nv): velocities.
+
+    Raises:
+        LoopError: no velocities with these held keep the loops closed.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> v = mz.consistent_velocities(bar, bar.neutral(), [1.0, 0.0, 0.0])
+        >>> np.allclose(mz.loop_jacobian(bar, bar.neutral()) @ v, 0.0)
+        True
     """
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     if not v.shape or v.shape[-1] != model.nv:

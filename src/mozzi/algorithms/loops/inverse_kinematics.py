@@ -39,12 +39,30 @@ def inverse_kinematics(
 ) -> InverseKinematicsResult:
     """Configurations in which the frames named in `targets` have the poses given there.
 
-    A target is a pose (…, 4, 4), or a position (…, 3) that leaves the orientation free. Leading
-    axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at once.
-    Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits of
-    the joints; loops are closed and couplings satisfied in what is found. A row that gets stuck
-    starts again from random configurations, twice as many each time, up to `restarts` in all.
-    Nothing is raised when a target is out of reach: see `InverseKinematicsResult.report`.
+    Leading axes of targets and of q0 broadcast: many targets, or many starts for one, are solved at
+    once. Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits
+    of the joints. A row that gets stuck starts again from random configurations, twice as many
+    each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
+    `InverseKinematicsResult.report`.
+
+    Args:
+        model: the mechanism.
+        targets: by frame, a pose (B, 4, 4), or a position (B, 3) that leaves the orientation free.
+        q0 (B, nq), optional: where to start; the neutral configuration where not given.
+        limits: whether to stay within the limits of the joints.
+        tolerance: largest error of a target that is reached, in radians and metres.
+        iterations: of each descent.
+        restarts: how often to start again.
+        rng: a seed or generator, for these starts.
+
+    Returns:
+        An `InverseKinematicsResult`: q (B, nq), success (B), and the errors of each frame.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> goal = mz.pose(arm, [0.3, 0.2, 0.1], "tool")
+        >>> bool(mz.inverse_kinematics(arm, {"tool": goal}).success)
+        True
     """
     how = descend_closed if model.closures else descend
     return solve(model, targets, q0, limits, tolerance, iterations, restarts, rng, how)

@@ -154,11 +154,27 @@ def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep = "rkmk4",
 ) -> tuple[Array, Array]:  # fmt: skip
-    """(q, v) along as many steps as tau has rows: (steps + 1, …, nq) and (steps + 1, …, nv).
+    """(q, v) along as many steps as tau has rows.
 
-    tau (steps, …, nv) is held over each step; axes in the middle are a batch. With loops, the state
-    is taken back onto them after every step; the first one must be on them. Singular configurations
-    on the way are told by `simulate`, not here.
+    With loops, the state is taken back onto them after every step; the first one must be on them.
+    Singular configurations on the way are told by `simulate`, not here.
+
+    Args:
+        model: the mechanism.
+        q0 (B, nq): the configuration at the start.
+        v0 (B, nv): the velocities at the start.
+        tau: (steps, B, nv), held over each step.
+        dt: a step, in seconds.
+        method: "rkmk4" or "semi_implicit", or such a method.
+
+    Returns:
+        q: (steps + 1, B, nq), and v: (steps + 1, B, nv).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = mz.rollout(arm, arm.neutral(), np.zeros(3), np.zeros((5, 3)), 0.01)
+        >>> q.shape, v.shape
+        ((6, 3), (6, 3))
     """
     kernel = _cached(model, "step", method)
     tau = np.asarray(tau, dtype=float)
@@ -179,10 +195,29 @@ def rollout_gradient(
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
-    dq, dv (steps + 1, …, nv): the derivatives of the cost with respect to the states, along the
-    group; what depends on tau directly is added by the caller. Reverse mode with one checkpoint
-    per step: only the states are kept, (nq + nv) numbers for each step, and the stages of a step
-    are computed again on the way back.
+    Reverse mode with one checkpoint per step: only the states are kept, (nq + nv) numbers for each
+    step, and the stages of a step are computed again on the way back. What depends on tau directly
+    is added by the caller.
+
+    Args:
+        model: the mechanism.
+        q: (steps + 1, B, nq), as `rollout` gives it.
+        v: (steps + 1, B, nv), as `rollout` gives it.
+        tau: (steps, B, nv), as `rollout` took it.
+        dt: a step, in seconds.
+        dq: (steps + 1, B, nv), derivatives of the cost with respect to q, along the group.
+        dv: (steps + 1, B, nv), derivatives of the cost with respect to v.
+        method: that of the rollout.
+
+    Returns:
+        Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv).
+
+    Example:
+        >>> arm, tau = mz.load("arm.urdf"), np.zeros((5, 3))
+        >>> q, v = mz.rollout(arm, arm.neutral(), np.zeros(3), tau, 0.01)
+        >>> dq0, dv0, dtau = mz.rollout_gradient(arm, q, v, tau, 0.01, np.ones((6, 3)), v)
+        >>> dtau.shape
+        (5, 3)
     """
     kernel = _cached(model, "pullback", method)
     tau = np.asarray(tau, dtype=float)

@@ -88,7 +88,18 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(number: int | None) -> None:
-    """Run large batches on so many threads; None for MOZZI_NUM_THREADS, or all cores."""
+    """Run large batches on so many threads.
+
+    Args:
+        number: of threads; None for MOZZI_NUM_THREADS, or all cores.
+
+    Returns:
+        None.
+
+    Example:
+        >>> mz.set_num_threads(1)
+        >>> mz.set_num_threads(None)
+    """
     global _number, _pool
     if number is not None and (not isinstance(number, int) or not 1 <= number <= MAX_THREADS):
         raise ValueError(f"{number!r} threads; give a whole number from 1 to {MAX_THREADS}")

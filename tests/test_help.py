@@ -1,0 +1,142 @@
+"""`help` of every public function: all arguments, shapes of arguments and results, and an example
+that runs.
+"""
+
+import doctest
+import functools
+import inspect
+import math
+import pydoc
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mozzi as mz
+from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.recursion.documentation import sections
+
+FUNCTIONS = {
+    name: value
+    for name in mz.__all__
+    if callable(value := getattr(mz, name)) and not inspect.isclass(value)
+}
+ALGORITHMS = {name: f for name, f in FUNCTIONS.items() if isinstance(f, Algorithm)}
+
+INERTIAL = """<inertial><origin xyz="0.1 0.02 0.3"/><mass value="1.5"/>
+  <inertia ixx="0.1" iyy="0.12" izz="0.08" ixy="0.01" ixz="0.005" iyz="-0.01"/></inertial>"""
+JOINT = """<joint name="joint_{0}" type="{3}"><parent link="{1}"/><child link="link_{0}"/>
+  <origin xyz="0.1 0 0.4" rpy="0.1 0.2 0"/><axis xyz="{2}"/>
+  <limit lower="-2" upper="2" effort="50" velocity="5"/><dynamics damping="0.1"/></joint>"""
+ARM = f"""<robot name="arm"><link name="base"/>
+<link name="link_1">{INERTIAL}</link><link name="link_2">{INERTIAL}</link>
+<link name="link_3">{INERTIAL}</link><link name="tool"/>
+{JOINT.format(1, "base", "0 0 1", "revolute")}
+{JOINT.format(2, "link_1", "0 1 0", "revolute")}
+{JOINT.format(3, "link_2", "1 0 0", "prismatic")}
+<joint name="flange" type="fixed"><parent link="link_3"/><child link="tool"/>
+  <origin xyz="0 0 0.2"/></joint></robot>"""
+
+BALL = f"""<robot name="ball"><link name="ball">{INERTIAL}
+<collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
+
+LINK = """<link name="{0}"><pose>{1}</pose><inertial><mass>1</mass>
+  <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>"""
+HINGE = """<joint name="{0}_{1}" type="revolute"><parent>{0}</parent><child>{1}</child>
+  <pose>{2}</pose><axis><xyz>0 1 0</xyz></axis></joint>"""
+FOUR_BAR = f"""<sdf version="1.7"><model name="four_bar">
+{LINK.format("crank", "0 0 0 0 0 0")}{LINK.format("coupler", "0.2 0 1 0 0 0")}
+{LINK.format("rocker", "2 0 0 0 0 0")}
+{HINGE.format("world", "crank", "0 0 0 0 0 0")}{HINGE.format("crank", "coupler", "0 0 0 0 0 0")}
+{HINGE.format("world", "rocker", "0 0 0 0 0 0")}{HINGE.format("coupler", "rocker", "0 0 1 0 0 0")}
+</model></sdf>"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory):
+    """A folder with the files of the examples, whose models (and kernels) all examples share."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "arm.urdf").write_text(ARM)
+    (folder / "four_bar.sdf").write_text(FOUR_BAR)
+    (folder / "ball.urdf").write_text(BALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(mz, "load", functools.cache(FUNCTIONS["load"]))
+        yield folder
+
+
+def blocks(function: Callable[..., Any]) -> dict[str, str]:
+    return sections(inspect.getdoc(function) or "")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_help_shows_the_signature_and_every_argument(name: str):
+    function = FUNCTIONS[name]
+    text = pydoc.plain(pydoc.render_doc(function))
+    assert f"{name}(" in text, "no signature"
+    found = blocks(function)
+    assert found[""] and found.keys() >= {"Args", "Returns", "Example"}, sorted(found)
+    args = inspect.cleandoc(found["Args"])
+    told = [n for line in args.splitlines() for n in heads(line)]
+    assert told == list(inspect.signature(function).parameters), told
+    assert len(found["Example"].splitlines()) <= 8
+
+
+def heads(line: str) -> list[str]:
+    """The arguments that a line of a block introduces."""
+    found = re.match(r"(\w+(?:, \w+)*)(?: \([^)]*\))?(?:, optional)?: \S", line)
+    return found[1].split(", ") if found else []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_example_runs(name: str, place):
+    example = blocks(FUNCTIONS[name])["Example"]
+    names = {"mz": mz, "np": np}
+    test = doctest.DocTestParser().get_doctest(example, names, name, None, 0)
+    assert test.examples
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=flags, verbose=False)
+    runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
+
+
+OPTIONS: dict[str, Any] = {
+    "frame": "tool", "frames": ["tool"], "source": "body", "target": "hybrid",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_shapes_are_those_that_help_tells(name: str, place):
+    """Of arguments and results, with a batch axis; rows of loops and points of contact have their
+    own models.
+    """
+    function = ALGORITHMS[name]
+    doc = blocks(function)
+    loops = "(B, m" in doc["Returns"] or name == "loop_rank"
+    model = mz.load("four_bar.sdf" if loops else "arm.urdf")
+    if "contact" in name or name == "impact":
+        model = mz.load("ball.urdf", base="free").with_ground()
+    sizes = {"nq": model.nq, "nv": model.nv, "nb": model.nb, "m": model.row_count, "k": 1}
+
+    def shape(text: str) -> tuple[int, ...]:
+        """(B, 6 nb, nv) as numbers."""
+        return tuple(
+            math.prod(sizes.get(word, 0) or int(word) for word in axis.split())
+            for axis in text.split(", ")[1:]
+        )
+
+    found = dict(re.findall(r"^ *(\w+) (\(B[^)]*\))", doc["Args"], re.MULTILINE))
+    batch = model.neutral() + np.zeros((2, 1))
+    arrays = {
+        n: batch if n.startswith("q") else np.zeros((2, *shape(found[n][1:-1])))
+        for n in function.required
+    }
+    options = {n: x for n, x in OPTIONS.items() if n in function.defaults}
+    results = function(model, **arrays, **options)
+    told = re.findall(r"^(?:\w+ )?\((B[^)]*)\): ", inspect.cleandoc(doc["Returns"]), re.MULTILINE)
+    several = results if isinstance(results, tuple) else (results,)
+    assert [np.shape(x) for x in several] == [(2, *shape(text)) for text in told]
+    assert len(told) == str(function.__signature__.return_annotation).count("Array")
