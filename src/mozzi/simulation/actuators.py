@@ -31,8 +31,8 @@ def actuate(model: Model, controls: ArrayLike | Law) -> Law:
         >>> rod = mz.Inertia(1.0, (0.0, 0.0, -0.5), np.eye(3))
         >>> arm = mz.Builder().add("rod", None, mz.Revolute("x"), rod, joint_name="hinge")
         >>> arm = arm.actuator("motor", "hinge", gear=2.0).build()
-        >>> mz.actuate(arm, [3.0])(0.0, [0.0], [0.0]).tolist()
-        [6.0]
+        >>> float(mz.actuate(arm, [3.0])(0.0, [0.0], [0.0])[0])
+        6.0
     """
     if not model.actuators:
         raise ConfigurationError(
