@@ -26,11 +26,10 @@ from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.program.program import Index, loop
 from mozzi.simulation.loop_state import Memory, table
 
-__all__ = ["AGAIN", "closed_again", "closed_states", "first_rows", "held_rows", "row_sizes"]
+__all__ = ["closed_again", "closed_states", "first_rows", "held_rows", "row_sizes"]
 
 STEPS = 2
-AGAIN = np.array([[0.0], [1.0]])
-"""How often rows are chosen in each step of Newton's method."""
+AGAIN = np.array([[0.0], [1.0]])  # how often rows are chosen in each step of Newton's method
 
 
 def row_sizes(model: Any) -> dict[str, int]:
@@ -62,10 +61,13 @@ class _ChosenAgain:
         return self.memory.get()
 
 
-def closed_again(model: Any, state: dict[str, Any], rows: Any = None) -> dict[str, Any]:
+def closed_again(
+    model: Any, state: dict[str, Any], rows: Any = None, last: bool = False
+) -> dict[str, Any]:
     """The state with q and v taken back onto the loops, while tracing; of a tree, as it is.
 
-    rows: those that count, in an overconstrained mechanism; the state has new ones then.
+    rows: those that count, in an overconstrained mechanism; the state has new ones then, for the
+    next step, unless this is the last one.
     """
     if not closed(model):
         return state
@@ -73,7 +75,10 @@ def closed_again(model: Any, state: dict[str, Any], rows: Any = None) -> dict[st
     chosen = None if rows is None else Memory("rows_closed", model.row_count, rows)
     for _, k in loop(0, STEPS, name="closing"):
         now, rate = q.get(), v.get()
-        with holding(None if chosen is None else _ChosenAgain(model, chosen, k)):
+        held = None if chosen is None else HeldRows(model, now, chosen.get())
+        if chosen is not None and not last:
+            held = _ChosenAgain(model, chosen, k)
+        with holding(held):
             dq, dv = loop_corrections(model, now, rate)
         q.set(integrate(model, now, np.asarray(dq, dtype=object)))
         v.set(rate + np.asarray(dv, dtype=object))

@@ -26,7 +26,7 @@ from mozzi.algorithms.constraints.rank import (
     sines,
 )
 from mozzi.algorithms.constraints.rows import closures, loop_jacobian, loop_residual, moving
-from mozzi.algorithms.constraints.sparse import gram
+from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
@@ -94,6 +94,7 @@ def _reaches(model: Any, q: Any) -> list[Reach]:
 def choose(model: Any, reaches: Sequence[Reach]) -> Choice:
     """Independent rows at this state, which may be open."""
     Y, DY, scale = matrix(model, reaches)
+    order = [k for k in elimination_order(DY) if Y[k]]  # that of the factors: the same products
     blocks, most, start = [], [], 0
     for part in reaches:
         block = [k for k in range(start, start + len(part.rows)) if Y[k]]
@@ -101,10 +102,9 @@ def choose(model: Any, reaches: Sequence[Reach]) -> Choice:
             blocks.append(block)
             most.append(min(len(block), len({c for k in block for c in DY[k]})))
         start += len(part.rows)
-    rows = [k for block in blocks for k in block]
     residual = [x for part in reaches for x in part.rows.open_by(True)]
     open2 = opening(residual, lengths(model.model)[0].tolist())
-    return Choice(gram(Y, DY, rows), blocks, scale, most, open2)
+    return Choice(gram(Y, DY, order), blocks, scale, most, open2)
 
 
 # -- held while the mechanism is a little open --
@@ -174,8 +174,10 @@ def overconstrained(model: Any, held: np.ndarray | None = None) -> bool:
     """Whether rows of the loops depend on one another in the closed configurations of a model.
 
     Rows that vanish in all configurations do not count. held: coordinates that rows cannot move.
-    Decided once for a model, at closed configurations a small motion away from where they were
-    found, where they are regular; where none is found rows are taken to depend on one another.
+    Decided once for a model, at closed configurations that are found from several starts, some of
+    which may be singular: by the highest rank. Where none is found rows are taken to depend on one
+    another. (A linkage that has full rank in one of its ways to move and less in another is taken
+    to have independent rows.)
     """
     if not model.closures:
         return False
@@ -210,7 +212,7 @@ def _depend(model: Any, free: np.ndarray) -> bool:
             return True
     A, B = (scaled(model, loop_jacobian(model, x))[..., free] for x in (q, apart))
     some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > VANISHES
-    return bool((ranks_of(A) < some.sum()).any())
+    return bool(ranks_of(A).max() < some.sum())
 
 
 def scalar(x: Any) -> Any:

@@ -7,12 +7,10 @@ state, so that A δ = 0 and A δv + (∂(A v)/∂q) δ = 0 behind them, whatever
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows
 from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.configuration import integrate_derivatives
 from mozzi.algorithms.derivatives.loops.projection import correction_derivatives
@@ -23,9 +21,9 @@ from mozzi.algorithms.derivatives.loops.solve import (
 )
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.algorithm import closed
-from mozzi.program.program import Index, loop
-from mozzi.simulation.loop_state import Memory, table
-from mozzi.simulation.projection import AGAIN, STEPS
+from mozzi.program.program import loop
+from mozzi.simulation.loop_state import Memory
+from mozzi.simulation.projection import STEPS
 
 __all__ = ["deviations_closed_again", "pull_closing"]
 
@@ -35,8 +33,7 @@ def deviations_closed_again(
 ) -> np.ndarray:
     """What deviations dx = (δ, δv) of a state (…, 2 nv, k) are once it is back on the loops."""
     n = model.nv
-    for k in range(STEPS if closed(model) else 0):
-        kept = kept_rows(model, q) if k and kept is not None else kept
+    for _ in range(STEPS if closed(model) else 0):
         by = correction_derivatives(model, q, v, kept)
         X, Y = integrate_derivatives(model, q, by.dq)
         dq, dv = dx[..., :n, :], dx[..., n:, :]
@@ -45,36 +42,21 @@ def deviations_closed_again(
     return dx
 
 
-def pull_closing(
-    model: Any, q: Any, v: Any, dq: Any, dv: Any, rows: Any = None
-) -> tuple[Any, Any]:
-    """(q̄, v̄) before the way back onto the loops from those after it, while tracing.
-
-    rows: those that count, in an overconstrained mechanism.
-    """
+def pull_closing(model: Any, q: Any, v: Any, dq: Any, dv: Any) -> tuple[Any, Any]:
+    """(q̄, v̄) before the way back onto the loops from those after it, while tracing."""
     if not closed(model):
         return dq, dv
     size = model.nq + model.nv
     now, states = Memory("now", size, np.concatenate([q, v])), Memory("open", (STEPS, size), 0.0)
-    chosen = None if rows is None else Memory("rows", (STEPS, len(rows)), [rows] * STEPS)
     for _, k in loop(0, STEPS, name="closing"):
         states.set_row(k, now.get())
-        for _ in loop(0, table("again", AGAIN, k)[0], name="again") if chosen else ():
-            chosen.set_row(k, kept_rows(model, now.get()[: model.nq]))
-        with _held(model, now.get(), chosen, k):
-            now.set(_Correction(model, now.get()).after())
+        now.set(_Correction(model, now.get()).after())
     q_bar, v_bar = Memory("q_bar_open", model.nv, dq), Memory("v_bar_open", model.nv, dv)
     for _, k in loop(STEPS - 1, -1, -1, name="closing"):
-        with _held(model, states.get_row(k), chosen, k):
-            by_q, by_v = _Correction(model, states.get_row(k)).pull(q_bar.get(), v_bar.get())
+        by_q, by_v = _Correction(model, states.get_row(k)).pull(q_bar.get(), v_bar.get())
         q_bar.set(by_q)
         v_bar.set(by_v)
     return q_bar.get(), v_bar.get()
-
-
-def _held(model: Any, state: Any, rows: Memory | None, k: Index) -> AbstractContextManager[None]:
-    """Trace with the rows of one step of Newton's method."""
-    return holding(rows and HeldRows(model, state[: model.nq], rows.get_row(k)))
 
 
 class _Correction:

@@ -246,7 +246,7 @@ def step_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> An
         x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
         with held_rows(model, x):
             new = rule.step(System(model, tau=tau), x, dt)
-        new = closed_again(model, new, x.get("rows"))
+        new = closed_again(model, new, x.get("rows"), last=True)
         return new["q"], new["v"]
 
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
@@ -263,11 +263,10 @@ def pullback_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -
     rule = _rule(method)
 
     def pullback(q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any) -> Any:
-        x = {"q": q} | first_rows(model, q)
-        with held_rows(model, x):
+        with held_rows(model, {"q": q} | first_rows(model, q)):
             if isinstance(rule, SemiImplicit):
-                return _pull_semi_implicit(model, q, v, tau, dq, dv, dt, x.get("rows"))
-            return _pull_munthe_kaas(rule.tableau, model, q, v, tau, dq, dv, dt, x.get("rows"))
+                return _pull_semi_implicit(model, q, v, tau, dq, dv, dt)
+            return _pull_munthe_kaas(rule.tableau, model, q, v, tau, dq, dv, dt)
 
     shapes = _shapes(model, "q", "v", "tau", "dq", "dv", "dt")
     return named(pullback, shapes, model, "pullback", target)
@@ -297,19 +296,19 @@ def _pull_dynamics(model: Any, q: Any, v: Any, a: Any, loops: Any, bar: Any) -> 
 
 
 def _pull_semi_implicit(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any, rows: Any
+    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
 ) -> tuple[Any, Any, Any]:
     a, loops = _accelerations(model, q, v, tau)
     new = v + h * a
     X, Y = integrate_derivatives(model, q, h * new)
-    dq, dv = pull_closing(model, integrate(model, q, h * new), new, dq, dv, rows)
+    dq, dv = pull_closing(model, integrate(model, q, h * new), new, dq, dv)
     bar = dv + h * (Y.T @ dq)
     by_q, by_v, by_tau = _pull_dynamics(model, q, v, a, loops, h * bar)
     return X.T @ dq + by_q, bar + by_v, by_tau
 
 
 def _pull_munthe_kaas(
-    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any, rows: Any
+    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
 ) -> tuple[Any, Any, Any]:
     n, s = model.nv, tableau.stages
     k = Memory("k", (s, 2 * n + model.row_count), 0.0)  # rates of the stages, and multipliers
@@ -328,7 +327,7 @@ def _pull_munthe_kaas(
 
     step = h * sum(k.get_row(j)[: 2 * n] * b for j, b in enumerate(tableau.b) if b)
     X, Y = integrate_derivatives(model, q, step[:n])
-    dq, dv = pull_closing(model, integrate(model, q, step[:n]), v + step[n:], dq, dv, rows)
+    dq, dv = pull_closing(model, integrate(model, q, step[:n]), v + step[n:], dq, dv)
     bar = np.concatenate([Y.T @ dq, dv])
     k_bar = Memory("k_bar", (s, 2 * n), np.array([bar * (b * h) for b in tableau.b]))
     q_bar, v_bar = Memory("q_bar", n, X.T @ dq), Memory("v_bar", n, dv)
