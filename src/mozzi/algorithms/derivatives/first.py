@@ -20,6 +20,7 @@ depend on q, count as one joint per factor, without bodies between: Vâ‚‹ and Aâ‚
 factor. docs/theory/derivatives.md derives this and compares it with program differentiation.
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -5,6 +5,7 @@ J̇ = V × J for the screws that a body carries along, every law is that of an i
 nothing is added where components pass from body to body.
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from typing import TypeAlias

@@ -6,6 +6,7 @@ joint contributes the twist σ = S v of its motion, and σ̇, σ̈; body frames 
 the letters are those of Müller, Dynamics, 2.
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -8,6 +8,7 @@ line straight and the speed as it is:
     p′ = p + h R u,   R′ = R exp(h ω),   u′ = exp(h ω)ᵀ u.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -5,6 +5,7 @@ joints between the frame and the base; the others are zero. A joint with several
 gives as many columns.
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,6 @@
 """Derivatives of Jacobians: along a motion, and with respect to q to any order."""
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,6 @@
 """Joint velocities and accelerations from the twists of all bodies: overall inverse kinematics."""
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

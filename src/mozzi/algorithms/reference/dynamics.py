@@ -5,6 +5,7 @@ section 5. Where the paper has joints of one degree of freedom, the terms that o
 added: they are marked.
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
