@@ -12,6 +12,7 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Literal, get_origin
 
 from mozzi import types
@@ -138,7 +139,8 @@ def documented(
             optional = "" if parameter.default is inspect.Parameter.empty else ", optional"
             head = f"{name} ({shape}){optional}"
         text = own.get(name) or MEANING.get(name, "")
-        lines.append(f"    {head}: " + text.replace("{words}", _choices(str(parameter.annotation))))
+        text = text.replace("{words}", _choices(str(parameter.annotation)))
+        lines += wrap(f"{head}: {text}", 92, initial_indent=" " * 4, subsequent_indent=" " * 8)
     found["Args"] = "\n".join(lines)
     blocks = [found[""]]
     for head in ("Args", "Returns", "Raises", "Example"):
@@ -164,5 +166,5 @@ def _entries(block: str) -> dict[str, str]:
             name = head[1]
             found[name] = head[2]
         elif name:
-            found[name] += "\n        " + line.strip()
+            found[name] += " " + line.strip()
     return found
