@@ -140,3 +140,27 @@ def test_shapes_are_those_that_help_tells(name: str, place):
     several = results if isinstance(results, tuple) else (results,)
     assert [np.shape(x) for x in several] == [(2, *shape(text)) for text in told]
     assert len(told) == str(function.__signature__.return_annotation).count("Array")
+
+
+CLASSES = {name: value for name in mz.__all__ if inspect.isclass(value := getattr(mz, name))}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_and_their_methods_tell_what_they_take(name: str):
+    """Every public class, property and method has a docstring; that of a method names each of its
+    arguments.
+    """
+    cls = CLASSES[name]
+    assert (cls.__doc__ or "").strip()
+    wrong: list[str] = []
+    for word, value in vars(cls).items():
+        function = getattr(value, "__func__", value)  # of class methods
+        if word.startswith("_") or not (callable(function) or isinstance(value, property)):
+            continue
+        text = inspect.getdoc(getattr(cls, word)) or ""
+        if not text:
+            wrong.append(f"{word} has no docstring")
+        if inspect.isfunction(function):
+            taken = [x for x in inspect.signature(function).parameters if x not in ("self", "cls")]
+            wrong += [f"{word}: {x}" for x in taken if not re.search(rf"\b{x}\b", text)]
+    assert not wrong, wrong

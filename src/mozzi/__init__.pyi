@@ -715,7 +715,8 @@ def joint_accelerations(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         twist_rates (B, nb, 6): rates of the twists of all bodies, in the representation rep.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
-        weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not given.
+        weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not
+            given.
         residual: which squares are least: "absolute" or "relative".
         regularization: weight of the squares of the result, added to those.
 
@@ -752,7 +753,8 @@ def joint_rates(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         twists (B, nb, 6): twists of all bodies (angular, linear), in the representation rep.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
-        weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not given.
+        weights (B, nb, 6), optional: of the squares, each entry of each body; 1 where not
+            given.
         residual: which squares are least: "absolute" or "relative".
         regularization: weight of the squares of the result, added to those.
 
@@ -1088,7 +1090,8 @@ def bias_forces(
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         resistance: whether damping, friction and springs act.
 
     Returns:
@@ -1263,9 +1266,11 @@ def forward_dynamics(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         resistance: whether damping, friction and springs act.
-        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
+            0 where not given.
 
     Returns:
         (B, nv): joint accelerations, in the order of v.
@@ -1323,9 +1328,11 @@ def hybrid_dynamics(
         tau (B, nv): joint forces and torques, positive along v.
         a (B, nv): joint accelerations.
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         resistance: whether damping, friction and springs act.
-        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
+            0 where not given.
 
     Returns:
         tau (B, nv): joint forces, all of them.
@@ -1368,11 +1375,13 @@ def inverse_dynamics(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
         resistance: whether damping, friction and springs act.
         actuated: joints that bear the loads of a model with loops; None: all of them.
-        minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares
+            of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
 
     Returns:
@@ -1456,7 +1465,8 @@ def joint_wrenches(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         multipliers (B, m), optional: what the loops transmit, as `loop_forces` gives it.
 
     Returns:
@@ -1533,9 +1543,11 @@ def loop_forces(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         resistance: whether damping, friction and springs act.
-        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops; 0 where not given.
+        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
+            0 where not given.
 
     Returns:
         (B, m): a multiplier for each equation.
@@ -1941,7 +1953,8 @@ def forward_dynamics_derivatives(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         resistance: whether damping, friction and springs act.
 
     Returns:
@@ -1987,11 +2000,14 @@ def forward_dynamics_directional(
         dv (B, nv), optional: a velocity, held for unit time.
         dtau (B, nv), optional: change of τ.
         dwrenches (B, nb, 6), optional: change of the wrenches.
-        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in its frame.
+        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in
+            its frame.
         dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
-        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-
+            fixed.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
 
     Returns:
         (B, nv): ∂a along the changes.
@@ -2113,7 +2129,8 @@ def hybrid_dynamics_derivatives(
         tau (B, nv): joint forces and torques, positive along v.
         a (B, nv): joint accelerations.
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         resistance: whether damping, friction and springs act.
 
     Returns:
@@ -2169,11 +2186,14 @@ def hybrid_dynamics_directional(
         dtau (B, nv), optional: change of τ.
         da (B, nv), optional: change of a.
         dwrenches (B, nb, 6), optional: change of the wrenches.
-        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in its frame.
+        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in
+            its frame.
         dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
-        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-
+            fixed.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
 
     Returns:
         dtau (B, nv): ∂τ along the changes.
@@ -2211,9 +2231,11 @@ def inverse_dynamics_derivatives(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
         actuated: joints that bear the loads of a model with loops; None: all of them.
-        minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares
+            of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
         resistance: whether damping, friction and springs act.
 
@@ -2258,11 +2280,14 @@ def inverse_dynamics_directional(
         dv (B, nv), optional: a velocity, held for unit time.
         da (B, nv), optional: change of a.
         dwrenches (B, nb, 6), optional: change of the wrenches.
-        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in its frame.
+        dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in
+            its frame.
         dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
-        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-fixed.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body axes at body origins.
+        dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-
+            fixed.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
 
     Returns:
         (B, nv): ∂τ along the changes.
@@ -2391,7 +2416,8 @@ def inverse_dynamics_wrench_derivatives(
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         actuated: joints that bear the loads of a model with loops; None: all of them.
-        minimize: which of several answers, "torque" or "loop_force": the one with least squares of these.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares
+            of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
 
     Returns:
@@ -2429,7 +2455,8 @@ def linearize(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
         dt: a time step in seconds; None: of the flow in continuous time.
-        method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum" or "moreau".
+        method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5",
+            "generalized_alpha", "momentum" or "moreau".
         resistance: whether damping, friction and springs act.
 
     Returns:

@@ -72,7 +72,11 @@ class Inertia(Spatial):
 
     @classmethod
     def from_parameters(cls, parameters: Iterable[Real]) -> Inertia:
-        """From m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, in which everything is linear."""
+        """From m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, in which everything is linear.
+
+        Args:
+            parameters: the ten numbers.
+        """
         m, x, y, z, *J = _count(parameters, 10, "an inertia has")
         return cls._of(m, Vec3(x, y, z), Sym3(*J))
 
@@ -109,7 +113,11 @@ class Inertia(Spatial):
 
     @classmethod
     def from_pseudo(cls, matrix: ArrayLike) -> Inertia:
-        """From the 4×4 pseudo-inertia, the inverse of `pseudo`."""
+        """From the 4×4 pseudo-inertia, the inverse of `pseudo`.
+
+        Args:
+            matrix: the array.
+        """
         e = unstack(matrix, (4, 4))
         S = Mat3(*e[0:3], *e[4:7], *e[8:11]).sym()
         J = Sym3(S.yy + S.zz, -S.xy, -S.xz, S.xx + S.zz, -S.yz, S.xx + S.yy)
@@ -152,7 +160,11 @@ class Inertia(Spatial):
         return ()
 
     def consistent(self, tolerance: float = 1e-9) -> bool:
-        """Whether some body of positive mass density has this inertia."""
+        """Whether some body of positive mass density has this inertia.
+
+        Args:
+            tolerance: how far off rounding may be.
+        """
         return not self.defects(tolerance)
 
     def parameters(self) -> tuple[Real, ...]:
@@ -240,6 +252,7 @@ class Inertia(Spatial):
         return Wrench(turn + h.cross(a), force)
 
     def pushed(self, R: SO3, p: Vec3) -> Inertia:
+        """Out of the frame with the rotation R and the position p."""
         h, J = R.rotate(self.h), R.congruence(self.J)
         if p.vanishes():
             return Inertia._of(self.m, h, J)
@@ -247,6 +260,7 @@ class Inertia(Spatial):
         return Inertia._of(self.m, moved, _gather(h, p, moved, J))
 
     def pulled(self, R: SO3, p: Vec3) -> Inertia:
+        """In the frame with the rotation R and the position p."""
         h, J = self.h, self.J
         if not p.vanishes():
             p = -p

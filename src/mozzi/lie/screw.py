@@ -22,11 +22,11 @@ class Movable(Protocol):
     """What has coordinates in frames, and so goes from one to another."""
 
     def pulled(self, R: SO3, p: Vec3) -> Self:
-        """In the frame that the rotation and the position say."""
+        """In the frame with the rotation R and the position p."""
         ...
 
     def pushed(self, R: SO3, p: Vec3) -> Self:
-        """Out of it."""
+        """Out of the frame with the rotation R and the position p."""
         ...
 
 
@@ -94,11 +94,11 @@ class Six(Spatial):
     __rmul__ = __mul__
 
     def pulled(self, R: SO3, p: Vec3) -> Self:
-        """See `Movable`."""
+        """In the frame with the rotation R and the position p."""
         raise NotImplementedError
 
     def pushed(self, R: SO3, p: Vec3) -> Self:
-        """See `Movable`."""
+        """Out of the frame with the rotation R and the position p."""
         raise NotImplementedError
 
 
@@ -161,7 +161,11 @@ class Twist(Six):
     def cross(
         self, other: Twist | Dual | Screws[Twist] | Screws[Dual]
     ) -> Twist | Wrench | Screws[Twist | Wrench]:
-        """The rate of what moves along with this twist: ad of twists, −adᵀ of wrenches, momenta."""
+        """The rate of what moves along with this twist: ad of twists, −adᵀ of wrenches, momenta.
+
+        Args:
+            other: a screw of any kind.
+        """
         w, v = self.ang, self.lin
         if type(other) is Twist:
             return Twist(w.cross(other.ang), w.cross(other.lin) + v.cross(other.ang))
@@ -175,7 +179,13 @@ class Twist(Six):
     def screw(
         cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0
     ) -> Twist:
-        """(e, p × e + h e), or (0, e) for infinite pitch.  Müller, Kinematics (67)."""
+        """(e, p × e + h e), or (0, e) for infinite pitch.  Müller, Kinematics (67).
+
+        Args:
+            axis: a unit vector.
+            point: a point on the axis.
+            pitch: translation per radian.
+        """
         e, p = Vec3(*axis), Vec3(*point)
         if number(pitch) == math.inf:
             return cls(Vec3.zero(), e)
@@ -190,14 +200,20 @@ class Twist(Six):
         return np.swapaxes(self.ad(), -1, -2)
 
     def dot(self, W: Dual) -> Real:
-        """The pairing with a wrench or a momentum."""
+        """The pairing with a wrench or a momentum.
+
+        Args:
+            W: a `Wrench` or `Momentum`.
+        """
         return W.dot(self)
 
     def pulled(self, R: SO3, p: Vec3) -> Twist:
+        """In the frame with the rotation R and the position p."""
         lin = self.lin if p.vanishes() else self.lin + self.ang.cross(p)
         return Twist(R.unrotate(self.ang), R.unrotate(lin))
 
     def pushed(self, R: SO3, p: Vec3) -> Twist:
+        """Out of the frame with the rotation R and the position p."""
         ang, lin = R.rotate(self.ang), R.rotate(self.lin)
         return Twist(ang, lin if p.vanishes() else lin + p.cross(ang))
 
@@ -249,7 +265,12 @@ class Screws(Spatial, Generic[Column]):
     def from_array(cls, array: ArrayLike, kind: type[Kind]) -> Screws[Kind]: ...
     @classmethod
     def from_array(cls, array: ArrayLike, kind: type[Six] = Twist) -> Screws[Six]:
-        """From an array (..., 6, n)."""
+        """From an array (..., 6, n).
+
+        Args:
+            array: the array.
+            kind: of its columns: Twist or Wrench.
+        """
         array = np.asarray(array)
         return Screws(kind.from_array(array[..., k]) for k in range(array.shape[-1]))
 
@@ -318,11 +339,11 @@ class Screws(Spatial, Generic[Column]):
         return tuple(where)
 
     def pulled(self, R: SO3, p: Vec3) -> Screws[Column]:
-        """See `Movable`."""
+        """In the frame with the rotation R and the position p."""
         return Screws(column.pulled(R, p) for column in self.columns)
 
     def pushed(self, R: SO3, p: Vec3) -> Screws[Column]:
-        """See `Movable`."""
+        """Out of the frame with the rotation R and the position p."""
         return Screws(column.pushed(R, p) for column in self.columns)
 
 

@@ -75,7 +75,12 @@ class SE3(Spatial):
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, p: ArrayLike | None = None) -> SE3:
-        """From a 4×4 array, or from a 3×3 array and a position."""
+        """From a 4×4 array, or from a 3×3 array and a position.
+
+        Args:
+            matrix: the array.
+            p: a position.
+        """
         if p is not None:
             return cls(Rotation.from_array(matrix), Vec3.from_array(p))
         e = unstack(matrix, (4, 4))
@@ -119,11 +124,11 @@ class SE3(Spatial):
         return NotImplemented
 
     def pull(self, x: M) -> M:
-        """x_B of x_A, for the pose T_AB."""
+        """x_B of x_A, for the pose T_AB; x is a point, screw, inertia or pose."""
         return x.pulled(self.R, self.p)
 
     def push(self, x: M) -> M:
-        """x_A of x_B, for the pose T_AB."""
+        """x_A of x_B, for the pose T_AB; x is a point, screw, inertia or pose."""
         return x.pushed(self.R, self.p)
 
     def Ad(self) -> np.ndarray:

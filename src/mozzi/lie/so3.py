@@ -169,7 +169,12 @@ class Rotation(Spatial):
 
     @classmethod
     def about(cls, axis: Vec3, angle: Real) -> Rotation:
-        """The rotation about a unit axis.  Müller, Kinematics (66)."""
+        """The rotation about a unit axis.  Müller, Kinematics (66).
+
+        Args:
+            axis: a unit vector.
+            angle: in radians.
+        """
         h = 0.5 * angle
         s, c = sin(h), cos(h)
         return cls.polynomial(axis, 2.0 * (s * c), 2.0 * (s * s))

@@ -69,7 +69,7 @@ class Spatial:
 
     @classmethod
     def unflatten(cls, scalars: Iterable[Real]) -> Self:
-        """The inverse of `flatten`."""
+        """From scalars, the inverse of `flatten`."""
         return cls(*scalars)
 
     def array(self) -> np.ndarray:

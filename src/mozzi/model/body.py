@@ -51,7 +51,10 @@ class JointDynamics:
         """Joint data from what is given: a number for all degrees of freedom, or one number for
         each.
 
-        ``limits=(lower, upper)`` may be given instead of ``lower`` and ``upper``.
+        Args:
+            joint: the joint that they are data of.
+            what: the name of the joint, for messages.
+            given: the fields; ``limits=(lower, upper)`` instead of ``lower`` and ``upper``.
         """
         limits = given.pop("limits", None)
         if limits is not None:

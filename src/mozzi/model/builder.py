@@ -146,15 +146,25 @@ class Builder:
     ) -> Self:
         """Add a body that a joint connects to its parent (None or "world": the inertial frame).
 
-        ``inertia`` is in the frame of the body: an `Inertia`, a 6×6 matrix, ten parameters, (mass,
-        com, inertia at com), or None for a massless body. ``placement`` puts the joint (and with
-        it the body's frame at q = 0) in the parent's frame. ``reference``, ``screw`` and ``rep``
-        are explained above; ``screw`` is a unit six-vector (angular, linear), or several for a
-        joint with several degrees of freedom, and says where the joint is. With a screw the joint
-        may be left out: it becomes revolute, prismatic or a screw, or a product of those. A joint
-        that is given with a reference and no screw is taken to be given in the frame that ``rep``
-        names. ``data`` are limits, lower, upper, velocity, effort, damping, friction, armature,
-        stiffness, rest: see `JointDynamics`.
+        With a screw the joint may be left out: it becomes revolute, prismatic or a screw, or a
+        product of those. A joint that is given with a reference and no screw is taken to be given
+        in the frame that ``rep`` names.
+
+        Args:
+            name: its name.
+            parent: the body or frame that carries it.
+            joint: such as Revolute("z"); see `mozzi.model.joints`.
+            inertia: in the frame of the body: an `Inertia`, a 6×6 matrix, ten parameters, (mass,
+                com, inertia at com), or None for a massless body.
+            joint_name: name of the joint; the body's where not given.
+            placement: puts the joint (and with it the body's frame at q = 0) in the parent's frame.
+            reference: pose of the body at q = 0: see `Builder`.
+            screw: a unit six-vector (angular, linear), or several for a joint with several degrees
+                of freedom; says where the joint is: see `Builder`.
+            rep: where reference and screw are measured: "body", "parent" or "spatial".
+            dynamics: a `JointDynamics` instead of the data.
+            data: limits, lower, upper, velocity, effort, damping, friction, armature, stiffness,
+                rest: see `JointDynamics`.
         """
         what = self._new_name(name, "body")
         if parent is not None and not isinstance(parent, str):
@@ -207,6 +217,11 @@ class Builder:
     def frame(self, name: str, body: str | None = None, placement: PoseLike = None) -> Self:
         """Add a named frame, fixed to a body or to another frame (None: to the world) at a
         placement.
+
+        Args:
+            name: its name.
+            body: its name or number; None is the world.
+            placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
         """
         what = self._new_name(name, "frame")
         self._frames[name] = _frame(name, body, as_pose(placement, f"{what}: placement"))
@@ -223,6 +238,14 @@ class Builder:
     ) -> Self:
         """Close a loop: ``joint`` connects the frame placement_a on body a to the frame
         placement_b on body b.
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            joint: the joint, such as Revolute("z").
+            placement_a: pose of the joint's frame on body a; None: the body's own.
+            placement_b: pose of the joint's frame on body b, likewise.
         """
         what = self._new_closure(name, "loop")
         if not isinstance(joint, Joint):
@@ -245,7 +268,16 @@ class Builder:
         point_b: VectorLike = (0, 0, 0),
         length: float = 1.0,
     ) -> Self:
-        """Keep two points of two bodies at a distance, as a massless rod does."""
+        """Keep two points of two bodies at a distance, as a massless rod does.
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            point_a: (3,), in the frame of body a.
+            point_b: (3,), in the frame of body b.
+            length: in metres; of a spring, at rest.
+        """
         what = self._new_closure(name, "distance")
         if body_a == body_b:
             raise ModelError(f"{what}: both ends are on {body_a!r}; connect two bodies")
@@ -269,7 +301,18 @@ class Builder:
         damping: float = 0.0,
         length: float = 0.0,
     ) -> Self:
-        """Put a spring of this length and a damper between two points of two bodies."""
+        """Put a spring of this length and a damper between two points of two bodies.
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            point_a: (3,), in the frame of body a.
+            point_b: (3,), in the frame of body b.
+            stiffness: in N/m.
+            damping: in N s/m.
+            length: in metres; of a spring, at rest.
+        """
         what = self._new_closure(name, "spring")
         if body_a == body_b:
             raise ModelError(f"{what}: both ends are on {body_a!r}; connect two bodies")
@@ -285,6 +328,11 @@ class Builder:
     def coupling(self, name: str, terms: Terms, offset: float = 0.0) -> Self:
         """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint,
         component): c}.
+
+        Args:
+            name: its name.
+            terms: {joint or (joint, number of a coordinate): coefficient}.
+            offset: what the sum is.
         """
         what = self._new_closure(name, "coupling")
         listed: list[tuple[str, int, float]] = []
@@ -355,7 +403,18 @@ class Builder:
         control: tuple[float, float] = FREE,
         force: tuple[float, float] = FREE,
     ) -> Self:
-        """Put a motor or a servo on a joint coordinate (see `Actuator`)."""
+        """Put a motor or a servo on a joint coordinate (see `Actuator`).
+
+        Args:
+            name: its name.
+            joint: the joint, such as Revolute("z").
+            component: number of the coordinate.
+            gear: joint force per actuator force.
+            gain: actuator force per control.
+            bias: (b₀, b₁, b₂): b₀ + b₁ q + b₂ q̇ is added.
+            control: (lower, upper) of the control.
+            force: (lower, upper) of the actuator force.
+        """
         what = f"actuator {name!r}"
         if not isinstance(name, str) or not name:
             raise ModelError(f"{what}: not a name; give a non-empty string")

@@ -176,7 +176,11 @@ class Model(Content):
         return sum(float(body.inertia.m) for body in self._bodies)
 
     def singular_joints(self, q: ArrayLike | None = None) -> tuple[str, ...]:
-        """The joints with a motion that nothing resists: see `mozzi.model.physical`."""
+        """The joints with a motion that nothing resists: see `mozzi.model.physical`.
+
+        Args:
+            q: (nq,), a configuration; None: the neutral one.
+        """
         return singular_joints(self, q)
 
     @property
@@ -342,7 +346,14 @@ class Model(Content):
         return None if body == WORLD else self.bodies[self.index(body)]
 
     def with_body(self, name: str, parent: str | int | None, *args: Any, **options: Any) -> Model:
-        """A copy with one more body; the arguments are those of `Builder.add`."""
+        """A copy with one more body; the arguments are those of `Builder.add`.
+
+        Args:
+            name: its name.
+            parent: the body that carries it; None is the world.
+            args: further arguments, by position.
+            options: further arguments, by name.
+        """
         return (
             edit.builder(self).add(name, self._name(parent), *args, **options).build(physical=False)
         )
@@ -350,11 +361,20 @@ class Model(Content):
     def without_body(self, name: str) -> Model:
         """A copy without a body and what hangs on it: bodies, frames, loops, springs and
         couplings that touch them.
+
+        Args:
+            name: its name.
         """
         return edit.without_body(self, name)
 
     def with_frame(self, name: str, body: str | int | None, placement: PoseLike = None) -> Model:
-        """A copy with one more frame, fixed to a body (or another frame) at a placement."""
+        """A copy with one more frame, fixed to a body (or another frame) at a placement.
+
+        Args:
+            name: its name.
+            body: its name or number; None is the world.
+            placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
+        """
         return edit.builder(self).frame(name, self._name(body), placement).build(physical=False)
 
     def with_loop(
@@ -368,6 +388,14 @@ class Model(Content):
     ) -> Model:
         """A copy with one more loop: ``joint`` connects a frame on body a to a frame on body b
         (see `Loop`).
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            joint: the joint, such as Revolute("z").
+            placement_a: pose of the joint's frame on body a; None: the body's own.
+            placement_b: pose of the joint's frame on body b, likewise.
         """
         ends = self._name(body_a), self._name(body_b)
         changed = edit.builder(self).loop(name, *ends, joint, placement_a, placement_b)
@@ -382,7 +410,16 @@ class Model(Content):
         point_b: VectorLike = (0, 0, 0),
         length: float = 1.0,
     ) -> Model:
-        """A copy in which two points of two bodies keep a distance (see `Distance`)."""
+        """A copy in which two points of two bodies keep a distance (see `Distance`).
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            point_a: (3,), in the frame of body a.
+            point_b: (3,), in the frame of body b.
+            length: in metres; of a spring, at rest.
+        """
         ends = self._name(body_a), self._name(body_b)
         changed = edit.builder(self).distance(name, *ends, point_a, point_b, length)
         return changed.build(physical=False)
@@ -398,14 +435,31 @@ class Model(Content):
         damping: float = 0.0,
         length: float = 0.0,
     ) -> Model:
-        """A copy with one more spring and damper between two points (see `Spring`)."""
+        """A copy with one more spring and damper between two points (see `Spring`).
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            point_a: (3,), in the frame of body a.
+            point_b: (3,), in the frame of body b.
+            stiffness: in N/m.
+            damping: in N s/m.
+            length: in metres; of a spring, at rest.
+        """
         ends = self._name(body_a), self._name(body_b)
         changed = edit.builder(self)
         changed.spring(name, *ends, point_a, point_b, stiffness, damping, length)
         return changed.build(physical=False)
 
     def with_coupling(self, name: str, terms: Terms, offset: float = 0.0) -> Model:
-        """A copy with one more linear relation between joint coordinates (see `Coupling`)."""
+        """A copy with one more linear relation between joint coordinates (see `Coupling`).
+
+        Args:
+            name: its name.
+            terms: {joint or (joint, number of a coordinate): coefficient}.
+            offset: what the sum is.
+        """
         return edit.builder(self).coupling(name, terms, offset).build(physical=False)
 
     def with_shape(
@@ -417,13 +471,26 @@ class Model(Content):
         role: Role = "both",
         color: Iterable[float] | None = None,
     ) -> Model:
-        """A copy with one more shape, fixed to a body, a frame or the world (see `Shape`)."""
+        """A copy with one more shape, fixed to a body, a frame or the world (see `Shape`).
+
+        Args:
+            body: its name or number; None is the world.
+            geometry: such as Sphere(0.1).
+            placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
+            name: its name.
+            role: "visual", "collision" or "both".
+            color: (red, green, blue, alpha), from 0 to 1.
+        """
         changed = edit.builder(self)
         changed.shape(self._name(body), geometry, placement, name, role, color)
         return changed.build(physical=False)
 
     def without_shape(self, name: str) -> Model:
-        """A copy without a shape."""
+        """A copy without a shape.
+
+        Args:
+            name: its name.
+        """
         self.shape(name)
         return self._replace(
             shapes=tuple(x for x in self.shapes if x.name != name),
@@ -439,12 +506,25 @@ class Model(Content):
 
         Planes, boxes and height fields are met by the points of the other shape; a friction of two
         numbers is that along the axes of `contact_frames` (x, y of a plane).
+
+        Args:
+            name: its name.
+            shape_a: name of the first collision shape.
+            shape_b: name of the second one.
+            friction: Coulomb's coefficient.
+            restitution: Newton's coefficient, 0 to 1.
+            stiffness: of a compliant contact, in N/m; None: it is rigid.
+            damping: of a compliant contact, in N s/m.
         """
         law = friction, restitution, stiffness, damping
         return with_contact(self, contact_of(self, name, shape_a, shape_b, *law))
 
     def without_contact(self, name: str) -> Model:
-        """A copy in which a contact is left out."""
+        """A copy in which a contact is left out.
+
+        Args:
+            name: its name.
+        """
         return without_contact(self, name)
 
     def with_ground(
@@ -454,20 +534,38 @@ class Model(Content):
         """A copy that stands on a horizontal plane z = height of the world, which the named
         collision shapes touch (all that move, unless told). The contacts are called
         ``"ground:<shape>"``.
+
+        Args:
+            shapes: names of collision shapes; None: all that are not fixed to the world.
+            height: of the plane, in metres.
+            friction: Coulomb's coefficient.
+            restitution: Newton's coefficient, 0 to 1.
         """
         return with_ground(self, shapes, height, friction, restitution)
 
     def without_coupling(self, name: str) -> Model:
-        """A copy without a coupling: the joints it couples (mimic joints, gears) move alone."""
+        """A copy without a coupling: the joints it couples (mimic joints, gears) move alone.
+
+        Args:
+            name: its name.
+        """
         return self._without("couplings", name)
 
     def without_loop(self, name: str) -> Model:
-        """A copy without a loop, or without a rod that keeps a distance."""
+        """A copy without a loop, or without a rod that keeps a distance.
+
+        Args:
+            name: its name.
+        """
         rods = {rod.name for rod in self.distances}
         return self._without("distances" if name in rods else "loops", name)
 
     def without_spring(self, name: str) -> Model:
-        """A copy without a spring between bodies."""
+        """A copy without a spring between bodies.
+
+        Args:
+            name: its name.
+        """
         return self._without("springs", name)
 
     def _without(self, kind: str, name: str) -> Model:

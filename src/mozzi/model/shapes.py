@@ -259,7 +259,12 @@ class Shape:
         return ("Shape", self.name, self.body, place, self.geometry.key, self.role, self.color)
 
     def on(self, body: int, placement: SE3) -> Shape:
-        """The same shape, fixed elsewhere."""
+        """The same shape, fixed elsewhere.
+
+        Args:
+            body: its name or number; None is the world.
+            placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
+        """
         return replace(self, body=body, placement=placement)
 
     def __eq__(self, other: object) -> bool:

@@ -203,6 +203,9 @@ class Trajectory:
         """Write the trajectory with its energies and momentum to .npz or .csv.
 
         Atomically: the file is there complete, or as it was before.
+
+        Args:
+            path: the file.
         """
         from mozzi.simulation.trajectory_files import save
 
@@ -210,7 +213,12 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:
-        """Read what `save` wrote; ``model`` gives back what needs the mechanism, such as poses."""
+        """Read what `save` wrote; ``model`` gives back what needs the mechanism, such as poses.
+
+        Args:
+            path: the file.
+            model: the mechanism.
+        """
         from mozzi.simulation.trajectory_files import load
 
         return load(Path(path), model)
@@ -220,6 +228,10 @@ class Trajectory:
     ) -> Figure:
         """A matplotlib figure of coordinates, velocities, energies and drift; saved where a path
         is given. Needs the extra ``viz``.
+
+        Args:
+            path: the file.
+            sample: which of a batch.
         """
         from mozzi.viz.plot import plot
 
@@ -236,6 +248,12 @@ class Trajectory:
         needs the extra ``viz``. What cannot be shown is named in a `NotShownWarning`.
 
         wrenches: (nb, 6) or (n, nb, 6), body-fixed, that the page can show as forces.
+
+        Args:
+            path: the file.
+            sample: which of a batch.
+            fps: pictures per second.
+            wrenches: (nb, 6) or (n, nb, 6), body-fixed, that the page can show as forces.
         """
         from mozzi.viz.animate import animate
 

@@ -119,7 +119,12 @@ class Sensitivity:
         return self._run(self.derivative, arrays, parameters)
 
     def value(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
-        """The function with these parameters."""
+        """The function with these parameters.
+
+        Args:
+            arrays: what the function takes.
+            parameters: numbers instead of `nominal`.
+        """
         if self._shared:
             return _SHARED["value"](self, arrays, self._numbers(parameters))
         return self._run(self.plain, arrays, parameters)

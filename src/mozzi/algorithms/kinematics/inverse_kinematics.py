@@ -163,7 +163,11 @@ class InverseKinematicsResult:
     starts: NDArray[np.int_]
 
     def report(self, most: int = 5) -> str:
-        """What was reached and what was not, and why, in words."""
+        """What was reached and what was not, and why, in words.
+
+        Args:
+            most: how many to tell of.
+        """
         success, total = np.atleast_1d(self.success).ravel(), np.size(self.success)
         lines = [f"{int(success.sum())} of {total} reached within {self.tolerance:g}"]
         q = self.q.reshape(total, -1)

@@ -65,7 +65,11 @@ class Assembly:
         return out.reshape(self.singular.shape)
 
     def report(self, most: int = 5) -> str:
-        """In words: what was closed, and by how much the rest is open, loop by loop."""
+        """In words: what was closed, and by how much the rest is open, loop by loop.
+
+        Args:
+            most: how many to tell of.
+        """
         closed = self.closed.ravel()
         lines = [f"{int(closed.sum())} of {closed.size} closed"] if closed.size > 1 else []
         q = self.q.reshape(-1, self.q.shape[-1])

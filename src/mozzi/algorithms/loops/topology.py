@@ -128,7 +128,16 @@ class ClosedSystem:
         placement_a: Any = None,
         placement_b: Any = None,
     ) -> ClosedSystem:
-        """With one more joint (rigid without one) from a frame a to a frame b."""
+        """With one more joint (rigid without one) from a frame a to a frame b.
+
+        Args:
+            name: its name.
+            a: (system, frame).
+            b: (system, frame).
+            joint: the joint; None: rigid.
+            placement_a: pose of the joint's frame on body a; None: the body's own.
+            placement_b: pose of the joint's frame on body b, likewise.
+        """
         if any(part.name == name for part in self.attachments):
             raise ModelError(f"attachment {name!r} is there; detach it, or give another name")
         placements = (_pose(T) for T in (placement_a, placement_b))
@@ -136,18 +145,32 @@ class ClosedSystem:
         return ClosedSystem(self.systems, (*self.attachments, part))
 
     def detach(self, name: str) -> ClosedSystem:
-        """Without a joint."""
+        """Without a joint.
+
+        Args:
+            name: its name.
+        """
         left = tuple(part for part in self.attachments if part.name != name)
         if len(left) == len(self.attachments):
             raise ModelError(f"no attachment {name!r} to detach")
         return ClosedSystem(self.systems, left)
 
     def with_system(self, name: str, model: Any, frames: Sequence[str]) -> ClosedSystem:
-        """With one more tree, or another in its place."""
+        """With one more tree, or another in its place.
+
+        Args:
+            name: its name.
+            model: the mechanism.
+            frames: names of the frames that others may be attached to.
+        """
         return ClosedSystem({**self.systems, name: (model, frames)}, self.attachments)
 
     def without_system(self, name: str) -> ClosedSystem:
-        """Without a tree, and what was attached to it."""
+        """Without a tree, and what was attached to it.
+
+        Args:
+            name: its name.
+        """
         left = [p for p in self.attachments if name not in (p.a[0], p.b[0])]
         return ClosedSystem({n: x for n, x in self.systems.items() if n != name}, left)
 
@@ -156,7 +179,13 @@ class ClosedSystem:
     def accelerations(
         self, q: State, v: State, tau: State | None = None
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """(accelerations by system, multipliers f of all attachments, of least norm)."""
+        """(accelerations by system, multipliers f of all attachments, of least norm).
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            tau: joint forces (B, nv), by system.
+        """
         tau = tau or {}
         free: dict[str, Any] = {}
         for name, (model, frames) in self.systems.items():
@@ -216,7 +245,12 @@ class ClosedSystem:
         return np.concatenate(blocks, axis=-2), np.concatenate(biases, axis=-1)
 
     def consistent_velocities(self, q: State, v: State) -> dict[str, np.ndarray]:
-        """The velocities nearest to v, in kinetic energy, that the attachments allow."""
+        """The velocities nearest to v, in kinetic energy, that the attachments allow.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+        """
         still = {name: np.zeros(model.nv) for name, (model, _) in self.systems.items()}
         names = list(self.systems)
         free = {n: closure_frames(self.systems[n][0], q[n], v[n], still[n],
@@ -239,7 +273,12 @@ class ClosedSystem:
         return out
 
     def kinetic_energy(self, q: State, v: State) -> Any:
-        """Of all systems together."""
+        """Of all systems together.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+        """
         total: Any = 0.0
         for name, (model, _) in self.systems.items():
             M, u = mass_matrix(model, q[name]), np.asarray(v[name], float)

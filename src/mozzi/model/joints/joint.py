@@ -108,7 +108,12 @@ class Joint:
         return self.constant
 
     def screws_rate(self, q: Sequence[Real], v: Sequence[Real]) -> Screws[Twist]:
-        """Ṡ along the velocity v."""
+        """Ṡ along the velocity v.
+
+        Args:
+            q: the joint's coordinates.
+            v: its velocities.
+        """
         return zero_screws(self.nv)
 
     def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
@@ -130,7 +135,11 @@ class Joint:
         return tuple(v)
 
     def normalize(self, q: Sequence[Real]) -> Scalars:
-        """The nearest valid configuration: quaternions brought to unit length."""
+        """The nearest valid configuration: quaternions brought to unit length.
+
+        Args:
+            q: the joint's coordinates.
+        """
         return tuple(q)
 
     def neutral(self) -> tuple[float, ...]:
@@ -140,6 +149,10 @@ class Joint:
     def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Scalars:
         """Configurations, one array of shape ``batch`` for each coordinate: angles in [−π, π),
         lengths in [−1, 1).
+
+        Args:
+            rng: a seed or NumPy generator.
+            batch: leading axes.
         """
         spans = (math.pi if name in ANGLES else 1.0 for name in self.q_names)
         return tuple(cast("Real", rng.uniform(-span, span, batch)) for span in spans)
@@ -170,7 +183,12 @@ class Joint:
         return self._with(**changes)
 
     def with_frames(self, frame_parent: PoseLike = None, frame_child: PoseLike = None) -> Self:
-        """The joint with these two frames instead of its own."""
+        """The joint with these two frames instead of its own.
+
+        Args:
+            frame_parent: pose of the joint's frame in the parent.
+            frame_child: pose of the joint's frame in the child.
+        """
         what = type(self).__name__
         return self._with(
             frame_parent=as_pose(frame_parent, f"{what}: frame_parent"),
@@ -178,7 +196,12 @@ class Joint:
         )
 
     def at(self, frame_parent: SE3, frame_child: SE3) -> Self:
-        """The joint with these two frames, taken as they are."""
+        """The joint with these two frames, taken as they are.
+
+        Args:
+            frame_parent: pose of the joint's frame in the parent.
+            frame_child: pose of the joint's frame in the child.
+        """
         return self._with(frame_parent=frame_parent, frame_child=frame_child)
 
     def motion(self, q: Sequence[Real]) -> SE3:
