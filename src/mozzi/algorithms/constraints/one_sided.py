@@ -209,22 +209,21 @@ def newton(problem: Problem, start: Sequence[Any], steps: int, eps: float, last:
     every step, from eps to last.
     """
     x = problem.fit(start)
+    w = problem.velocities(x)
     n = len(x)
 
     def step(state: list[Any]) -> list[Any]:
-        now, best, least, near = state[:n], state[n : 2 * n], state[2 * n], state[2 * n + 1]
-        w = problem.velocities(now)
+        now, w, best = state[:n], state[n : 2 * n], state[2 * n : 3 * n]
+        least, near = state[3 * n :]
         laws = [kind.law(a, b) for kind, a, b in problem.by_block(now, w)]
         new = problem.fit(problem.solve(laws, near, now))
-        error = problem.error(new, problem.velocities(new))
-        falls = error < least
+        w = problem.velocities(new)
+        error = problem.error(new, w)
+        falls = error < least  # never where it is not a number
         best = [select(falls, a, b) for a, b in zip(new, best, strict=True)]
-        finite = error < 1e200
-        now = [select(finite, a, b) for a, b in zip(new, best, strict=True)]
-        return [*now, *best, select(falls, error, least), maximum(0.1 * near, last)]
+        return [*new, *w, *best, select(falls, error, least), maximum(0.1 * near, last)]
 
-    error = problem.error(x, problem.velocities(x))
-    x = repeat(steps, [*x, *x, error, eps], step, "newton")[n : 2 * n]
+    x = repeat(steps, [*x, *w, *x, problem.error(x, w), eps], step, "newton")[2 * n : 3 * n]
     w = problem.velocities(x)
     return Solution(x, w, problem.error(x, w))
 
