@@ -2436,7 +2436,7 @@ def linearize(
     v: ArrayLike,
     tau: ArrayLike,
     dt: float | None = None,
-    method: Method = 'rkmk4',
+    method: Method | None = None,
     resistance: bool = False,
 ) -> tuple[Array, Array]:
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
@@ -2445,9 +2445,10 @@ def linearize(
     `forward_dynamics_derivatives`:  δ̇ = δv − [v, δ] (0 where q̇ = v),
     δv̇ = ∂a/∂q δ + ∂a/∂v δv + M⁻¹ u.  Müller, Dynamics 6.1.
 
-    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
-    held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
-    are meant for deviations that keep them closed; one step takes others back onto the loops.
+    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` (rkmk4;
+    moreau where the model has contacts) with τ held: exactly the derivative of that step, not of
+    the flow it approximates. With loops, (A, B) are meant for deviations that keep them closed; one
+    step takes others back onto the loops.
 
     Args:
         model: the mechanism.
@@ -2538,7 +2539,7 @@ def rollout(
     v0: ArrayLike,
     tau: ArrayLike,
     dt: float,
-    method: Method | OneStep = 'rkmk4',
+    method: Method | OneStep | None = None,
 ) -> tuple[Array, Array]:
     """(q, v) along as many steps as tau has rows.
 
@@ -2571,7 +2572,7 @@ def rollout_gradient(
     dt: float,
     dq: Array,
     dv: Array,
-    method: Method | OneStep = 'rkmk4',
+    method: Method | OneStep | None = None,
 ) -> tuple[Array, Array, Array]:
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 

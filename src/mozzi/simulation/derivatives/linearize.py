@@ -19,7 +19,7 @@ __all__ = ["linearize"]
 
 @algorithm(regroup=True, threshold=20, loops="honour")
 def linearize(
-    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: Method = "rkmk4",
+    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: Method | None = None,
     resistance: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
@@ -28,9 +28,10 @@ def linearize(
     `forward_dynamics_derivatives`:  δ̇ = δv − [v, δ] (0 where q̇ = v),
     δv̇ = ∂a/∂q δ + ∂a/∂v δv + M⁻¹ u.  Müller, Dynamics 6.1.
 
-    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` with τ
-    held: exactly the derivative of that step, not of the flow it approximates. With loops, (A, B)
-    are meant for deviations that keep them closed; one step takes others back onto the loops.
+    With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` (rkmk4;
+    moreau where the model has contacts) with τ held: exactly the derivative of that step, not of
+    the flow it approximates. With loops, (A, B) are meant for deviations that keep them closed; one
+    step takes others back onto the loops.
 
     Returns:
         A (B, 2 nv, 2 nv): rows and columns are (δ, δv).

@@ -8,6 +8,8 @@ the loops, as `simulate` takes it: see `projection_derivatives` for deviations t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,10 +34,16 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.simulation.checks import check_closed
+from mozzi.simulation.derivatives.contact import (
+    contact_jacobians,
+    contact_pullback,
+    solved_step,
+)
 from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
 from mozzi.simulation.loop_state import Memory, table
-from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_of
+from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.moreau import honoured
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
@@ -45,12 +53,14 @@ from mozzi.types import Array, ArrayLike, Method, Target
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
 
 
-def _rule(method: Any) -> Any:
-    rule = method_of(method, {})
-    if not isinstance(rule, (MuntheKaas, SemiImplicit)):
+def _rule(model: Model, method: Any) -> Any:
+    rule = method_of(method_for(model, method), {})
+    if not isinstance(rule, (MuntheKaas, SemiImplicit, Moreau)):
         raise ConfigurationError(
-            f"method {method!r}: derivatives of steps are there for rkmk4 and semi_implicit"
+            f"method {method!r}: derivatives of steps are there for rkmk4, semi_implicit and moreau"
         )
+    if not isinstance(rule, Moreau):
+        honoured(model, rule, None, None)  # which refuses contacts
     return rule
 
 
@@ -58,7 +68,7 @@ def _rule(method: Any) -> Any:
 
 
 def step_jacobians(
-    model: Any, q: Any, v: Any, tau: Any, dt: float, method: Any = "rkmk4",
+    model: Any, q: Any, v: Any, tau: Any, dt: float, method: Any = None,
     resistance: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ held over the step.
@@ -69,12 +79,14 @@ def step_jacobians(
     With loops A maps deviations that keep them closed to such; one that opens them is taken back
     with the state at the end of the step.
     """
-    rule, n = _rule(method), model.nv
+    rule, n = _rule(model, method), model.nv
     q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
     if closed(model):
         check_closed(model, q, v)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
+    if isinstance(rule, Moreau):
+        return contact_jacobians(model, rule, q, v, tau, dt)
     options: dict[str, Any] = {"resistance": True} if resistance else {}
     kept = first_rows(model, q).get("rows")
     options |= {} if kept is None else {"kept": kept}
@@ -152,7 +164,7 @@ def _munthe_kaas(
 
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
-    method: Method | OneStep = "rkmk4",
+    method: Method | OneStep | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """(q, v) along as many steps as tau has rows.
 
@@ -191,7 +203,7 @@ def rollout(
 
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
-    method: Method | OneStep = "rkmk4",
+    method: Method | OneStep | None = None,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -238,9 +250,11 @@ def _cached(model: Any, what: str, method: Any) -> Any:
     return model.cache[key]
 
 
-def step_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> Any:
+def step_kernel(model: Any, method: Any = None, target: Target = "cpu") -> Any:
     """(q, v, tau, dt) ↦ (q′, v′)."""
-    rule = _rule(method)
+    rule = _rule(model, method)
+    if isinstance(rule, Moreau):
+        return _Solved(solved_step(model, rule))
 
     def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
         x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
@@ -252,7 +266,7 @@ def step_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> An
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
 
 
-def pullback_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -> Any:
+def pullback_kernel(model: Any, method: Any = None, target: Target = "cpu") -> Any:
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
 
@@ -260,7 +274,9 @@ def pullback_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -
     dynamics: ∂a/∂x of forward dynamics is −M⁻¹ ∂τ/∂x. With loops `constrained_solve` (2) in place
     of both.
     """
-    rule = _rule(method)
+    rule = _rule(model, method)
+    if isinstance(rule, Moreau):
+        return partial(_pull_contact, model, rule)
 
     def pullback(q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any) -> Any:
         with held_rows(model, {"q": q} | first_rows(model, q)):
@@ -270,6 +286,25 @@ def pullback_kernel(model: Any, method: Any = "rkmk4", target: Target = "cpu") -
 
     shapes = _shapes(model, "q", "v", "tau", "dq", "dv", "dt")
     return named(pullback, shapes, model, "pullback", target)
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """A step of moreau without its forces."""
+
+    kernel: Any
+
+    def __call__(self, *arrays: Any, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+        q, v = self.kernel(*arrays)[:2]
+        if out is not None:
+            out[0][...], out[1][...] = q, v
+        return q, v
+
+
+def _pull_contact(
+    model: Any, rule: Moreau, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any
+) -> tuple[Any, Any, Any]:
+    return contact_pullback(model, rule, q, v, tau, dq, dv, dt)
 
 
 def _shapes(model: Any, *names: str) -> dict[str, tuple[int, ...]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.contact.gaps import contact_count
 from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
-from mozzi.algorithms.contact.step import Solver, row_count, stepped_velocities
+from mozzi.algorithms.contact.step import Solver, SolverName, row_count, stepped_velocities
 from mozzi.algorithms.kinematics.coasting import coast
 from mozzi.errors import ConfigurationError
 from mozzi.program.scalar import divide, maximum
@@ -32,7 +32,7 @@ class Moreau:
     residual. Which laws act in joints is said by ``limits`` and ``resistance`` of `simulate`.
     """
 
-    solver: Literal["fast", "robust"] = "robust"
+    solver: SolverName = "robust"
     steps: int = 6
     interior: int = 15
     joints: JointLaws = NO_LAWS

@@ -1,0 +1,104 @@
+"""Derivatives of a step of Moreau and Jean's, through the modes of its contacts.
+
+At a solution the modes are known, and the step is the smooth solution of equations. One Newton step
+from the solution, with the impulses held as the point where it starts, has the same value and the
+same derivative (implicit differentiation: what multiplies the change of its matrix is zero). That
+step is a straight-line program, which is differentiated as it is: forward for Jacobians, reverse
+for gradients. Where a mode changes, the derivative is that of the mode which the step takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.kinematics.configuration import difference, integrate
+from mozzi.errors import ConfigurationError
+from mozzi.model import Model
+from mozzi.program.differentiate import forward, reverse
+from mozzi.simulation.methods.moreau import Moreau
+from mozzi.simulation.place import named
+from mozzi.simulation.system import System
+
+__all__ = ["contact_jacobians", "contact_pullback", "solved_step"]
+
+
+def solved_step(model: Model, rule: Moreau) -> Any:
+    """The kernel (q, v, tau, dt) ↦ (q′, v′, force), of a step that starts from no impulse."""
+
+    def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
+        x = rule.start(System(model), {"t": 0.0, "q": q, "v": v})
+        new = rule.step(System(model, tau=tau), x, dt)
+        return new["q"], new["v"], new["force"]
+
+    return _kept(model, ("step", rule), step, _shapes(model, "q", "v", "tau", "dt"))
+
+
+def contact_jacobians(
+    model: Model, rule: Moreau, q: Any, v: Any, tau: Any, dt: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ."""
+    n = model.nv
+    q1, _, force = solved_step(model, rule)(q, v, tau, dt)
+
+    def tangent(d: Any, **at: Any) -> Any:
+        return forward(*_step(model, rule, **at), d)
+
+    shapes = _held(model, rule) | {"d": (3 * n,)}
+    kernel = _kept(model, ("tangent", rule), tangent, shapes)
+    each = [np.asarray(x)[..., None, :] for x in (q, v, tau, force, q1)]
+    columns = kernel(*each[:3], dt, *each[3:], np.zeros(n), np.eye(3 * n))
+    J = np.swapaxes(columns, -1, -2)
+    return J[..., : 2 * n], J[..., 2 * n :]
+
+
+def contact_pullback(
+    model: Model, rule: Moreau, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(q̄, v̄, τ̄) of the derivatives dq, dv of a number with respect to the state after a step."""
+    n = model.nv
+    q1, _, force = solved_step(model, rule)(q, v, tau, dt)
+
+    def pull(bar: Any, **at: Any) -> Any:
+        return reverse(*_step(model, rule, **at), bar)
+
+    shapes = _held(model, rule) | {"bar": (2 * n,)}
+    kernel = _kept(model, ("pull", rule), pull, shapes)
+    bar = np.concatenate([dq, dv], axis=-1)
+    out = kernel(q, v, tau, dt, force, q1, np.zeros(n), bar)
+    return out[..., :n], out[..., n : 2 * n], out[..., 2 * n :]
+
+
+def _step(model: Model, rule: Moreau, **at: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(δ′, v′) from the solution, and (δ, v, τ) that they depend on; δ is zero."""
+    given = replace(rule, solver="given")
+    q = integrate(model, at["q"], at["delta"])
+    x = given.start(System(model), {"t": 0.0, "q": q, "v": at["v"]}) | {"force": at["force"]}
+    new = given.step(System(model, tau=at["tau"]), x, at["dt"])
+    away = difference(model, at["q1"], new["q"])
+    return np.concatenate([away, new["v"]]), np.concatenate([at["delta"], at["v"], at["tau"]])
+
+
+def _held(model: Model, rule: Moreau) -> dict[str, tuple[int, ...]]:
+    shapes = _shapes(model, "q", "v", "tau", "dt")
+    return shapes | {
+        "force": (rule.extra(model)["force"],), "q1": (model.nq,), "delta": (model.nv,),
+    }  # fmt: skip
+
+
+def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:
+    sizes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "dt": ()}
+    return {name: sizes.get(name, (model.nv,)) for name in names}
+
+
+def _kept(model: Model, key: Any, function: Any, shapes: dict[str, tuple[int, ...]]) -> Any:
+    if model.closures:
+        raise ConfigurationError(
+            f"model {model.name!r} has loops; steps of moreau have derivatives on trees only"
+        )
+    key = ("contact derivatives", *key)
+    if key not in model.cache:
+        model.cache[key] = named(function, shapes, model, key[1])
+    return model.cache[key]

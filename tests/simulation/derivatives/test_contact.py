@@ -1,0 +1,105 @@
+"""Derivatives of steps with contact, through their modes, against differences of the step."""
+
+import numpy as np
+import pytest
+from support.contact_models import ball, boxes
+
+import mozzi as mz
+from mozzi.errors import ConfigurationError
+from mozzi.simulation import Moreau
+
+H = 1e-3
+
+
+def differences(model, q, v, tau, e=1e-6):
+    """∂(δ′, v′)/∂(δ, v, τ) of a step, by central differences along the group."""
+    n = model.nv
+    columns = []
+    for k in range(3 * n):
+        ends = []
+        for s in (e, -e):
+            x = s * np.eye(3 * n)[k]
+            start = mz.integrate(model, q, x[:n])
+            Q, V = mz.rollout(model, start, v + x[n : 2 * n], (tau + x[2 * n :])[None], H)
+            ends.append((Q[1], V[1]))
+        (a, u), (b, w) = ends
+        columns.append(np.r_[mz.difference(model, b, a), u - w] / (2 * e))
+    return np.array(columns).T
+
+
+STATES = {  # gap, velocity: sliding, sticking, open
+    "slides": (-1e-4, [0.2, 5.0, 0.1, 2.0, 1.0, -0.5]),
+    "sticks": (-1e-4, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    "lands": (1e-4, [0.0, 1.0, 0.0, 0.1, 0.0, -0.5]),
+    "flies": (0.1, [0.2, 5.0, 0.1, 2.0, 1.0, -0.5]),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_ball(state):
+    """One contact in each of its modes."""
+    model = ball(friction=0.3)
+    gap, v = STATES[state]
+    q = model.neutral()
+    q[2] = 0.1 + gap
+    tau = 0.1 * np.random.default_rng(0).normal(size=6)
+    A, B = mz.linearize(model, q, np.array(v), tau, dt=H)
+    D = differences(model, q, np.array(v), tau)
+    np.testing.assert_allclose(np.c_[A, B], D, atol=1e-6 * abs(D).max())
+
+
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+def test_a_box_on_four_corners(speed):
+    """Twelve rows of rank six: forces are not unique, motion and its derivative are."""
+    model, q = boxes()
+    q[2] -= 1e-4
+    v, tau = np.array([0, 0, 0, speed, 0.3 * speed, 0]), np.zeros(6)
+    A, B = mz.linearize(model, q, v, tau, dt=H)
+    D = differences(model, q, v, tau)
+    np.testing.assert_allclose(np.c_[A, B], D, atol=1e-5 * abs(D).max())
+
+
+def test_gradients_of_rollouts():
+    """Through ten steps with contact, against differences; a batch gives what its samples give."""
+    model = ball(friction=0.3)
+    rng = np.random.default_rng(1)
+    q = model.neutral()
+    q[2] = 0.1 - 1e-5
+    v, tau = np.array([0.0, 3.0, 0.0, 1.0, 0.2, 0.0]), 0.1 * rng.normal(size=(10, 6))
+    Q, V = mz.rollout(model, q, v, tau, H)
+    dQ, dV = np.zeros((11, 6)), np.zeros((11, 6))
+    dQ[-1], dV[-1] = rng.normal(size=(2, 6))
+    _, by_v, by_tau = mz.rollout_gradient(model, Q, V, tau, H, dQ, dV)
+
+    def cost(v, tau):
+        a, b = mz.rollout(model, q, v, tau, H)
+        return dQ[-1] @ mz.difference(model, Q[-1], a[-1]) + dV[-1] @ (b[-1] - V[-1])
+
+    e = 1e-6
+    for k in range(6):
+        x = e * np.eye(6)[k]
+        slope = (cost(v + x, tau) - cost(v - x, tau)) / (2 * e)
+        np.testing.assert_allclose(by_v[k], slope, atol=1e-6)
+    x = np.zeros_like(tau)
+    x[4, 3] = e
+    np.testing.assert_allclose(
+        by_tau[4, 3], (cost(v, tau + x) - cost(v, tau - x)) / (2 * e), atol=1e-8
+    )
+
+
+def test_finite_everywhere():
+    """Also at exact touch, at rest, and with nothing to divide by."""
+    model = ball(friction=0.3)
+    q = model.neutral()
+    for z in (0.1, 0.0, -1.0):
+        q[2] = z
+        A, B = mz.linearize(model, q, np.zeros(6), np.zeros(6), dt=H)
+        assert np.isfinite(A).all() and np.isfinite(B).all()
+
+
+def test_contacts_are_not_ignored():
+    """A method that does not know them is refused."""
+    model = ball()
+    with pytest.raises(ConfigurationError, match="does not know contacts"):
+        mz.linearize(model, model.neutral(), np.zeros(6), np.zeros(6), dt=H, method="rkmk4")
+    assert Moreau().order == 1
