@@ -1,5 +1,7 @@
 """A panda from its URDF file: let go, held by a PD law, and led by computed torque.
 
+The file gives its joints some damping, which acts; let go, it is taken out, and the energy stays.
+
 Laws are functions of (t, q, v) on traced scalars; they are compiled together with the dynamics and
 the integrator. Run it: it prints, and writes panda.html to look at.
 """
@@ -34,10 +36,11 @@ def computed_torque(t, q, v):
     goal = home + 0.4 * np.array([np.sin(turn)] * 7)
     speed = 0.8 * np.array([np.cos(turn)] * 7)
     pull = -1.6 * np.array([np.sin(turn)] * 7)
-    return mz.inverse_dynamics(panda, q, v, pull + 20.0 * (speed - v) + 100.0 * (goal - q))
+    wanted = pull + 20.0 * (speed - v) + 100.0 * (goal - q)
+    return mz.inverse_dynamics(panda, q, v, wanted, resistance=True)
 
 
-falls = mz.simulate(panda, start, rest, 3.0, 5e-4, record_every=20)
+falls = mz.simulate(panda, start, rest, 3.0, 5e-4, record_every=20, resistance=False)
 held = mz.simulate(panda, start, rest, 3.0, 5e-4, torque=pd, record_every=20)
 led = mz.simulate(panda, start, rest, 3.0, 5e-4, torque=computed_torque, record_every=20)
 

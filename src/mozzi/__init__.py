@@ -135,7 +135,7 @@ _HOME: dict[str, str] = {
     "hybrid_dynamics_directional": "mozzi.algorithms.derivatives.along",
     "inverse_dynamics_derivatives": "mozzi.algorithms.derivatives.first",
     "inverse_dynamics_directional": "mozzi.algorithms.derivatives.along",
-    "inverse_dynamics_gradient": "mozzi.algorithms.derivatives.second",
+    "inverse_dynamics_gradient": "mozzi.algorithms.derivatives.gradient",
     "inverse_dynamics_hessian": "mozzi.algorithms.derivatives.second",
     "inverse_dynamics_rates": "mozzi.algorithms.derivatives.time",
     "inverse_dynamics_wrench_derivatives": "mozzi.algorithms.derivatives.first",

@@ -48,15 +48,20 @@ def test_a_motion_is_kept_as_it_was_computed(pendulum: Path, tmp_path: Path):
     assert np.array_equal(x.q, known.q) and np.array_equal(x.t, known.t)
     assert plot.stat().st_size > 1000 and "<canvas>" in view.read_text(encoding="utf-8")
     assert "energy drift" in result.stdout and "100 steps" in result.stdout
-    assert "--resistance lets them" in result.stdout  # the file has damping
+    assert "taken out" not in result.stdout
 
 
 def test_resistance_and_locked_joints(pendulum: Path, tmp_path: Path):
-    result = run(pendulum, "--duration", 0.5, "--q0", "shoulder=1", "--lock", "elbow",
-                 "--resistance", "--out", tmp_path / "x.csv")  # fmt: skip
+    """The damping of the file acts, unless it is taken out."""
+    common = pendulum, "--duration", 0.5, "--q0", "shoulder=1", "--lock", "elbow", "--out"
+    result = run(*common, tmp_path / "x.csv")
     assert result.exit_code == 0, result.output
     x = mz.Trajectory.load(tmp_path / "x.csv")
     assert x.q.shape[-1] == 1 and x.energy()[-1] < x.energy()[0] - 1e-3
+    result = run(*common, tmp_path / "y.csv", "--no-resistance")
+    assert result.exit_code == 0 and "taken out" in result.stdout
+    y = mz.Trajectory.load(tmp_path / "y.csv")
+    assert abs(y.energy()[-1] - y.energy()[0]) < 1e-8
 
 
 def test_random_starts_are_repeatable(pendulum: Path, tmp_path: Path):
@@ -109,13 +114,14 @@ def test_a_motion_that_diverges_fails_and_keeps_the_rest(pendulum: Path, tmp_pat
 def test_ctrl_c_leaves_a_complete_file(pendulum: Path, tmp_path: Path):
     out = tmp_path / "x.npz"
     command = [sys.executable, "-c", "from mozzi.cli import main; main()", "simulate", pendulum,
-               "--duration", "1e5", "--dt", "1e-3", "--every", "1000", "--out", out]  # fmt: skip
+               "--duration", "1e5", "--dt", "1e-3", "--every", "1000", "--no-resistance",
+               "--out", out]  # fmt: skip
     process = subprocess.Popen(
         [str(x) for x in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # not ignored
     )  # fmt: skip
     assert process.stdout is not None
-    assert "--resistance" in process.stdout.readline()  # told when it is about to start
+    assert "taken out" in process.stdout.readline()  # told when it is about to start
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)

@@ -49,8 +49,12 @@ def simulate(
         list[str] | None, typer.Option(help="A joint to hold at q0; may be repeated.")
     ] = None,
     resistance: Annotated[
-        bool, typer.Option("--resistance", help="Let damping, friction and springs act.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--resistance/--no-resistance",
+            help="Whether damping, friction and springs of the file act.",
+        ),
+    ] = True,
     every: Annotated[
         int | None, typer.Option(help="Steps between two records; about 1,000 records by default.")
     ] = None,
@@ -90,7 +94,7 @@ def simulate(
         resistance=resistance,
     )
     if not resistance and resisting(model):
-        put(f"[yellow]note:[/] {resisting(model)} in the file do not act; --resistance lets them")
+        put(f"[yellow]note:[/] {resisting(model)} in the file are taken out")
     stopped = finish(run, model.name)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DivergenceWarning)

@@ -125,9 +125,10 @@ class Coupling:
 class Spring:
     """A spring and damper between two points: pulls them together by  k (ℓ − length) + c ℓ̇.
 
-    ℓ = |C_b p_b − C_a p_a| is the distance of the points. It acts where joint springs do, on
-    request (``resistance=True``). Where the points coincide the line has no direction, and a
-    spring with a length pushes nowhere: its force is zero there.
+    ℓ = |C_b p_b − C_a p_a| is the distance of the points. It acts where joint springs do: in
+    simulations and energies, and in the dynamics on request (``resistance=True``). Where the points
+    coincide the line has no direction, and a spring with a length pushes nowhere: its force is zero
+    there.
     """
 
     name: str

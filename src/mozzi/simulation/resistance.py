@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
 from mozzi.types import Array, Traced
 
-__all__ = ["Limits", "Resistance", "RigidStops", "Stops", "stops_of"]
+__all__ = ["Limits", "Resistance", "RigidStops", "Stops", "resistance_of", "stops_of"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,55 @@ class Resistance:
                 force: Real = 0.0
                 if self.damping:
                     force = force - own.damping[n] * x
-                if self.friction and own.friction[n]:
-                    force = force - own.friction[n] * x / sqrt(x * x + self.slip * self.slip)
                 out[k + n] = force - own.stiffness[n] * stretch[n]
-        return out
+        return out + self.dry(model, v)[0]
+
+    def dry(self, model: Model, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Dry friction on all joints (…, nv), and its slope in v."""
+        force, slope = np.zeros(v.shape, v.dtype), np.zeros(v.shape, v.dtype)
+        sizes = [f for body in model for f in body.dynamics.friction]
+        for k, (f, x) in enumerate(zip(sizes, np.moveaxis(v, -1, 0), strict=True)):
+            if f and self.friction:
+                force[..., k], slope[..., k] = self.slipping(f, x)
+        return force, slope
+
+    def slipping(self, f: Real, x: Real) -> tuple[Real, Real]:
+        """−f x/√(x² + slip²) at the velocity x, and its slope."""
+        square = x * x + self.slip * self.slip
+        share = f / sqrt(square)
+        return -(share * x), -(share * (self.slip * self.slip)) / square
+
+    def frictionless(self, model: Model) -> Model:
+        """The model without dry friction, and without what does not act: the dynamics takes the
+        rest of it exactly (``resistance=True``). The same one every time.
+        """
+        key = ("frictionless", self.damping, self.springs)
+        if key not in model.cache:
+            names = [
+                "friction", *(() if self.damping else ("damping",)),
+                *(() if self.springs else ("stiffness",)),
+            ]  # fmt: skip
+            bodies = []
+            for b in model:
+                nothing = dict.fromkeys(names, (0.0,) * b.joint.nv)
+                bodies.append(replace(b, dynamics=replace(b.dynamics, **nothing)))
+            gone = {n: 0.0 for n in names if n != "friction"}
+            springs = [replace(s, **gone) for s in model.springs]
+            model.cache[key] = model._replace(_bodies=bodies, springs=springs)
+        return model.cache[key]
 
     def wrenches(self, model: Model, q: Traced, v: Traced) -> Traced:
         """Of springs and dampers between bodies, on all bodies (nb, 6)."""
         return spring_wrenches(model, q, v, elastic=self.springs, viscous=self.damping)
+
+
+def resistance_of(resistance: bool | Resistance, model: Model) -> Resistance | None:
+    """What ``resistance`` means for a model: None where nothing of it resists."""
+    if resistance is False:
+        return None
+    joints = (body.dynamics for body in model)
+    some = any(any((*x.damping, *x.friction, *x.stiffness)) for x in joints) or model.springs
+    return (Resistance() if resistance is True else resistance) if some else None
 
 
 @dataclass(frozen=True)

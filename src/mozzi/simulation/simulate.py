@@ -24,7 +24,7 @@ from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Eve
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import Place, held_inputs, on_the_host
-from mozzi.simulation.resistance import Limits, Resistance, stops_of
+from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Law, System
 from mozzi.simulation.times import Grid, check_memory
@@ -53,7 +53,7 @@ def simulate(
     torque: ArrayLike | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
-    resistance: bool | Resistance = False,
+    resistance: bool | Resistance = True,
     limits: Limits = False,
     record_every: int = 1,
     t0: float = 0.0,
@@ -88,9 +88,9 @@ def simulate(
             cannot be traced is called from Python before every step, with arrays (B, nq) and
             (B, nv), and its torque is held over the step, as a sampled controller does.
         wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
-        resistance: whether damping, friction and springs of the joints, and springs between
-            bodies, act; `Resistance` chooses. Dry friction sticks exactly with moreau, and is
-            smooth with other methods.
+        resistance: damping, friction and springs of the joints, and springs and dampers between
+            bodies, act as the model has them; False takes them out, `Resistance` chooses. Dry
+            friction sticks exactly with moreau, and is smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
             "rigid" or `RigidStops`: rigid ones, with moreau.
         record_every: how many steps lie between two records. The end is always recorded.
@@ -142,7 +142,7 @@ class Simulation:
         torque: ArrayLike | Law | None = None,
         *,
         wrenches: ArrayLike | None = None,
-        resistance: bool | Resistance = False,
+        resistance: bool | Resistance = True,
         limits: Limits = False,
         record_every: int = 1,
         t0: float = 0.0,
@@ -162,7 +162,7 @@ class Simulation:
         self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
         self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace, target)
         self.wrenches = check_wrenches(wrenches, model, self.batch)
-        self.resistance = Resistance() if resistance is True else resistance or None
+        self.resistance = resistance_of(resistance, model)
         self.stops, self.method = honoured(model, self.method, stops_of(limits), self.resistance)
         self.adaptive = isinstance(self.method, DormandPrince)
         self.contact = isinstance(self.method, Moreau)

@@ -20,7 +20,7 @@ from mozzi.simulation.methods.method import OneStep, as_state
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
-from mozzi.simulation.resistance import Limits, Resistance, stops_of
+from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.system import Law, System
 from mozzi.types import Array, DType, Kernel, Method, Target
 
@@ -35,7 +35,7 @@ def stepper(
     records: int | None = None,
     held: bool = False,
     wrenches: bool = False,
-    resistance: bool | Resistance = False,
+    resistance: bool | Resistance = True,
     limits: Limits = False,
     target: Target = "cpu",
     dtype: DType = "float64",
@@ -79,7 +79,7 @@ def stepper(
         )
     if records is not None and records < 1:
         raise ConfigurationError(f"records {records}: give 1 or more, or None for the last state")
-    friction = Resistance() if resistance is True else resistance or None
+    friction = resistance_of(resistance, model)
     stops, rule = honoured(model, rule, stops_of(limits), friction)
     system = System(model, torque, friction, stops)
     size = {"q": model.nq, "v": model.nv}

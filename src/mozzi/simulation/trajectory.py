@@ -43,7 +43,7 @@ class Trajectory:
     model: Model | None = None
     tau: Array | None = None
     method: str = ""
-    springs: bool = False
+    springs: bool = True
     diverged: dict[tuple[int, ...], float] = field(default_factory=dict[tuple[int, ...], float])
     events: list[Event] = field(default_factory=list[Event])
     complete: bool = True
@@ -143,7 +143,7 @@ class Trajectory:
         return self._get("kinetic", lambda: kinetic_energy(self._model(), self.q, self.v))
 
     def potential_energy(self) -> Array:
-        """Of gravity, and of springs where they acted, (B, n)."""
+        """Of gravity, and of the model's springs unless they were taken out, (B, n)."""
         return self._get(
             "potential", lambda: potential_energy(self._model(), self.q, springs=self.springs)
         )
@@ -170,7 +170,9 @@ class Trajectory:
 
     def _at(self, index: NDArray[np.int_]) -> Trajectory:
         """Some of the records of one motion."""
-        return Trajectory(self.t[index], self.q[index], self.v[index], self.model)
+        return Trajectory(
+            self.t[index], self.q[index], self.v[index], self.model, springs=self.springs
+        )
 
     def _model(self) -> Model:
         if self.model is None:

@@ -6,7 +6,9 @@ from support.mechanics import agree, loaded_tree, program_value, state, value
 
 import mozzi as mz
 from mozzi.model.generate import chain, random_tree
+from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
+from mozzi.simulation.resistance import Resistance
 
 METHODS = ["rkmk4", "semi_implicit"]
 
@@ -27,31 +29,40 @@ def differences(function, model, q, v, tau, h=1e-4):
     return np.stack(columns, axis=-1)
 
 
+def sprung(model):
+    """With a spring and damper between points of its first and last body."""
+    ends = model.bodies[0], model.bodies[-1], (0.1, 0.2, -0.3), (-0.2, 0.1, 0.4)
+    return model.with_spring("between", *ends, stiffness=7.0, damping=0.8, length=0.5)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(3))
 def test_one_step(method, seed):
     """(A, B) of a step of 0.05 s, which is far from small, on joints of all types."""
-    model = loaded_tree(4, seed)
+    model = sprung(loaded_tree(4, seed))
     q, v, tau, _ = state(model, seed)
-    A, B = mz.linearize(model, q, v, tau, dt=0.05, method=method)
-    step = step_kernel(model, method)
+    wide = Resistance(slip=0.3)  # which differences can follow
+    A, B = step_jacobians(model, q, v, tau, 0.05, method, wide)
+    step = step_kernel(model, method, resistance=wide)
     expected = differences(lambda *x: step(*x, 0.05), model, q, v, tau)
     agree(np.concatenate([A, B], axis=1), expected, 1e-8)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(3))
-def test_pullbacks_are_transposed_jacobians(method, seed):
-    """Moving, and at rest in the neutral configuration."""
-    model = loaded_tree(4, seed)
+def test_pullbacks_are_transposed_jacobians(method, seed, monkeypatch):
+    """Moving, and at rest in the neutral configuration; unrolled and rolled."""
+    model = sprung(loaded_tree(4, seed))
     n = model.nv
     q, v, tau, _ = state(model, seed)
     w = np.random.default_rng(seed).normal(size=2 * n)
-    kernel = pullback_kernel(model, method)
-    for x in ((q, v, tau), (model.neutral(), 0.0 * v, 0.0 * tau)):
-        A, B = step_jacobians(model, *x, 0.02, method)
-        found = kernel(*x, w[:n], w[n:], 0.02)
-        agree(np.concatenate(found), w @ np.concatenate([A, B], axis=1), 1e-12)
+    for unrolled_bodies in (16, 0):
+        monkeypatch.setattr(Backwards, "threshold", unrolled_bodies)
+        kernel = pullback_kernel(model, method)
+        for x in ((q, v, tau), (model.neutral(), 0.0 * v, 0.0 * tau)):
+            A, B = step_jacobians(model, *x, 0.02, method)
+            found = kernel(*x, w[:n], w[n:], 0.02)
+            agree(np.concatenate(found), w @ np.concatenate([A, B], axis=1), 1e-11)
 
 
 @pytest.mark.parametrize("seed", range(4))

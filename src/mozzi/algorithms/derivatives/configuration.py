@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.blocks import Block, rows
-from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix
+from mozzi.algorithms.recursion.blocks import Block, apply, rows, transposed
+from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import inverse_spd
@@ -21,7 +21,10 @@ from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
-__all__ = ["increment_rates_derivatives", "integrate_derivatives", "stretch_derivatives"]
+__all__ = [
+    "increment_rates_derivatives", "integrate_derivatives", "pull_increment_rates",
+    "pull_integrate", "stretch_derivatives",
+]  # fmt: skip
 
 Derivatives: TypeAlias = Callable[[Joint, Traced, Traced], tuple[Traced, ...]]
 
@@ -49,6 +52,30 @@ def increment_rates_derivatives(
     for i in model.outward():
         by_dv[i, i], by_v[i, i] = _blocks(i.joint, _turned, dv[i], v[i])
     return by_dv, by_v
+
+
+def pull_integrate(
+    model: Mechanism, q: JointVector, dv: JointVector, covector: JointVector
+) -> tuple[BlockArray, BlockArray]:
+    """(Xᵀ p, Yᵀ p) of `integrate_derivatives`, of joint vectors. O(n)."""
+    return _pulled(model, _moved, q, dv, covector)
+
+
+def pull_increment_rates(
+    model: Mechanism, dv: JointVector, v: JointVector, covector: JointVector
+) -> tuple[BlockArray, BlockArray]:
+    """The transposes of `increment_rates_derivatives`, applied to a joint vector. O(n)."""
+    return _pulled(model, _turned, dv, v, covector)
+
+
+def _pulled(
+    model: Mechanism, make: Derivatives, x: JointVector, y: JointVector, covector: JointVector
+) -> tuple[BlockArray, BlockArray]:
+    by_x, by_y = joint_vector(model, "by_x"), joint_vector(model, "by_y")
+    for i in model.outward():
+        X, Y = _blocks(i.joint, make, x[i], y[i])
+        by_x[i], by_y[i] = apply(transposed(X), covector[i]), apply(transposed(Y), covector[i])
+    return by_x, by_y
 
 
 def stretch_derivatives(joint: Joint, rest: Sequence[Real], q: Sequence[Real]) -> Block:

@@ -1,27 +1,116 @@
-"""The gradient of λᵀ a of forward dynamics."""
+"""Gradients of λᵀ τ and λᵀ a of inverse and forward dynamics: recursions run backwards, O(n).
+
+λᵀ τ is a power: that of the wrenches on all bodies, were they to move with the joint velocities λ,
+
+    λᵀ τ = Σ Λᵢ · Fᵢ + λᵀ (rotors, resistance),   Fᵢ = Iᵢ Aᵢ + Vᵢ ×* Iᵢ Vᵢ − Wᵢ,                (1)
+
+so that the twists V (of v), A (of a) and Λ (of λ) go outward, and what λᵀ τ gains from a unit of
+each of them comes inward, as wrenches H (of V), G (of A) and F (of Λ):
+
+    Gᵢ = Iᵢ Λᵢ,   Hᵢ = Iᵢ (Λᵢ × Vᵢ) − Λᵢ ×* Iᵢ Vᵢ + (S v) ×* Gᵢ,   + those of the children.     (2)
+
+At a joint of constant screws, with V⁻, A⁻, Λ⁻ of the parent, seen from the body,
+
+    ∂/∂v = Sᵀ (H − V ×* G),   ∂/∂a = Sᵀ G,   ∂/∂q = −Sᵀ (V⁻ ×* H + A⁻ ×* G + Λ⁻ ×* F).          (3)
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
-from mozzi.algorithms.derivatives.second import inverse_dynamics_gradient
+from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import BlockArray
-from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
-from mozzi.types import Traced
+from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.lie import Twist, Wrench
+from mozzi.program.differentiate import reverse
+from mozzi.program.meaning import interpret
+from mozzi.program.passes import prune
+from mozzi.program.program import Input, Program, trace
 
-__all__ = ["forward_dynamics_gradient"]
+__all__ = ["forward_dynamics_gradient", "inverse_dynamics_gradient"]
 
 
-@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
+@algorithm(regroup="moments")
+def inverse_dynamics_gradient(
+    model: Any, q: Any, v: Any, a: Any, covector: Any, wrenches: Any = None,
+    resistance: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
+
+    The recursion run backwards, O(n): about three times the operations of inverse dynamics.
+    ``wrenches`` and ``resistance`` are those of `inverse_dynamics`.
+
+    Returns:
+        dq (B, nv): with respect to q, along the group.
+        dv (B, nv): with respect to v.
+        da (B, nv): with respect to a.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, da = mz.inverse_dynamics_gradient(arm, q, v, a, v)
+        >>> np.allclose(da, mz.mass_matrix(arm, q) @ v)
+        True
+    """
+    lam = covector
+    by_q, by_v, by_a = (joint_vector(model, letter) for letter in ("by_q", "by_v", "by_a"))
+    T, V, A, L = per_body(model, T="local", V=Twist, A=Twist, L=Twist)
+    F, G, H = per_body(model, F=Wrench, G=Wrench, H=Wrench)
+    A[model.world] = model.upward
+    wrenches = acting(model, q, v, wrenches, resistance)
+    for i in model.outward():
+        p, S = i.parent, i.joint.screws(q[i])
+        Sv = S @ v[i]
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[p]) + Sv
+        A[i] = T[i].pull(A[p]) + _own(i, q, v, a, V[i])
+        L[i] = T[i].pull(L[p]) + S @ lam[i]
+        h = i.inertia @ V[i]
+        F[i] = (i.inertia @ A[i]).rate() + V[i].cross(h) - i.frame.push(wrenches[i])  # (1)
+        G[i] = (i.inertia @ L[i]).rate()  # (2)
+        H[i] = (i.inertia @ L[i].cross(V[i])).rate() - L[i].cross(h)
+    springs = SpringPowers(model, T, V, L, H) if resistance and model.model.springs else None
+    for i in model.inward():
+        p, S = i.parent, i.joint.screws(q[i])
+        Sv = S @ v[i]
+        H[i] = H[i] + Sv.cross(G[i])
+        K = H[i] - V[i].cross(G[i])
+        A_p, L_p = A[i] - _own(i, q, v, a, V[i]), L[i] - S @ lam[i]
+        turned = -((V[i] - Sv).cross(H[i]) + A_p.cross(G[i]) + L_p.cross(F[i]))
+        if springs is not None:
+            turned = turned + springs.passed(i)
+        to_q, to_v, to_a = S.T @ turned, S.T @ K, S.T @ G[i]  # (3)
+        if not i.joint.subgroup:
+            more_q, more_v = _turning_screws(i.joint, q[i], v[i], a[i], lam[i], K, G[i], F[i])
+            to_q, to_v = _plus(to_q, more_q), _plus(to_v, more_v)
+        if resistance:
+            to_q = _plus(to_q, _stretched(i, q[i], lam[i]))
+            to_v = _plus(to_v, [d * x for d, x in zip(i.damping, lam[i], strict=True)])
+        by_q[i], by_v[i] = to_q, to_v
+        by_a[i] = _plus(to_a, [m * x for m, x in zip(i.armature, lam[i], strict=True)])
+        F[p] += T[i].push(F[i])
+        G[p] += T[i].push(G[i])
+        H[p] += T[i].push(H[i])
+    return by_q, by_v, by_a
+
+
+@algorithm(regroup="moments", loops="honour")
 def forward_dynamics_gradient(
-    model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, covector: BlockArray
-) -> tuple[Traced, Traced, Traced]:
+    model: Any, q: Any, v: Any, tau: Any, covector: Any, wrenches: Any = None,
+    resistance: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
 
-    With μ = M⁻¹ λ it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from `inverse_dynamics_gradient` at the
-    same motion, without a Jacobian. With loops: `derivatives/loops/solve.py` (2).
+    With μ = M⁻¹ λ, by articulated bodies, it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from
+    `inverse_dynamics_gradient` at the same motion: O(n), without a Jacobian. With loops:
+    `derivatives/loops/solve.py` (2).
 
     Returns:
         dq (B, nv): with respect to q, along the group.
@@ -35,8 +124,63 @@ def forward_dynamics_gradient(
         >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q) @ v)
         True
     """
-    tree, x = model.model, (q.array(), v.array())
-    a = forward_dynamics.python(tree, *x, tau.array())
-    force = mass_matrix_solve.python(tree, x[0], covector.array())
-    by_q, by_v, _ = inverse_dynamics_gradient.python(tree, *x, a, force)
-    return -by_q, -by_v, force
+    a = forward_dynamics(model, q, v, tau, wrenches, resistance)
+    mu = mass_matrix_solve(model, q, covector)
+    by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, mu, wrenches, resistance)
+    return _negative(model, by_q), _negative(model, by_v), mu
+
+
+def _negative(model: Any, x: Any) -> Any:
+    out = joint_vector(model, "out")
+    for i in model.outward():
+        out[i] = [-e for e in x[i]]
+    return out
+
+
+# -- one joint --
+
+
+def _own(i: Any, q: Any, v: Any, a: Any, V: Twist) -> Twist:
+    """What a joint adds to the acceleration of its parent:  S a + V × S v + Ṡ v."""
+    S = i.joint.screws(q[i])
+    return S @ a[i] + V.cross(S @ v[i]) + i.joint.screws_rate(q[i], v[i]) @ v[i]
+
+
+def _stretched(i: Any, q: Any, lam: Any) -> list[Any]:
+    """(∂(q ⊖ rest)/∂q)ᵀ of stiffness times λ."""
+    force = [k * x for k, x in zip(i.stiffness, lam, strict=True)]
+    turn = stretch_derivatives(i.joint, i.rest, q)
+    return [sum((x * f for x, f in zip(c, force, strict=True)), 0.0) for c in zip(*turn)]
+
+
+def _plus(x: Iterable[Any], y: Iterable[Any]) -> list[Any]:
+    return [a + b for a, b in zip(x, y, strict=True)]
+
+
+# -- joints whose screws turn with q: small programs, traced once for a kind and inlined --
+
+_PROGRAMS: dict[Any, Program] = {}
+
+
+def _turning_screws(
+    joint: Any, q: Any, v: Any, a: Any, lam: Any, K: Wrench, G: Wrench, F: Wrench
+) -> tuple[Any, Any]:
+    """∂/∂q and ∂/∂v of K · S v + G · (S a + Ṡ v) + F · S λ by way of S and Ṡ; K, G and F held."""
+    if joint.kind not in _PROGRAMS:
+        sizes = {"q": joint.nq, "v": joint.nv, "a": joint.nv, "lam": joint.nv}
+        sizes |= {"K": 6, "G": 6, "F": 6, "parameters": len(joint.parameters())}
+        inputs = [Input(name, (size,)) for name, size in sizes.items()]
+
+        def make(q: Any, v: Any, a: Any, lam: Any, K: Any, G: Any, F: Any, parameters: Any) -> Any:
+            own = joint.with_parameters(list(parameters))
+            K, G, F = (Wrench.unflatten(x) for x in (K, G, F))
+            S, drift = own.screws(list(q)), own.screws_rate(list(q), list(v)) @ list(v)
+            power = K.dot(S @ list(v)) + G.dot(S @ list(a) + drift) + F.dot(S @ list(lam))
+            by_q = reverse(power, q, 1.0)
+            N = np.array([own.rates(list(q), list(e)) for e in np.eye(own.nv)], dtype=object)
+            return N @ by_q, reverse(G.dot(drift), v, 1.0)
+
+        _PROGRAMS[joint.kind] = prune(trace(make, inputs, "turning_screws"))
+    given = (q, v, a, lam, K.flatten(), G.flatten(), F.flatten(), joint.parameters())
+    by_q, by_v = interpret(_PROGRAMS[joint.kind], [list(x) for x in given])
+    return by_q, by_v

@@ -1,11 +1,12 @@
-"""The inverse of the mass matrix in factors that are as sparse as the tree."""
+"""The inverse of the mass matrix: applied in O(n), and in factors as sparse as the tree."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.dynamics.hybrid import hybrid
+from mozzi.algorithms.dynamics.inverse import ZERO
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import (
     Block,
@@ -20,21 +21,45 @@ from mozzi.algorithms.recursion.containers import (
     BlockArray,
     joint_array,
     joint_matrix,
+    joint_vector,
     per_body,
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
-from mozzi.lie import inverse_spd
+from mozzi.lie import Twist, Wrench, inverse_spd
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
 
-__all__ = ["InverseMass", "add_rows", "mass_matrix_solve"]
+__all__ = ["AtRest", "InverseMass", "NoWrenches", "add_rows", "mass_matrix_solve"]
 
 
-@algorithm(regroup=True)
+@algorithm(regroup="moments")
 def mass_matrix_solve(model: Mechanism, q: JointVector, tau: JointVector) -> BlockArray:
-    """M(q)⁻¹ τ: the accelerations that joint forces produce at rest, without gravity. O(n d²)."""
-    return InverseMass(model, mass_matrix(model, q)).vector(tau)
+    """M(q)⁻¹ τ: the accelerations that joint forces produce at rest, without gravity.
+
+    Articulated bodies, O(n).
+    """
+    x = joint_vector(model, "x")
+    hybrid(AtRest(model), q, ZERO, tau, ZERO, NoWrenches(), False, x)
+    return x
+
+
+class AtRest(Mechanism):
+    """A mechanism without gravity."""
+
+    def __init__(self, of: Mechanism):
+        super().__init__(of.model, of.bodies, of.rolled, of.fixed)
+
+    @property
+    def upward(self) -> Twist:
+        return Twist.zero()
+
+
+class NoWrenches:
+    """No wrench on any body."""
+
+    def __getitem__(self, body: BodyView) -> Wrench:
+        return Wrench.zero()
 
 
 class InverseMass:

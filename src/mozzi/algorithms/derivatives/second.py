@@ -38,36 +38,11 @@ from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
 __all__ = [
-    "forward_dynamics_hessian", "inlined", "inverse_dynamics_gradient",
-    "inverse_dynamics_hessian", "mirrored", "tangent_basis",
+    "forward_dynamics_hessian", "inlined", "inverse_dynamics_hessian", "mirrored", "tangent_basis",
 ]  # fmt: skip
 
 Traceable: TypeAlias = Callable[..., tuple[Traced, ...]]
 """A function of a model and of traced arrays."""
-
-
-@algorithm(threshold=ALWAYS_UNROLLED)
-def inverse_dynamics_gradient(
-    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, covector: BlockArray
-) -> tuple[Traced, Traced, Traced]:
-    """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
-
-    Reverse mode, O(n): about three times the operations of inverse dynamics.
-
-    Returns:
-        dq (B, nv): with respect to q, along the group.
-        dv (B, nv): with respect to v.
-        da (B, nv): with respect to a.
-
-    Example:
-        >>> arm = mz.load("arm.urdf")
-        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
-        >>> dq, dv, da = mz.inverse_dynamics_gradient(arm, q, v, a, v)
-        >>> np.allclose(da, mz.mass_matrix(arm, q) @ v)
-        True
-    """
-    dq, dv, da = inlined(model, _gradient, q, v, a, covector)
-    return dq, dv, da
 
 
 @algorithm(threshold=ALWAYS_UNROLLED)
@@ -170,13 +145,6 @@ def _gradients(
     both = reverse(f, np.concatenate([q, v]), 1.0)
     N = tangent_basis(model, q)
     return N.T @ both[: model.nq], both[model.nq :], N
-
-
-def _gradient(
-    model: Model, q: Traced, v: Traced, a: Traced, covector: Traced
-) -> tuple[Traced, ...]:
-    by_q, by_v, _ = _gradients(model, q, v, a, covector)
-    return by_q, by_v, mass_matrix(model, q) @ covector
 
 
 def _hessian(model: Model, q: Traced, v: Traced, a: Traced, covector: Traced) -> tuple[Traced, ...]:

@@ -14,11 +14,11 @@ from mozzi.algorithms.dynamics.springs import ends, line, point_velocity
 from mozzi.algorithms.recursion.blocks import Block
 from mozzi.algorithms.recursion.containers import BlockArray, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import BodyView, ByBody
-from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.algorithms.recursion.views import BodyView, ByBody, PerBody
+from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import Spring
 
-__all__ = ["add_spring_changes"]
+__all__ = ["SpringPowers", "add_spring_changes"]
 
 
 def add_spring_changes(
@@ -83,9 +83,53 @@ class _Force:
         rate = turn.dot(self.u) + n.dot(u)  # δℓ̇
         return turn * self.push - d * self.spring.stiffness - n * (c * rate)
 
+    def powers(self, y: Vec3) -> tuple[Vec3, Vec3]:
+        """∂/∂u and ∂/∂d of −f · y."""
+        n, c, k = self.n, self.spring.damping, self.spring.stiffness
+        along = n.dot(y)
+        by_n = self.u * (c * along) - y * self.push
+        return n * (c * along), y * k + (by_n - n * n.dot(by_n)) * self.reciprocal
+
+
+class SpringPowers:
+    """How the power −f · y of springs, were bodies to move with twists Λ, answers to all it is made
+    of: y = ḋ of Λ, d of the poses, u = ḋ of the twists V. That of Λ is the wrench itself.
+    """
+
+    def __init__(
+        self, model: Mechanism, T: ByBody[RelativePose], V: ByBody[Twist], L: ByBody[Twist],
+        H: PerBody[Wrench],
+    ):  # fmt: skip
+        """Adds what belongs to V to the wrenches H; keeps what belongs to poses, E."""
+        self.model, self.T = model, T
+        C, self.E = per_body(model, C=SE3, E=Wrench)
+        for i in model.outward():
+            C[i] = C[i.parent] @ T[i]
+            self.E[i] = Wrench.zero()
+        for spring, a, p_a, b, p_b in ends(model):
+            x_a, x_b = C[a] @ p_a, C[b] @ p_b
+            u, y = (
+                point_velocity(C[b], X[b], p_b) - point_velocity(C[a], X[a], p_a) for X in (V, L)
+            )
+            force = _Force(spring, x_b - x_a, u)
+            by_u, by_d = force.powers(y)
+            for i, p, sign in ((a, p_a, -1.0), (b, p_b, 1.0)):
+                if i is model.world:
+                    continue
+                on_d, on_u, on_y = (C[i].R.unrotate(x * sign) for x in (by_d, by_u, -force.f))
+                H[i] += Wrench(p.cross(on_u), on_u)
+                turned = _field(V[i], p).cross(on_u) + _field(L[i], p).cross(on_y)
+                self.E[i] += Wrench(p.cross(on_d) + turned, on_d)
+
+    def passed(self, i: BodyView) -> Wrench:
+        """E of a body and of all behind it, which goes on to its parent."""
+        E = self.E[i]
+        self.E[i.parent] += self.T[i].push(E)
+        return E
+
 
 def _field(V: Twist, x: Vec3) -> Vec3:
-    """The velocity at x of a spatial twist."""
+    """The velocity at x of a twist, both in the same frame."""
     return V.lin + V.ang.cross(x)
 
 

@@ -45,11 +45,12 @@ def kinetic_energy(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def potential_energy(model: Any, q: Any, springs: bool = False) -> Any:
-    """−m gᵀ c(q), zero where the centre of mass is at the height of the inertial origin.
+def potential_energy(model: Any, q: Any, springs: bool = True) -> Any:
+    """−m gᵀ c(q) + ½ Σ stiffness·(q ⊖ rest)² + `spring_energy`: of weight and of springs.
 
-    First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)² of
-    the joints, and `spring_energy`.
+    That of weight is zero where the centre of mass is at the height of the inertial origin; first
+    moments, summed inward, O(n). Springs are those of the joints and those between bodies;
+    ``springs=False`` leaves them out.
 
     Returns:
         (B): joules.

@@ -128,17 +128,29 @@ class SymbolicBody:
         return next(b for b in self.mechanism.bodies if b.kind == self.kind)
 
     def _column(self, values: Callable[[BodyData], Real], name: str) -> Any:
-        """A number of the body: constant where all bodies of the kind agree, else from a table."""
-        bodies = self.mechanism.bodies
-        numbers = {values(b) for b in bodies if b.kind == self.kind}
-        if len(numbers) == 1:
-            return numbers.pop()
-        data = np.array([0.0, *(float(values(b)) if b.kind == self.kind else 0.0 for b in bodies)])
-        return load(Buffer(name, len(data), "table", data), self.slot, 1, 0)
+        """One number of the body."""
+        return self._columns(lambda b: (values(b),), name)[0]
 
     def _columns(self, values: Callable[[BodyData], Sequence[Real]], name: str) -> list[Any]:
-        size = len(values(self._example))
-        return [self._column(lambda b, n=n: values(b)[n], f"{name}_{n}") for n in range(size)]
+        """Numbers of the body: constants where all bodies of the kind agree, else from tables."""
+        tables = self.mechanism.tables
+        if (self.kind, name) not in tables:
+            slots, own = self.mechanism.of_kind(self.kind)
+            columns = list(zip(*map(values, own), strict=True))
+            tables[self.kind, name] = [
+                self._table(slots, column, f"{name}_{n}") for n, column in enumerate(columns)
+            ]
+        return [
+            load(x, self.slot, 1, 0) if isinstance(x, Buffer) else x
+            for x in tables[self.kind, name]
+        ]
+
+    def _table(self, slots: list[int], column: Sequence[Real], name: str) -> Real | Buffer:
+        if len(set(column)) == 1:
+            return column[0]
+        data = np.zeros(self.mechanism.nb + 1)
+        data[slots] = [float(x) for x in column]
+        return Buffer(name, len(data), "table", data)
 
     @cached_property
     def parent(self) -> SymbolicBody:
@@ -232,6 +244,8 @@ class Mechanism:
         for index, data in enumerate(bodies):
             every.append(Body(self, index, data, every[data.parent - WORLD]))
         self._list = every[1:]
+        self.tables: dict[tuple[Any, str], list[Any]] = {}  # what rolled bodies of a kind differ in
+        self._of_kind: dict[Any, tuple[list[int], list[BodyData]]] = {}
 
     @cached_property
     def parents(self) -> np.ndarray:
@@ -268,6 +282,13 @@ class Mechanism:
         if self.rolled:
             return self.each(self.nb, 0, -1)
         return reversed(self._list)
+
+    def of_kind(self, kind: Any) -> tuple[list[int], list[BodyData]]:
+        """The bodies of a kind, and their slots."""
+        if kind not in self._of_kind:
+            found = [(n, b) for n, b in enumerate(self.bodies, 1) if b.kind == kind]
+            self._of_kind[kind] = [n for n, _ in found], [b for _, b in found]
+        return self._of_kind[kind]
 
     def each(
         self, start: int | Index, stop: int, step: int = 1, follow: Any = None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_matrix
+from mozzi.algorithms.recursion.containers import joint_matrix, joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.simulation.derivatives.steps import step_jacobians
+from mozzi.simulation.resistance import Resistance, resistance_of
 from mozzi.types import Method
 
 __all__ = ["linearize"]
@@ -20,7 +23,7 @@ __all__ = ["linearize"]
 @algorithm(regroup=True, threshold=20, loops="honour")
 def linearize(
     model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: Method | None = None,
-    resistance: bool = False,
+    resistance: bool = True,
 ) -> tuple[Any, Any]:  # fmt: skip
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
@@ -32,6 +35,9 @@ def linearize(
     moreau where the model has contacts) with τ held: exactly the derivative of that step, not of
     the flow it approximates. With loops, (A, B) are meant for deviations that keep them closed; one
     step takes others back onto the loops.
+
+    What resists in the model acts as it does in `simulate`, dry friction with the slope of its
+    slip; ``resistance=False`` takes it out.
 
     Returns:
         A (B, 2 nv, 2 nv): rows and columns are (δ, δv).
@@ -46,8 +52,12 @@ def linearize(
     """
     if dt is not None:
         raise ValueError("linearize: a step of the integrator is linearized on arrays only")
+    slope = np.zeros(model.nv)
+    if resistance and any(any(body.friction) for body in model.bodies):
+        tau, slope, model = _dry(model, v, tau)
     changes = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
     a_q, a_v, a_tau = (x if isinstance(x, np.ndarray) else x.array() for x in changes)
+    a_v = a_v + a_tau * slope
     n = model.nv
     A = np.block([[_turns(model, q, v).array(), np.eye(n).astype(object)], [a_q, a_v]])
     return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
@@ -68,14 +78,30 @@ def with_loops(
     model: Any, arrays: dict[str, Any], options: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """From derivatives that are made of several programs."""
-    resistance = options["resistance"]
-    a_q, a_v, a_tau = forward_dynamics_derivatives(model, **arrays, resistance=resistance)
-    q, v = arrays["q"], arrays["v"]
+    q, v, tau = (np.asarray(arrays[n], dtype=float) for n in ("q", "v", "tau"))
+    acting = resistance_of(options["resistance"], model)
+    given, slope, of = {}, np.zeros(v.shape), model
+    if acting is not None:
+        dry, slope = acting.dry(model, v)
+        of, tau, given = acting.frictionless(model), tau + dry, {"resistance": True}
+    a_q, a_v, a_tau = forward_dynamics_derivatives(of, q, v, tau, **given)
+    a_v = a_v + a_tau * slope[..., None, :]
     n = model.nv
     A, B = np.zeros((*a_q.shape[:-2], 2 * n, 2 * n)), np.zeros((*a_q.shape[:-2], 2 * n, n))
     A[..., :n, :n], A[..., :n, n:] = _turns(model, q, v), np.eye(n)
     A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = a_q, a_v, a_tau
     return A, B
+
+
+def _dry(model: Any, v: Any, tau: Any) -> tuple[Any, np.ndarray, Mechanism]:
+    """Joint forces with dry friction in them, its slope in v, and the mechanism without it."""
+    drive, slope = joint_vector(model, "drive"), joint_vector(model, "slope")
+    for i in model.outward():
+        slips = [Resistance().slipping(f, x) for f, x in zip(i.friction, v[i], strict=True)]
+        drive[i] = [t + force for t, (force, _) in zip(tau[i], slips, strict=True)]
+        slope[i] = [by_v for _, by_v in slips]
+    smooth = tuple(replace(b, friction=(0.0,) * b.joint.nv) for b in model.bodies)
+    return drive, slope.array(), Mechanism(model.model, smooth, model.rolled, model.fixed)
 
 
 @algorithm

@@ -19,34 +19,27 @@ from mozzi.algorithms.derivatives.configuration import (
     integrate_derivatives,
 )
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
-from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.derivatives.loops.first import forward_changes
-from mozzi.algorithms.derivatives.loops.solve import (
-    constrained_accelerations,
-    constrained_gradient,
-    constrained_solve,
-)
-from mozzi.algorithms.derivatives.second import inverse_dynamics_gradient
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.program.program import loop
 from mozzi.simulation.checks import check_closed
 from mozzi.simulation.derivatives.contact import (
     contact_jacobians,
     contact_pullback,
     solved_step,
 )
-from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
-from mozzi.simulation.loop_state import Memory, table
+from mozzi.simulation.derivatives.projection import deviations_closed_again
+from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.moreau import honoured
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
+from mozzi.simulation.resistance import Resistance, resistance_of
 from mozzi.simulation.system import System
 from mozzi.types import Array, ArrayLike, Method, Target
 
@@ -64,17 +57,26 @@ def _rule(model: Model, method: Any) -> Any:
     return rule
 
 
+def _refuse(acting: Resistance | None) -> None:
+    """Derivatives of steps with contact know no springs, dampers and friction of joints."""
+    if acting is not None:
+        raise ConfigurationError(
+            "derivatives of steps with contact leave out springs, dampers and friction of the "
+            "model; give resistance=False"
+        )
+
+
 # -- Jacobians --
 
 
 def step_jacobians(
     model: Any, q: Any, v: Any, tau: Any, dt: float, method: Any = None,
-    resistance: bool = False,
+    resistance: bool | Resistance = True,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ held over the step.
 
-    (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance``: that of
-    `forward_dynamics`.
+    (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance``: as in
+    `simulate`.
 
     With loops A maps deviations that keep them closed to such; one that opens them is taken back
     with the state at the end of the step.
@@ -85,42 +87,46 @@ def step_jacobians(
         check_closed(model, q, v)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
+    acting = resistance_of(resistance, model)
     if isinstance(rule, Moreau):
+        _refuse(acting)
         return contact_jacobians(model, rule, q, v, tau, dt)
-    options: dict[str, Any] = {"resistance": True} if resistance else {}
     kept = first_rows(model, q).get("rows")
-    options |= {} if kept is None else {"kept": kept}
     if isinstance(rule, SemiImplicit):
-        q1, v1, new = _semi_implicit(model, q, v, tau, dt, start, options)
+        q1, v1, new = _semi_implicit(model, q, v, tau, dt, start, acting, kept)
     else:
-        q1, v1, new = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start, options)
+        q1, v1, new = _munthe_kaas(rule.tableau, model, q, v, tau, dt, start, acting, kept)
     new = deviations_closed_again(model, q1, v1, new, kept)
     return new[..., : 2 * n], new[..., 2 * n :]
 
 
 def _accelerated(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, options: Any
+    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, acting: Resistance | None, kept: Any
 ) -> tuple[Any, Any]:
     """a, and how it changes with deviations dq and dv and with τ (the last columns)."""
-    n = model.nv
-    if "kept" in options:
-        others = {"resistance": False} | {k: x for k, x in options.items() if k != "kept"}
-        arrays = {"q": q, "v": v, "tau": tau}
-        x = forward_changes(model, arrays, others, options["kept"])
-        a, a_q, a_v, a_tau = x.a, x.a_q, x.a_v, x.a_tau
-    else:
+    n, options, slope = model.nv, {}, np.zeros(v.shape)
+    if acting is not None:
+        dry, slope = acting.dry(model, v)
+        model, tau, options = acting.frictionless(model), tau + dry, {"resistance": True}
+    if kept is None:
         a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, **options)
         a = forward_dynamics(model, q, v, tau, **options)
-    change = a_q @ dq + a_v @ dv
+    else:
+        arrays = {"q": q, "v": v, "tau": tau}
+        x = forward_changes(model, arrays, {"resistance": False} | options, kept)
+        a, a_q, a_v, a_tau = x.a, x.a_q, x.a_v, x.a_tau
+    change = a_q @ dq + (a_v + a_tau * slope[..., None, :]) @ dv
     change[..., 2 * n :] += a_tau
     return a, change
 
 
-def _semi_implicit(model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any) -> Any:
+def _semi_implicit(
+    model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, acting: Any, kept: Any
+) -> Any:
     """(q′, v′) before they are closed again, and how they change."""
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
-    a, da = _accelerated(model, q, v, tau, dq, dv, options)
+    a, da = _accelerated(model, q, v, tau, dq, dv, acting, kept)
     dv, new = dv + h * da, v + h * a
     X, Y = integrate_derivatives(model, q, h * new)
     changes = np.concatenate([X @ dq + h * (Y @ dv), dv], axis=-2)
@@ -128,8 +134,9 @@ def _semi_implicit(model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, o
 
 
 def _munthe_kaas(
-    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, options: Any
-) -> Any:
+    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, acting: Any,
+    kept: Any,
+) -> Any:  # fmt: skip
     """(q′, v′) before they are closed again, and how they change."""
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
@@ -149,7 +156,7 @@ def _munthe_kaas(
         X, Y = integrate_derivatives(model, q, d[..., :n])
         by_d, by_u = increment_rates_derivatives(model, d[..., :n], u)
         at = integrate(model, q, d[..., :n])
-        a, da = _accelerated(model, at, u, tau, X @ dq + Y @ dd[..., :n, :], du, options)
+        a, da = _accelerated(model, at, u, tau, X @ dq + Y @ dd[..., :n, :], du, acting, kept)
         rate = increment_rates(model, d[..., :n], u)
         changes = [by_d @ dd[..., :n, :] + by_u @ du, da]
         k.append((np.concatenate([rate, a], axis=-1), np.concatenate(changes, axis=-2)))
@@ -164,7 +171,7 @@ def _munthe_kaas(
 
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
-    method: Method | OneStep | None = None,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True,
 ) -> tuple[Array, Array]:  # fmt: skip
     """(q, v) along as many steps as tau has rows.
 
@@ -178,6 +185,7 @@ def rollout(
         tau: (steps, B, nv), held over each step.
         dt: a step, in seconds.
         method: "rkmk4" or "semi_implicit", or such a method.
+        resistance: as in `simulate`.
 
     Returns:
         q: (steps + 1, B, nq), and v: (steps + 1, B, nv).
@@ -188,7 +196,7 @@ def rollout(
         >>> q.shape, v.shape
         ((6, 3), (6, 3))
     """
-    kernel = _cached(model, "step", method)
+    kernel = _cached(model, "step", method, resistance)
     tau = np.asarray(tau, dtype=float)
     if closed(model):
         check_closed(model, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float))
@@ -203,7 +211,7 @@ def rollout(
 
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
-    method: Method | OneStep | None = None,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -220,6 +228,7 @@ def rollout_gradient(
         dq: (steps + 1, B, nv), derivatives of the cost with respect to q, along the group.
         dv: (steps + 1, B, nv), derivatives of the cost with respect to v.
         method: that of the rollout.
+        resistance: that of the rollout.
 
     Returns:
         Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv).
@@ -231,7 +240,7 @@ def rollout_gradient(
         >>> dtau.shape
         (5, 3)
     """
-    kernel = _cached(model, "pullback", method)
+    kernel = _cached(model, "pullback", method, resistance)
     tau = np.asarray(tau, dtype=float)
     p, r = np.array(dq[-1], dtype=float), np.array(dv[-1], dtype=float)
     out = np.empty((len(tau), *p.shape))
@@ -242,47 +251,55 @@ def rollout_gradient(
     return p, r, out
 
 
-def _cached(model: Any, what: str, method: Any) -> Any:
-    key = ("step derivatives", what, method)
+def _cached(model: Any, what: str, method: Any, resistance: bool | Resistance) -> Any:
+    key = ("step derivatives", what, method, resistance)
     if key not in model.cache:
         make = step_kernel if what == "step" else pullback_kernel
-        model.cache[key] = make(model, method)
+        model.cache[key] = make(model, method, resistance=resistance)
     return model.cache[key]
 
 
-def step_kernel(model: Any, method: Any = None, target: Target = "cpu") -> Any:
+def step_kernel(
+    model: Any, method: Any = None, target: Target = "cpu", resistance: bool | Resistance = True
+) -> Any:
     """(q, v, tau, dt) ↦ (q′, v′)."""
-    rule = _rule(model, method)
+    rule, acting = _rule(model, method), resistance_of(resistance, model)
     if isinstance(rule, Moreau):
+        _refuse(acting)
         return _Solved(solved_step(model, rule))
 
     def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
         x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
         with held_rows(model, x):
-            new = rule.step(System(model, tau=tau), x, dt)
+            new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
         new = closed_again(model, new, x.get("rows"), last=True)
         return new["q"], new["v"]
 
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
 
 
-def pullback_kernel(model: Any, method: Any = None, target: Target = "cpu") -> Any:
+def pullback_kernel(
+    model: Any, method: Any = None, target: Target = "cpu", resistance: bool | Resistance = True
+) -> Any:
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
 
     Per stage one forward dynamics, one solution M⁻¹ ā = λ and one gradient of λᵀ τ of inverse
     dynamics: ∂a/∂x of forward dynamics is −M⁻¹ ∂τ/∂x. With loops `constrained_solve` (2) in place
-    of both.
+    of both. O(n), rolled where the dynamics is.
     """
-    rule = _rule(model, method)
+    rule, acting = _rule(model, method), resistance_of(resistance, model)
     if isinstance(rule, Moreau):
+        _refuse(acting)
         return partial(_pull_contact, model, rule)
 
     def pullback(q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any) -> Any:
-        with held_rows(model, {"q": q} | first_rows(model, q)):
+        smooth = model if acting is None else acting.frictionless(model)
+        with held_rows(smooth, {"q": q} | first_rows(smooth, q)):
+            step = Backwards(model, smooth, acting, q, v, tau, dt)
             if isinstance(rule, SemiImplicit):
-                return _pull_semi_implicit(model, q, v, tau, dq, dv, dt)
-            return _pull_munthe_kaas(rule.tableau, model, q, v, tau, dq, dv, dt)
+                return step.semi_implicit(dq, dv)
+            return step.munthe_kaas(rule.tableau, dq, dv)
 
     shapes = _shapes(model, "q", "v", "tau", "dq", "dv", "dt")
     return named(pullback, shapes, model, "pullback", target)
@@ -310,77 +327,3 @@ def _pull_contact(
 def _shapes(model: Any, *names: str) -> dict[str, tuple[int, ...]]:
     sizes = {"q": (model.nq,), "dt": ()}
     return {name: sizes.get(name, (model.nv,)) for name in names}
-
-
-def _accelerations(model: Any, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
-    """(a, λ) of forward dynamics; λ is empty for trees."""
-    if closed(model):
-        return constrained_accelerations(model, q, v, tau)
-    return forward_dynamics(model, q, v, tau), np.empty(0, dtype=object)
-
-
-def _pull_dynamics(model: Any, q: Any, v: Any, a: Any, loops: Any, bar: Any) -> tuple[Any, ...]:
-    """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a."""
-    if closed(model):
-        force, rows = constrained_solve(model, q, bar)
-        by_q, by_v = constrained_gradient(model, q, v, a, loops, force, rows)
-    else:
-        force = mass_matrix_solve(model, q, bar)
-        by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, force)
-    return -by_q, -by_v, force
-
-
-def _pull_semi_implicit(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
-) -> tuple[Any, Any, Any]:
-    a, loops = _accelerations(model, q, v, tau)
-    new = v + h * a
-    X, Y = integrate_derivatives(model, q, h * new)
-    dq, dv = pull_closing(model, integrate(model, q, h * new), new, dq, dv)
-    bar = dv + h * (Y.T @ dq)
-    by_q, by_v, by_tau = _pull_dynamics(model, q, v, a, loops, h * bar)
-    return X.T @ dq + by_q, bar + by_v, by_tau
-
-
-def _pull_munthe_kaas(
-    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, h: Any
-) -> tuple[Any, Any, Any]:
-    n, s = model.nv, tableau.stages
-    k = Memory("k", (s, 2 * n + model.row_count), 0.0)  # rates of the stages, and multipliers
-
-    def stage(i: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The weights of a stage and where it is evaluated."""
-        weights = table("A", tableau.A, i) * h
-        used = [j for j in range(s) if tableau.A[:, j].any()]
-        return weights, sum((k.get_row(j)[: 2 * n] * weights[j] for j in used), np.zeros(2 * n))
-
-    for _, i in loop(0, s, name="stage"):
-        _, d = stage(i)
-        u = v + d[n:]
-        a, loops = _accelerations(model, integrate(model, q, d[:n]), u, tau)
-        k.set_row(i, np.concatenate([increment_rates(model, d[:n], u), a, loops]))
-
-    step = h * sum(k.get_row(j)[: 2 * n] * b for j, b in enumerate(tableau.b) if b)
-    X, Y = integrate_derivatives(model, q, step[:n])
-    dq, dv = pull_closing(model, integrate(model, q, step[:n]), v + step[n:], dq, dv)
-    bar = np.concatenate([Y.T @ dq, dv])
-    k_bar = Memory("k_bar", (s, 2 * n), np.array([bar * (b * h) for b in tableau.b]))
-    q_bar, v_bar = Memory("q_bar", n, X.T @ dq), Memory("v_bar", n, dv)
-    tau_bar = Memory("tau_bar", n, 0.0)
-
-    for _, i in loop(s - 1, -1, -1, name="stage"):
-        weights, d = stage(i)
-        u, rate_bar = v + d[n:], k_bar.get_row(i)
-        at, (a, loops) = integrate(model, q, d[:n]), np.split(k.get_row(i)[n:], [n])
-        by_q, by_v, by_tau = _pull_dynamics(model, at, u, a, loops, rate_bar[n:])
-        by_d, by_u = increment_rates_derivatives(model, d[:n], u)
-        X, Y = integrate_derivatives(model, q, d[:n])
-        u_bar = by_v + by_u.T @ rate_bar[:n]
-        d_bar = np.concatenate([Y.T @ by_q + by_d.T @ rate_bar[:n], u_bar])
-        q_bar.set(q_bar.get() + X.T @ by_q)
-        v_bar.set(v_bar.get() + u_bar)
-        tau_bar.set(tau_bar.get() + by_tau)
-        for j in range(s):
-            if tableau.A[:, j].any():
-                k_bar.set_row(j, k_bar.get_row(j) + d_bar * weights[j])
-    return q_bar.get(), v_bar.get(), tau_bar.get()

@@ -16,11 +16,11 @@ __all__ = ["constrained_forward_gradient"]
 
 @forward_dynamics_gradient.recursion_with_loops
 def constrained_forward_gradient(
-    model: Any, q: Any, v: Any, tau: Any, covector: Any
-) -> tuple[Any, Any, Any]:
+    model: Any, q: Any, v: Any, tau: Any, covector: Any, wrenches: Any = None,
+    resistance: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """(2) of `solve`, for the accelerations."""
-    q, v, tau, covector = (x.array() for x in (q, v, tau, covector))
-    a, loops = constrained_accelerations.python(model.model, q, v, tau)
-    force, rows = constrained_solve.python(model.model, q, covector)
-    by_q, by_v = constrained_gradient.python(model.model, q, v, a, loops, force, rows)
-    return -by_q, -by_v, force
+    a, loops = constrained_accelerations(model, q, v, tau, wrenches, resistance)
+    mu, rows = constrained_solve(model, q, covector)
+    by_q, by_v = constrained_gradient(model, q, v, a, loops, mu, rows, wrenches, resistance)
+    return -by_q, -by_v, mu

@@ -24,15 +24,14 @@ import numpy as np
 
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
+from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
+from mozzi.algorithms.derivatives.inverse_mass import AtRest, NoWrenches
 from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.dynamics.hybrid import hybrid
 from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_vector
-from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
-from mozzi.lie import Twist, Wrench
 from mozzi.program.differentiate import reverse
 
 __all__ = [
@@ -68,31 +67,15 @@ def constrained_solve(
     Forward dynamics at rest and without gravity, O(n) + O(m d) + the sparse solution.
     """
     x = joint_vector(model, "x")
-    free = _AtRest(model)
+    free = AtRest(model)
     with _holding(model, q, kept):
-        loops = hybrid(free, q, ZERO, tau, ZERO, _NoWrenches(), False, x, None, loop_accelerations)
+        loops = hybrid(free, q, ZERO, tau, ZERO, NoWrenches(), False, x, None, loop_accelerations)
     return x, multipliers(loops)
 
 
 def _holding(model: Any, q: Any, kept: Any) -> AbstractContextManager[None]:
     """Rows that were given, or as they are."""
     return nullcontext() if kept is None else holding(HeldRows(model.model, q, kept[()]))
-
-
-class _AtRest(Mechanism):
-    """A mechanism without gravity."""
-
-    def __init__(self, of: Mechanism):
-        super().__init__(of.model, of.bodies, of.rolled, of.fixed)
-
-    @property
-    def upward(self) -> Twist:
-        return Twist.zero()
-
-
-class _NoWrenches:
-    def __getitem__(self, i: Any) -> Wrench:
-        return Wrench.zero()
 
 
 def weightless(model: Any) -> Any:
@@ -105,48 +88,70 @@ def weightless(model: Any) -> Any:
 # -- backwards: (2) --
 
 
-@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
+@algorithm(regroup="moments", loops="honour")
 def constrained_gradient(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any,
+    wrenches: Any = None, resistance: bool = False,
+) -> Any:  # fmt: skip
     """The gradient by q (along the group) and v of μᵀ (M a + C v + g − Aᵀ λ) − νᵀ (A a + Ȧ v).
 
     a, λ (``multipliers``), μ (``covector``) and ν (``loop_covector``) are held. Where a and λ solve
-    the equations of motion, and M μ − Aᵀ ν = ā with A μ = 0, it is −∂(āᵀ a).  Reverse mode, O(n) +
-    O(m d).
+    the equations of motion, and M μ − Aᵀ ν = ā with A μ = 0, it is −∂(āᵀ a).  Inverse dynamics and
+    the rows of the loops run backwards, O(n) + O(m d).
     """
-    return inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
+    tree = inverse_dynamics_gradient(model, q, v, a, covector, wrenches, resistance)
+    rows = inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
+    return tree[0].array() + rows[0], tree[1].array() + rows[1]
 
 
-@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
+@algorithm(regroup="moments", loops="honour")
 def position_correction_gradient(
     model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
     """The gradient by q of μᵀ (M x − Aᵀ κ) − νᵀ (A x + φ), of corrections x = a with κ."""
-    return inlined(model, _position, q, a, multipliers, covector, loop_covector)
+    (by_q,) = inlined(model, _position, q, a, multipliers, covector, loop_covector)
+    return (_inertial(model, q, a, covector) + by_q,)
 
 
-@algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
+@algorithm(regroup="moments", loops="honour")
 def velocity_correction_gradient(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
     """The gradient by q and v of μᵀ (M x − Aᵀ κ) − νᵀ A (v + x), of corrections x = a with κ."""
-    return inlined(model, _velocity, q, v, a, multipliers, covector, loop_covector)
+    by_q, by_v = inlined(model, _velocity, q, v, a, multipliers, covector, loop_covector)
+    return _inertial(model, q, a, covector) + by_q, by_v
+
+
+def _inertial(model: Any, q: Any, a: Any, covector: Any) -> np.ndarray:
+    """The gradient by q of μᵀ M x."""
+    still = AtRest(model)
+    return inverse_dynamics_gradient(still, q, ZERO, a, covector, NoWrenches())[0].array()
 
 
 def _motion(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
-    return motion_gradient(model, q, v, a, multipliers, covector, loop_covector)[:2]
+    L = _loop_powers(model, q, v, a, multipliers, covector, loop_covector)
+    both, N = reverse(L, np.concatenate([q, v]), 1.0), tangent_basis(model, q)
+    return N.T @ both[: model.nq], both[model.nq :]
+
+
+def _loop_powers(
+    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
+) -> Any:
+    """−λᵀ A μ − νᵀ (A a + Ȧ v)."""
+    A = loop_jacobian(model, q)
+    return -(multipliers @ (A @ covector)) - loop_covector @ loop_acceleration(model, q, v, a)
 
 
 def motion_gradient(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`constrained_gradient` while tracing, and the basis of tangents at q."""
-    force = inverse_dynamics(model, q, v, a)
-    L = force @ covector - multipliers @ (loop_jacobian(model, q) @ covector)
-    L = L - loop_covector @ loop_acceleration(model, q, v, a)
+    """`constrained_gradient` as a graph that is differentiated once more, and the basis of tangents
+    at q.
+    """
+    L = inverse_dynamics(model, q, v, a) @ covector
+    L = L + _loop_powers(model, q, v, a, multipliers, covector, loop_covector)
     both, N = reverse(L, np.concatenate([q, v]), 1.0), tangent_basis(model, q)
     return N.T @ both[: model.nq], both[model.nq :], N
 
@@ -155,7 +160,7 @@ def _position(
     model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
     A = loop_jacobian(model, q)
-    L = _inertial(model, q, a, covector) - multipliers @ (A @ covector)
+    L = -(multipliers @ (A @ covector))
     L = L - loop_covector @ (A @ a + loop_drift(model, q))
     return (tangent_basis(model, q).T @ reverse(L, q, 1.0),)
 
@@ -164,11 +169,6 @@ def _velocity(
     model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
 ) -> Any:
     A = loop_jacobian(model, q)
-    L = _inertial(model, q, a, covector) - multipliers @ (A @ covector)
+    L = -(multipliers @ (A @ covector))
     L = L - loop_covector @ (A @ (v + a))
     return tangent_basis(model, q).T @ reverse(L, q, 1.0), -(loop_covector @ A)
-
-
-def _inertial(model: Any, q: Any, a: Any, covector: Any) -> Any:
-    """μᵀ M x."""
-    return inverse_dynamics(weightless(model), q, np.zeros(model.nv), a) @ covector

@@ -1,0 +1,81 @@
+"""Gradients of λᵀ τ and λᵀ a by recursions run backwards: what they are, and what they cost."""
+
+import numpy as np
+import pytest
+from support.mechanics import agree, loaded_tree, program_value, state, value
+
+import mozzi as mz
+from mozzi.compiler import program_of
+from mozzi.model.generate import chain, n_four_bar
+
+SIZES = 10, 20, 40, 100
+
+
+def sprung(model, seed=0):
+    """With two springs between points of bodies, one of them on the world."""
+    points = np.random.default_rng(seed).normal(size=(4, 3)).tolist()
+    ends = model.bodies[0], model.bodies[-1], points[0], points[1]
+    model = model.with_spring("inside", *ends, stiffness=7.0, damping=0.8, length=0.5)
+    return model.with_spring("outside", None, model.bodies[-1], *points[2:], stiffness=3.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gradients_are_transposed_derivatives(seed):
+    """With wrenches and resistance, of joints of all types: (∂τ/∂x)ᵀ λ and (∂a/∂x)ᵀ λ."""
+    model = sprung(loaded_tree(2 + seed % 4, seed), seed)
+    q, v, x, c = state(model, seed)
+    W = np.random.default_rng(seed).normal(size=(model.nb, 6))
+    for what in ("inverse_dynamics", "forward_dynamics"):
+        derivatives = value(getattr(mz, f"{what}_derivatives"), model, q, v, x, W, resistance=True)
+        gradient = getattr(mz, f"{what}_gradient")
+        for found in (
+            value(gradient, model, q, v, x, c, W, resistance=True),
+            program_value(gradient, model, q, v, x, c, W, rolled=True, resistance=True),
+        ):
+            for by, D in zip(found, derivatives, strict=True):
+                agree(by, c @ D, 1e-8)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics_gradient", "forward_dynamics_gradient"])
+def test_a_body_more_costs_the_same_at_every_size(name):
+    """O(n), counted: the first and last bodies of a chain cost less, and each further one the same.
+
+    The operations of all bodies over their number differ by what the ends save, as those of inverse
+    and forward dynamics do.
+    """
+    counts = [program_of(getattr(mz, name), chain(n), rolled=False).flops for n in SIZES]
+    further = [(b - a) / (m - n) for a, b, n, m in zip(counts, counts[1:], SIZES, SIZES[1:])]
+    assert max(further) < 1.05 * min(further)
+    each = [count / n for count, n in zip(counts, SIZES)]
+    assert max(each[1:]) < 1.05 * min(each[1:])
+    assert each[-1] < (500 if name.startswith("inverse") else 950)
+
+
+def test_loops_in_a_row_cost_the_same_each():
+    """The same with loops: windows in a row."""
+    counts = [program_of(mz.forward_dynamics_gradient, n_four_bar(n)).flops for n in (4, 8, 16)]
+    further = [(b - a) / n for a, b, n in zip(counts, counts[1:], (4, 8))]
+    assert further[1] < 1.1 * further[0]
+
+
+def test_large_programs_do_not_grow():
+    """Rolled, the program of a chain is as long for 300 bodies as for 100."""
+    for name in ("inverse_dynamics_gradient", "forward_dynamics_gradient"):
+        short, long = (program_of(getattr(mz, name), chain(n)) for n in (100, 300))
+        assert short.rolled and long.rolled and long.flops == short.flops
+
+
+def test_the_gradient_of_a_power_is_the_power_of_a_gradient():
+    """λᵀ τ along (δ, δv, δa), by central differences of inverse dynamics."""
+    model = sprung(loaded_tree(5, 3))
+    q, v, a, c = state(model, 3)
+    rng, h = np.random.default_rng(1), 1e-5
+    d, dv, da = rng.normal(size=(3, model.nv))
+    by_q, by_v, by_a = mz.inverse_dynamics_gradient(model, q, v, a, c, resistance=True)
+    ends = [
+        c @ value(mz.inverse_dynamics, model, value(mz.integrate, model, q, s * h * d),
+                  v + s * h * dv, a + s * h * da, resistance=True)
+        for s in (1, -1)
+    ]  # fmt: skip
+    slope = (ends[0] - ends[1]) / (2 * h)
+    assert by_q @ d + by_v @ dv + by_a @ da == pytest.approx(slope, rel=1e-6, abs=1e-6)
