@@ -1831,11 +1831,12 @@ def passive_inverse_dynamics(
         True
     """
 
-def potential_energy(model: Model, q: ArrayLike, springs: bool = False) -> Array:
-    """−m gᵀ c(q), zero where the centre of mass is at the height of the inertial origin.
+def potential_energy(model: Model, q: ArrayLike, springs: bool = True) -> Array:
+    """−m gᵀ c(q) + ½ Σ stiffness·(q ⊖ rest)² + `spring_energy`: of weight and of springs.
 
-    First moments, summed inward, O(n). With ``springs``: also ½ stiffness·(q ⊖ rest)² of
-    the joints, and `spring_energy`.
+    That of weight is zero where the centre of mass is at the height of the inertial origin; first
+    moments, summed inward, O(n). Springs are those of the joints and those between bodies;
+    ``springs=False`` leaves them out.
 
     Args:
         model: the mechanism.
@@ -2025,11 +2026,14 @@ def forward_dynamics_gradient(
     v: ArrayLike,
     tau: ArrayLike,
     covector: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
 ) -> tuple[Array, Array, Array]:
     """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
 
-    With μ = M⁻¹ λ it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from `inverse_dynamics_gradient` at the
-    same motion, without a Jacobian. With loops: `derivatives/loops/solve.py` (2).
+    With μ = M⁻¹ λ, by articulated bodies, it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from
+    `inverse_dynamics_gradient` at the same motion: O(n), without a Jacobian. With loops:
+    `derivatives/loops/solve.py` (2).
 
     Args:
         model: the mechanism.
@@ -2037,6 +2041,9 @@ def forward_dynamics_gradient(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
         covector (B, nv): λ, what the results are contracted with.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
+        resistance: whether damping, friction and springs act.
 
     Returns:
         dq (B, nv): with respect to q, along the group.
@@ -2306,10 +2313,13 @@ def inverse_dynamics_gradient(
     v: ArrayLike,
     a: ArrayLike,
     covector: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
 ) -> tuple[Array, Array, Array]:
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
-    Reverse mode, O(n): about three times the operations of inverse dynamics.
+    The recursion run backwards, O(n): about three times the operations of inverse dynamics.
+    ``wrenches`` and ``resistance`` are those of `inverse_dynamics`.
 
     Args:
         model: the mechanism.
@@ -2317,6 +2327,9 @@ def inverse_dynamics_gradient(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         covector (B, nv): λ, what the results are contracted with.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
+            axes at body origins.
+        resistance: whether damping, friction and springs act.
 
     Returns:
         dq (B, nv): with respect to q, along the group.
@@ -2437,7 +2450,7 @@ def linearize(
     tau: ArrayLike,
     dt: float | None = None,
     method: Method | None = None,
-    resistance: bool = False,
+    resistance: bool = True,
 ) -> tuple[Array, Array]:
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
@@ -2449,6 +2462,9 @@ def linearize(
     moreau where the model has contacts) with τ held: exactly the derivative of that step, not of
     the flow it approximates. With loops, (A, B) are meant for deviations that keep them closed; one
     step takes others back onto the loops.
+
+    What resists in the model acts as it does in `simulate`, dry friction with the slope of its
+    slip; ``resistance=False`` takes it out.
 
     Args:
         model: the mechanism.
@@ -2540,6 +2556,7 @@ def rollout(
     tau: ArrayLike,
     dt: float,
     method: Method | OneStep | None = None,
+    resistance: bool | Resistance = True,
 ) -> tuple[Array, Array]:
     """(q, v) along as many steps as tau has rows.
 
@@ -2553,6 +2570,7 @@ def rollout(
         tau: (steps, B, nv), held over each step.
         dt: a step, in seconds.
         method: "rkmk4" or "semi_implicit", or such a method.
+        resistance: as in `simulate`.
 
     Returns:
         q: (steps + 1, B, nq), and v: (steps + 1, B, nv).
@@ -2573,6 +2591,7 @@ def rollout_gradient(
     dq: Array,
     dv: Array,
     method: Method | OneStep | None = None,
+    resistance: bool | Resistance = True,
 ) -> tuple[Array, Array, Array]:
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -2589,6 +2608,7 @@ def rollout_gradient(
         dq: (steps + 1, B, nv), derivatives of the cost with respect to q, along the group.
         dv: (steps + 1, B, nv), derivatives of the cost with respect to v.
         method: that of the rollout.
+        resistance: that of the rollout.
 
     Returns:
         Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv).
@@ -2795,7 +2815,7 @@ def simulate(
     torque: ArrayLike | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
-    resistance: bool | Resistance = False,
+    resistance: bool | Resistance = True,
     limits: Limits = False,
     record_every: int = 1,
     t0: float = 0.0,
@@ -2830,9 +2850,9 @@ def simulate(
             cannot be traced is called from Python before every step, with arrays (B, nq) and
             (B, nv), and its torque is held over the step, as a sampled controller does.
         wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
-        resistance: whether damping, friction and springs of the joints, and springs between
-            bodies, act; `Resistance` chooses. Dry friction sticks exactly with moreau, and is
-            smooth with other methods.
+        resistance: damping, friction and springs of the joints, and springs and dampers between
+            bodies, act as the model has them; False takes them out, `Resistance` chooses. Dry
+            friction sticks exactly with moreau, and is smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
             "rigid" or `RigidStops`: rigid ones, with moreau.
         record_every: how many steps lie between two records. The end is always recorded.
@@ -2865,7 +2885,7 @@ def stepper(
     records: int | None = None,
     held: bool = False,
     wrenches: bool = False,
-    resistance: bool | Resistance = False,
+    resistance: bool | Resistance = True,
     limits: Limits = False,
     target: Target = 'cpu',
     dtype: DType = 'float64',

@@ -156,5 +156,5 @@ def test_rollouts_take_batches():
 
 
 def test_other_methods_are_refused():
-    with pytest.raises(mz.ConfigurationError, match="rkmk4 and semi_implicit"):
+    with pytest.raises(mz.ConfigurationError, match="rkmk4, semi_implicit and moreau"):
         mz.linearize(chain(2), *np.zeros((3, 2)), dt=0.1, method="dopri5")
