@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mozzi.program.program import loop
+from mozzi.program.scalar import Node, Real
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods.method import OneStep, as_state, sizes
 from mozzi.simulation.place import CPU, Place, Shapes, named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows, row_sizes
 from mozzi.simulation.system import System
+from mozzi.types import Array, Kernel, Traced
 
 __all__ = ["acceleration_kernel", "advance_kernel", "start_kernel"]
 
 
-def advance_kernel(method: OneStep, system: System, forces: Shapes, place: Place = CPU) -> Any:
+def advance_kernel(
+    method: OneStep, system: System, forces: Shapes, place: Place = CPU
+) -> Kernel[tuple[Array, ...]]:
     """(state…, t, forces…, dt, steps) ↦ state… after that many steps of length dt."""
     size = sizes(method, system.model)
 
-    def advance(t: Any, dt: Any, steps: Any, **arrays: Any) -> Any:
+    def advance(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         memory = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
         clock = Memory("t", 1, t)
@@ -38,13 +40,15 @@ def advance_kernel(method: OneStep, system: System, forces: Shapes, place: Place
     return named(advance, shapes, system.model, "advance", place.target, place.dtype)
 
 
-def start_kernel(method: OneStep, system: System, forces: Shapes, place: Place = CPU) -> Any:
+def start_kernel(
+    method: OneStep, system: System, forces: Shapes, place: Place = CPU
+) -> Kernel[tuple[Array, ...]] | None:
     """(q, v, t, forces…) ↦ what else states carry, or None where that is nothing."""
     extra = [*method.extra(system.model), *row_sizes(system.model)]
     if not extra:
         return None
 
-    def start(q: Any, v: Any, t: Any, **arrays: Any) -> Any:
+    def start(q: Traced, v: Traced, t: Real, **arrays: Traced) -> tuple[Traced, ...]:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         x = method.start(system, as_state(("q", "v"), (q, v), t) | first_rows(system.model, q))
         return tuple(x[n] for n in extra)
@@ -54,10 +58,10 @@ def start_kernel(method: OneStep, system: System, forces: Shapes, place: Place =
     return named(start, shapes, model, "start", place.target, place.dtype)
 
 
-def acceleration_kernel(system: System, forces: Shapes) -> Any:
+def acceleration_kernel(system: System, forces: Shapes) -> Kernel[Array]:
     """(q, v, t, forces…) ↦ v̇."""
 
-    def acceleration(q: Any, v: Any, t: Any, **arrays: Any) -> Any:
+    def acceleration(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         return system.acceleration(t, q, v)
 

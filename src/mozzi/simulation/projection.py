@@ -11,10 +11,10 @@ step are one smooth function, and methods keep their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,26 +23,30 @@ from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.model import Model
 from mozzi.program.program import Index, loop
 from mozzi.simulation.loop_state import Memory, table
+from mozzi.types import Array, Traced
 
 __all__ = ["closed_again", "closed_states", "first_rows", "held_rows", "row_sizes"]
+
+A = TypeVar("A", Array, Traced)
 
 STEPS = 2
 AGAIN = np.array([[0.0], [1.0]])  # how often rows are chosen in each step of Newton's method
 
 
-def row_sizes(model: Any) -> dict[str, int]:
+def row_sizes(model: Model) -> dict[str, int]:
     """What states of a model carry besides those of the method: which rows count."""
     return {"rows": model.row_count} if overconstrained(model) else {}
 
 
-def first_rows(model: Any, q: Any) -> dict[str, Any]:
+def first_rows(model: Model, q: A) -> dict[str, A]:
     """These rows at a closed configuration, traced or of arrays."""
     return {"rows": kept_rows(model, q)} if overconstrained(model) else {}
 
 
-def held_rows(model: Any, x: dict[str, Any]) -> AbstractContextManager[None]:
+def held_rows(model: Model, x: dict[str, Traced]) -> AbstractContextManager[None]:
     """Trace with the rows that count at a state x."""
     return holding(HeldRows(model, x["q"], x["rows"]) if "rows" in x else None)
 
@@ -51,19 +55,19 @@ def held_rows(model: Any, x: dict[str, Any]) -> AbstractContextManager[None]:
 class _ChosenAgain:
     """The rows of a step of Newton's method: those before it, and in the second one new ones."""
 
-    model: Any
+    model: Model
     memory: Memory
     step: Index
 
-    def rows(self, model: Any, here: Callable[[], Choice]) -> Sequence[Any] | np.ndarray:
+    def rows(self, model: Model, here: Callable[[], Choice]) -> Traced:
         for _ in loop(0, table("again", AGAIN, self.step)[0], name="again"):
             self.memory.set(here().kept)
         return self.memory.get()
 
 
 def closed_again(
-    model: Any, state: dict[str, Any], rows: Any = None, last: bool = False
-) -> dict[str, Any]:
+    model: Model, state: dict[str, Traced], rows: Traced | None = None, last: bool = False
+) -> dict[str, Traced]:
     """The state with q and v taken back onto the loops, while tracing; of a tree, as it is.
 
     rows: those that count, in an overconstrained mechanism; the state has new ones then, for the
@@ -86,9 +90,7 @@ def closed_again(
     return new if chosen is None else new | {"rows": chosen.get()}
 
 
-def closed_states(
-    model: Any, q: np.ndarray, v: np.ndarray, near: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def closed_states(model: Model, q: Array, v: Array, near: Array) -> tuple[Array, Array]:
     """States between two steps, taken back onto the loops, by rows chosen at closed states near."""
     if not closed(model):
         return q, v

@@ -230,6 +230,7 @@ class Simulation:
         advance, start = self._kernel("advance"), self._kernel("start")
         if start is not None:
             state += _listed(start(*state, self.t0, *forces))
+        assert not isinstance(self.method, DormandPrince)
         names = list(sizes(self.method, self.model))
         yield self.q0, self.v0, forces
         for segments in self.grid.records():
@@ -256,6 +257,7 @@ class Simulation:
         a = self._kernel("acceleration")(self.q0, self.v0, self.t0, *forces)
         span = float(self.grid.t[-1]) - self.t0
         kernel = self._kernel("attempt")
+        assert isinstance(self.method, DormandPrince)
         x = Adaptive(
             self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span, self.place
         )

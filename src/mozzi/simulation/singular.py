@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.compiler import compile
+from mozzi.model import Model
+from mozzi.types import Array
 
 __all__ = ["singular_record"]
 
 WORK = 1e9  # operations: about a tenth of a second
 
 
-def singular_record(model: Any, t: np.ndarray, q: np.ndarray) -> tuple[float, int, int] | None:
+def singular_record(model: Model, t: Array, q: Array) -> tuple[float, int, int] | None:
     """(time, rank there, rank elsewhere) of the first record at which a sample's loops have a
     lower rank than at another; None where there is none.
 

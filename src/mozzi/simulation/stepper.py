@@ -15,7 +15,7 @@ from mozzi.model import Model
 from mozzi.program.program import load, loop
 from mozzi.simulation.checks import check_model
 from mozzi.simulation.loop_state import Memory
-from mozzi.simulation.methods import method_for, method_of
+from mozzi.simulation.methods import DormandPrince, method_for, method_of
 from mozzi.simulation.methods.method import OneStep, as_state
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
@@ -68,13 +68,13 @@ def stepper(
         >>> q, v = step(arm.neutral(), np.zeros(arm.nv), 0.0, 0.001, 10)
     """
     check_model(model)
-    method = method_for(model, method)
-    rule = method_of(method, {})
-    if not hasattr(rule, "step"):
-        raise ConfigurationError(f"method {method!r} is not one of constant step; take rkmk4")
+    chosen = method_for(model, method)
+    rule = method_of(chosen, {})
+    if isinstance(rule, DormandPrince):
+        raise ConfigurationError(f"method {chosen!r} is not one of constant step; take rkmk4")
     if rule.extra(model) and not isinstance(rule, Moreau):
         raise ConfigurationError(
-            f"method {method!r} carries more than q and v; stepper takes rkmk4, semi_implicit and "
+            f"method {chosen!r} carries more than q and v; stepper takes rkmk4, semi_implicit and "
             "moreau"
         )
     if records is not None and records < 1:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
+from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.momentum import MomentumPreserving
 from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
@@ -21,7 +22,10 @@ __all__ = [
     "SemiImplicit", "as_method", "method_for", "method_of",
 ]  # fmt: skip
 
-METHODS: dict[str, Any] = {
+Integrator: TypeAlias = OneStep | DormandPrince
+"""Steps of constant length, or of its own."""
+
+METHODS: dict[str, type[OneStep] | type[DormandPrince]] = {
     "semi_implicit": SemiImplicit,
     "rkmk4": MuntheKaas,
     "dopri5": DormandPrince,
@@ -39,19 +43,19 @@ def as_method(name: str) -> Method:
     return cast(Method, name)
 
 
-def method_for(model: Model, method: Any) -> Any:
+def method_for(model: Model, method: Method | Integrator | None) -> Method | Integrator:
     """The method of a model where none is named: Moreau's where it has contacts, else RKMK4."""
     return method if method is not None else "moreau" if model.contacts else "rkmk4"
 
 
-def method_of(method: Any, options: Mapping[str, Any]) -> Any:
+def method_of(method: Method | Integrator, options: Mapping[str, Any]) -> Integrator:
     """A method, of its name and options or itself."""
     if not isinstance(method, str):
         if options:
             raise ConfigurationError(f"options {sorted(options)} go with the name of a method")
         return method
     kind = METHODS[as_method(method)]
-    own = {x.name for x in fields(kind)}
+    own = set(inspect.signature(kind).parameters)
     if not options.keys() <= own:
         wrong = min(options.keys() - own)
         raise ConfigurationError(

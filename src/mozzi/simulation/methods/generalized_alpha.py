@@ -50,7 +50,7 @@ class GeneralizedAlpha:
         am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         gamma = 0.5 - am + af
         beta = 0.25 * (gamma + 0.5) ** 2
-        t, q, v, a, alpha = (x[n] for n in ("t", "q", "v", "a", "alpha"))
+        t, q, v, a, alpha = x["t"], x["q"], x["v"], x["a"], x["alpha"]
         c = (1.0 - am) / (1.0 - af)
 
         def moved(new: Traced) -> tuple[Traced, Traced, Traced]:

@@ -4,17 +4,21 @@ dynamics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from mozzi.model import Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.projection import row_sizes
 from mozzi.simulation.system import System
+from mozzi.types import Traced
 
 __all__ = ["OneStep", "State", "as_state", "sizes"]
 
-State = dict[str, Any]
+State: TypeAlias = dict[str, Any]
+"""While tracing, by name: the time t, a scalar, and traced arrays."""
 
 
 class OneStep(Protocol):
@@ -27,18 +31,18 @@ class OneStep(Protocol):
     @property
     def order(self) -> int: ...
 
-    def extra(self, model: Any) -> Mapping[str, int]: ...
+    def extra(self, model: Model) -> Mapping[str, int]: ...
 
     def start(self, system: System, x: State) -> State: ...
 
-    def step(self, system: System, x: State, h: Any) -> State: ...
+    def step(self, system: System, x: State, h: Real) -> State: ...
 
 
-def sizes(method: OneStep, model: Any) -> dict[str, int]:
+def sizes(method: OneStep, model: Model) -> dict[str, int]:
     """The arrays of a state besides the time, and their sizes."""
     return {"q": model.nq, "v": model.nv, **method.extra(model), **row_sizes(model)}
 
 
-def as_state(names: Any, arrays: Any, t: Any) -> State:
+def as_state(names: Iterable[str], arrays: Iterable[Traced], t: Real) -> State:
     """A state while tracing."""
     return {"t": t, **{n: np.asarray(x, dtype=object) for n, x in zip(names, arrays, strict=True)}}

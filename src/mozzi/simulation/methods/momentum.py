@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import body_array, joint_vector, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.lie import SE3, Momentum, Twist
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum
@@ -72,7 +73,7 @@ class MomentumPreserving:
 
 
 @algorithm
-def spatial_momenta(model: Any, q: Any, v: Any) -> Any:
+def spatial_momenta(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """Π (nb, 6): the momentum of every body about the inertial origin.  Müller, Dynamics (35)."""
     T, V, C = per_body(model, T="local", V=Twist, C=SE3)
     out = body_array(model, 6, letter="P")
@@ -85,7 +86,7 @@ def spatial_momenta(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm
-def projected(model: Any, q: Any, momenta: Any) -> Any:
+def projected(model: Mechanism, q: JointVector, momenta: ByBody[Momentum]) -> BlockArray:
     """Jᵀ Π (nv): spatial co-vectors of the bodies on the spatial joint screws."""
     C, P = per_body(model, C=SE3, P=Momentum)
     out = joint_vector(model, "out")

@@ -13,7 +13,8 @@ from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.algorithms.contact.step import Solver, SolverName, row_count, stepped_velocities
 from mozzi.algorithms.kinematics.coasting import coast
 from mozzi.errors import ConfigurationError
-from mozzi.program.scalar import divide, maximum
+from mozzi.model import Model
+from mozzi.program.scalar import Real, divide, maximum
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.system import System
@@ -39,7 +40,7 @@ class Moreau:
 
     order = 1
 
-    def extra(self, model: Any) -> Mapping[str, int]:
+    def extra(self, model: Model) -> Mapping[str, int]:
         """force: what the rows exert (N, N m), from which the next step starts; residual: the
         largest velocity by which a law was missed; taken: the energy that normal impulses and
         friction took since the start; contact_force: on bodies a, in world axes.
@@ -52,7 +53,7 @@ class Moreau:
         """Nothing acts before the first step."""
         return x | {n: np.full(k, 0.0, dtype=object) for n, k in self.extra(system.model).items()}
 
-    def step(self, system: System, x: State, h: Any) -> State:
+    def step(self, system: System, x: State, h: Real) -> State:
         """One step."""
         model = system.model
         if self.joints.friction and system.resistance is not None:
