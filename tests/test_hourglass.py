@@ -142,7 +142,7 @@ def test_imports_point_at_the_waist():
         ("mozzi.lie.so3", "def f():\n    from mozzi.program.trace import trace"),
         ("mozzi.model.joint", "from mozzi.loaders import load"),
         ("mozzi.loaders.urdf", "from mozzi import Model"),
-        ("mozzi.algorithms.dynamics.energy", "from mozzi.targets.cpu.kernel import build"),
+        ("mozzi.algorithms.dynamics.energy", "from mozzi.targets.cpu.build import build"),
         ("mozzi.algorithms.dynamics.energy", "PLACE = 'mozzi.compiler:run'"),
         ("mozzi.algorithms.kinematics.poses", "from mozzi.algorithms.dynamics import energy"),
         ("mozzi.algorithms.dynamics.energy", "PLACE = 'mozzi.algorithms.loops.forces:f'"),

@@ -32,15 +32,15 @@ __all__ = [
     "TARGETS", "compile", "key_of", "program_of", "run", "signature_of", "traced",
 ]  # fmt: skip
 
-#: Where each target lives: a module with `build(make, dtype, key=None) -> kernel`, where `make()`
-#: is the program, traced only where no kernel is kept under the key.
+#: Where each target lives: a folder or file with `build(make, dtype, key=None) -> kernel`, where
+#: `make()` is the program, traced only where no kernel is kept under the key.
 TARGETS: dict[str, str] = {
-    "cpu": "mozzi.targets.cpu.kernel",
+    "cpu": "mozzi.targets.cpu",
     "interpret": "mozzi.targets.interpret",
-    "c": "mozzi.targets.c.source",
+    "c": "mozzi.targets.c",
     "sympy": "mozzi.targets.sympy",
-    "cuda": "mozzi.targets.cuda.kernel",
-    "jax": "mozzi.targets.jax.kernel",
+    "cuda": "mozzi.targets.cuda",
+    "jax": "mozzi.targets.jax",
     "torch": "mozzi.targets.torch",
 }
 DTYPES = words(DType)

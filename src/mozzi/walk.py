@@ -20,7 +20,8 @@ from mozzi.program.schedule import schedule
 from mozzi.program.settings import Settings, tracing
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
-from mozzi.targets.cpu.kernel import CpuKernel, entry_of, module_text, place_of
+from mozzi.targets.cpu.build import entry_of, module_text, place_of
+from mozzi.targets.cpu.kernel import CpuKernel
 from mozzi.types import DType
 
 __all__ = ["Walk", "explain", "walk_of"]

@@ -11,7 +11,7 @@ import pytest
 from mozzi.program.program import Input, Program, trace
 from mozzi.targets import disk_cache as cache
 from mozzi.targets.cpu import jit as llvm_jit
-from mozzi.targets.cpu.kernel import build
+from mozzi.targets.cpu.build import build
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +170,7 @@ def test_many_processes_at_once(folder):
     code = (
         "import numpy as np\n"
         "from mozzi.program.program import Input, trace\n"
-        "from mozzi.targets.cpu.kernel import build\n"
+        "from mozzi.targets.cpu.build import build\n"
         "for k in range(6):\n"
         "    make = lambda: trace(lambda x: x * float(k + 2), [Input('x', (3,))])\n"
         "    assert (build(make, key=f'key{k}')(np.ones((9, 3))) == k + 2).all()\n"

@@ -44,10 +44,10 @@ class Evaluation:
 
     @cached_property
     def cpu(self) -> Any:
-        from mozzi.targets.cpu import kernel as llvm
+        from mozzi.targets.cpu.build import build
 
         with self._lock:
-            return llvm.build(lambda: self.program, self.dtype)
+            return build(lambda: self.program, self.dtype)
 
     @cached_property
     def cuda(self) -> Any:

@@ -6,18 +6,18 @@ of objects (`mpmath` numbers, traced scalars) run sample by sample.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.program.meaning import interpret
-from mozzi.program.node import Node, Region
-from mozzi.program.program import Index, Input, Loop, Program, Store
+from mozzi.program.node import Node
+from mozzi.program.program import Input, Loop, Program
+from mozzi.targets.listing import listing, signature
 
-__all__ = ["SPELL", "InterpretedKernel", "Names", "build", "integer", "listing"]
+__all__ = ["InterpretedKernel", "build"]
 
 
 class InterpretedKernel:
@@ -71,7 +71,7 @@ class InterpretedKernel:
         return [a.reshape(batch + x.shape)[()] for a, x in zip(results, self.outputs, strict=True)]
 
     def __repr__(self) -> str:
-        return f"<InterpretedKernel {_signature(self.program)}>"
+        return f"<InterpretedKernel {signature(self.program)}>"
 
 
 def build(
@@ -99,136 +99,3 @@ def _arrays(name: str, inputs: Sequence[Input], args: Sequence[Any]) -> list[np.
             raise ShapeError(name, x.name, array.shape, x.shape)
         arrays.append(array.reshape((*batch, x.size)))
     return arrays
-
-
-class Names:
-    """Readable names, each given once: letters, digits and underscores."""
-
-    def __init__(self, taken: Iterable[str] = ()):
-        self.taken = set(taken)
-        self.count: dict[str, int] = {}
-
-    def new(self, wish: str) -> str:
-        clean = re.sub(r"\W+", "_", wish, flags=re.ASCII).strip("_")[:60]
-        if not clean[:1].isalpha():
-            clean = f"x{clean}"
-        name = clean
-        while name in self.taken:
-            self.count[clean] = self.count.get(clean, 1) + 1
-            name = f"{clean}_{self.count[clean]}"
-        self.taken.add(name)
-        return name
-
-
-# How a listing spells an operation.
-SPELL: dict[str, str] = {
-    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}",
-    "sqrt": "sqrt({})", "sin": "sin({})", "cos": "cos({})", "atan2": "atan2({}, {})",
-    "lt": "{} < {}", "le": "{} <= {}", "select": "{1} if {0} else {2}",
-    "min": "min({}, {})", "max": "max({}, {})",
-}  # fmt: skip
-
-
-def listing(program: Program) -> str:
-    """A program for reading, in the likeness of Python: a line for each statement."""
-    lines = _Listing(program)
-    text = [f"{_signature(program)}:", *lines.region(program.region, "    ")]
-    for x in program.outputs:
-        if isinstance(x.values, tuple):
-            text.append(f"    {x.name} = {', '.join(lines.called[id(v)] for v in x.values)}")
-        else:
-            text.append(f"    {x.name} = {x.values.name}")
-    return "\n".join(text) + "\n"
-
-
-def _signature(program: Program) -> str:
-    inputs, outputs = (
-        ", ".join(f"{x.name}{list(x.shape) if x.shape else ''}" for x in part)
-        for part in (program.inputs, program.outputs)
-    )
-    return f"{program.name}({inputs}) -> {outputs}"
-
-
-class _Listing:
-    def __init__(self, program: Program):
-        self.inputs = program.inputs
-        self.names = Names(x.name for x in (*program.inputs, *program.outputs))
-        self.called: dict[int, str] = {}
-
-    def region(self, region: Region, margin: str) -> Iterator[str]:
-        for s in region.statements:
-            if isinstance(s, Loop):
-                yield from self.loop(s, margin)
-            elif isinstance(s, Store):
-                place = _place(s.buffer.name, s.index, s.stride, s.offset)
-                yield f"{margin}{place} = {self.called[id(s.value)]}"
-            elif s.op == "const":
-                self.called[id(s)] = repr(s.value)
-            elif s.op == "input":
-                position, offset = s.place
-                x = self.inputs[position]
-                at = ", ".join(map(str, np.unravel_index(offset, x.shape)))
-                self.called[id(s)] = f"{x.name}[{at}]" if x.shape else x.name
-            else:
-                yield f"{margin}{self.value(s)}" + (f"  # {s.origin}" if s.origin else "")
-
-    def value(self, s: Node) -> str:
-        if s.op == "load":
-            buffer, index, stride, offset = s.address
-            text = _place(buffer.name, index, stride, offset)
-        else:
-            text = SPELL[s.op].format(*(self.called[id(a)] for a in s.args))
-        self.called[id(s)] = self.names.new(s.name or f"t{len(self.called)}")
-        return f"{self.called[id(s)]} = {text}"
-
-    def loop(self, s: Loop, margin: str) -> Iterator[str]:
-        k = s.variable.name
-        start = _index(s.start) if isinstance(s.start, Index) else s.start
-        if s.follow is not None:
-            follow = f"{_array(s.follow)}[{k}]"
-            yield f"{margin}for {k} from {start}, then {follow} while {k} >= {s.stop}:"
-        else:
-            stop = self.called[id(s.stop)] if isinstance(s.stop, Node) else s.stop
-            yield f"{margin}for {k} in range({start}, {stop}, {s.step}):"
-        for number, branch in enumerate(s.branches):
-            inner = margin + "    "
-            if s.which is not None:
-                yield f"{inner}if {_array(s.which)}[{k}] == {number}:"
-                inner += "    "
-            yield from self.region(branch, inner)
-
-
-def _place(name: str, index: Index | None, stride: int, offset: int) -> str:
-    return f"{name}[{integer(index, stride, offset, lambda k: k.name, _array)}]"
-
-
-def _index(index: Index) -> str:
-    return integer(index, 1, 0, lambda k: k.name, _array)
-
-
-def _array(table: np.ndarray) -> str:
-    numbers = [str(x) for x in table.ravel()]
-    return f"[{' '.join(numbers if len(numbers) <= 8 else [*numbers[:6], '…', numbers[-1]])}]"
-
-
-def integer(
-    index: Index | None,
-    stride: int,
-    offset: int,
-    variable: Callable[[Index], str],
-    table: Callable[[np.ndarray], str],
-) -> str:
-    """index · stride + offset as text, with the names of loop variables and integer tables."""
-    if index is None:
-        return str(offset)
-    if index.table is not None:
-        at = integer(index.at, 1, 0, variable, table)
-        text = f"{table(index.table)}[{at}]"
-    elif index.terms:
-        terms = (integer(term, factor, 0, variable, table) for term, factor in index.terms)
-        text = " + ".join(terms)
-        text = f"({text})" if stride != 1 and " + " in text else text
-    else:
-        text = variable(index)
-    text = text if stride == 1 else f"{stride} * {text}"
-    return text if offset == 0 else f"{text} {'+' if offset > 0 else '-'} {abs(offset)}"

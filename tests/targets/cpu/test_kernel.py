@@ -15,7 +15,7 @@ from targets.kernels import DTYPES, WIDTHS, arguments, check, random_program
 
 from mozzi.program.program import Buffer, Input, load, loop, store, trace
 from mozzi.program.scalar import maximum, minimum, select, sqrt
-from mozzi.targets.cpu.kernel import compile_cpu, module_text
+from mozzi.targets.cpu.build import compile_cpu, module_text
 
 # -- values ------------------------------------------------------------------------------------
 
@@ -425,7 +425,7 @@ def test_a_missing_llvmlite_is_named():
         "import sys; sys.modules['llvmlite'] = sys.modules['llvmlite.binding'] = None\n"
         "from mozzi.errors import ExtraMissingError\n"
         "from mozzi.program.program import Input, trace\n"
-        "from mozzi.targets.cpu.kernel import compile_cpu\n"
+        "from mozzi.targets.cpu.build import compile_cpu\n"
         "try: compile_cpu(trace(lambda x: x, [Input('x', ())]))\n"
         "except ExtraMissingError as error: sys.exit('pip install llvmlite' not in str(error))\n"
         "sys.exit(3)"

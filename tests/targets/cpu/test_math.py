@@ -8,7 +8,7 @@ from targets.cpu.machines import MACHINES, older
 
 from mozzi.program.program import Input, trace
 from mozzi.program.scalar import atan2, cos, sin
-from mozzi.targets.cpu.kernel import compile_cpu
+from mozzi.targets.cpu.build import compile_cpu
 
 DTYPES = ("float64", "float32")
 

@@ -7,8 +7,8 @@ from targets.kernels import DTYPES, arguments, check, expected, random_program
 
 from mozzi.program.program import Buffer, Index, Input, load, loop, store, trace
 from mozzi.program.scalar import select, sin
-from mozzi.targets.cpu import outline as llvm_pieces
-from mozzi.targets.cpu.kernel import compile_cpu
+from mozzi.targets.cpu import outline
+from mozzi.targets.cpu.build import compile_cpu
 from mozzi.targets.cpu.zeroing import unwritten
 
 
@@ -24,10 +24,10 @@ def test_a_program_in_several_functions_is_the_same_program(chunk, monkeypatch):
     inputs = [Input("x", (5,)), Input("m", (2, 3)), Input("s", ())]
     for program in (trace(with_conditions, inputs), random_program(11, 200)):
         whole = compile_cpu(program)
-        monkeypatch.setattr(llvm_pieces, "CHUNK", chunk)
+        monkeypatch.setattr(outline, "OUTLINED_STATEMENTS", chunk)
         parts = compile_cpu(program)
         monkeypatch.undo()
-        assert "@piece1" in parts.source and "@piece1" not in whole.source
+        assert "@outlined1" in parts.source and "@outlined1" not in whole.source
         args = arguments(program, (17,), "float64")
         for x, y in zip(parts(*args), whole(*args), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
@@ -38,9 +38,9 @@ def test_a_program_in_several_functions_is_the_same_program(chunk, monkeypatch):
 def test_loops_in_several_functions_are_the_same_loops(name, chunk, monkeypatch):
     program = ROLLED[name]().program
     args = arguments(program, (19,), "float64")
-    monkeypatch.setattr(llvm_pieces, "CHUNK", chunk)
+    monkeypatch.setattr(outline, "OUTLINED_STATEMENTS", chunk)
     parts = compile_cpu(program)
-    assert chunk > 1 or "@piece1" in parts.source
+    assert chunk > 1 or "@outlined1" in parts.source
     found = parts(*args)
     for x, y in zip((found,) if parts.single else found, expected(program, args), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)

@@ -12,14 +12,14 @@ from mozzi.program.program import Input, trace
 from mozzi.program.scalar import sin
 from mozzi.targets.cpu import kernel as llvm
 from mozzi.targets.cpu import threads
-from mozzi.targets.cpu.kernel import compile_cpu
+from mozzi.targets.cpu.build import compile_cpu
 
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch):
     """Threads for small work, too; the usual number afterwards."""
-    monkeypatch.setattr(llvm, "ENOUGH", 1.0)
-    monkeypatch.setattr(llvm, "PART", 1.0)
+    monkeypatch.setattr(llvm, "THREADED_NS", 1.0)
+    monkeypatch.setattr(llvm, "SLICE_NS", 1.0)
     yield
     threads.set_num_threads(None)
 
@@ -143,9 +143,9 @@ import numpy as np
 from mozzi.program.program import Input, trace
 from mozzi.targets.cpu import kernel as llvm
 from mozzi.targets.cpu import threads
-llvm.ENOUGH = llvm.PART = 1.0
+llvm.THREADED_NS = llvm.SLICE_NS = 1.0
 threads.set_num_threads(3)
-kernel = llvm.compile_cpu(trace(lambda x: x * 2.0, [Input("x", (3,))]))
+kernel = compile_cpu(trace(lambda x: x * 2.0, [Input("x", (3,))]))
 assert (kernel(np.ones((1000, 3))) == 2).all()
 child = os.fork()
 if child == 0:

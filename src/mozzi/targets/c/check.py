@@ -11,7 +11,8 @@ import numpy as np
 
 from mozzi.program.program import Program
 from mozzi.targets.c.words import RESERVED, TYPES, number
-from mozzi.targets.interpret import InterpretedKernel, Names
+from mozzi.targets.interpret import InterpretedKernel
+from mozzi.targets.names import Names
 
 __all__ = ["main_program"]
 

@@ -1,0 +1,10 @@
+"""The CPU target: a program becomes a NumPy generalised ufunc of vector machine code.
+
+Read it in the order in which it works: `build` (schedule, compile, keep) → `ir` (the program as
+LLVM IR, W samples at a time), with `outline` (long runs as functions), `zeroing` (what must be
+cleared) and `math` (vector sine, cosine, arctangent) → `batch_loop` and `pack` (the loop around it,
+between NumPy's arrays and a structure of arrays) → `jit` (machine code) → `ufunc` (what NumPy
+calls) → `kernel` (what users call), with `single_call` (one evaluation, quickly) and `threads`.
+"""
+
+from mozzi.targets.cpu.build import build as build

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
-__all__ = ["TABLE", "Operand", "driver"]
+from mozzi.program.program import Input, Output
 
-#: The functions a kernel gets, in this order: a row from Python, a row from `llvm_jit.runtime`.
+__all__ = ["TABLE", "Operand", "batch_loop", "named_shapes", "operands_of"]
+
+#: The functions a kernel gets, in this order: a row from Python, a row from `jit.runtime`.
 TABLE = (
     "alloc", "free", "ensure", "no_memory", "release", "clear_flags",
     "pack", "unpack", "gather", "scatter", "contiguous", "clear", "sincos", "atan2",
@@ -22,12 +25,12 @@ TABLE = (
 SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")
 RESTORE_FLAGS = ("  call void @llvm.x86.sse.ldmxcsr(ptr %flags)",)
 CLEAR_FLAGS = ("  %cleared = call i32 %f.clear_flags(i32 31)",)
-STACK = 32768  # bytes that a call may take from the stack; more comes from alloc, once per call
+STACK_BYTES = 32768  # that a call may take from the stack; more comes from alloc, once per call
 
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument or a result: its core shape and its first slot among the planes."""
+    """An argument or a result: its core shape and its first slot in the structure of arrays."""
 
     shape: tuple[int, ...]
     slot: int
@@ -37,7 +40,34 @@ class Operand:
         return prod(self.shape)
 
 
-class _Driver:
+#: Names and shapes of arguments or results.
+NamedShapes: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def named_shapes(arrays: Sequence[Input | Output]) -> NamedShapes:
+    """The names and shapes of the arguments or results of a program."""
+    return tuple((x.name, x.shape) for x in arrays)
+
+
+def operands_of(
+    inputs: NamedShapes, outputs: NamedShapes
+) -> tuple[list[Operand], list[Operand]]:
+    """Where arguments and results with elements are in the structure of arrays; there is at least
+    one of each.
+    """
+    found: list[list[Operand]] = []
+    for part in (inputs, outputs):
+        slot, operands = 0, list[Operand]()
+        for _, shape in part:
+            operand = Operand(tuple(shape), slot)
+            if operand.size:
+                operands.append(operand)
+            slot += operand.size
+        found.append(operands or [Operand((), 0)])
+    return found[0], found[1]
+
+
+class _BatchLoop:
     def __init__(self, T: str, W: int, inputs: Sequence[Operand], outputs: Sequence[Operand]):
         self.item = 8 if T == "double" else 4
         self.W, self.vector = W, W * self.item
@@ -54,10 +84,10 @@ class _Driver:
         return f"%f.{name}"
 
     def text(self, scratch: int, x86: bool) -> str:
-        planes_in = sum(x.size for x in self.inputs)
-        planes = sum(x.size for x in self.operands)
-        total = max(1, planes + scratch) * self.vector
-        on_stack = total <= STACK
+        slots_in = sum(x.size for x in self.inputs)
+        slots = sum(x.size for x in self.operands)
+        total = max(1, slots + scratch) * self.vector
+        on_stack = total <= STACK_BYTES
         self.code += [
             "define void @kernel(ptr %args, ptr %dims, ptr %steps, ptr %table) {",
             "start:",
@@ -73,8 +103,8 @@ class _Driver:
         self.code += [
             "  br label %ready",
             "ready:",
-            f"  %out = getelementptr i8, ptr %memory, i64 {planes_in * self.vector}",
-            f"  %scratch = getelementptr i8, ptr %memory, i64 {planes * self.vector}",
+            f"  %out = getelementptr i8, ptr %memory, i64 {slots_in * self.vector}",
+            f"  %scratch = getelementptr i8, ptr %memory, i64 {slots * self.vector}",
         ]
         for name in ("pack", "unpack", "gather", "scatter", "contiguous", "clear_flags"):
             self.function(name)
@@ -157,14 +187,14 @@ class _Driver:
             axis += len(x.shape)
 
     def _move(self, k: int, x: Operand, then: str) -> None:
-        """Between the user's array and its planes; an argument that is the same for all samples
-        only once.
+        """Between the user's array and its packed copy; an argument that is the same for all
+        samples only once.
         """
         taken = k < len(self.inputs)
-        fast, slow, planes = (
+        fast, slow, packed = (
             ("pack", "gather", "%memory") if taken else ("unpack", "scatter", "%out")
         )
-        common = f"ptr %w{k}, i64 %s{k}, i64 {x.size}, i64 %valid, ptr %plane{k}"
+        common = f"ptr %w{k}, i64 %s{k}, i64 {x.size}, i64 %valid, ptr %packed{k}"
         self.code.append(f"move{k}:")
         if taken:
             self.code += [
@@ -176,7 +206,7 @@ class _Driver:
         self.code += [
             f"  %o{k} = mul i64 %g, %s{k}",
             f"  %w{k} = getelementptr i8, ptr %a{k}, i64 %o{k}",
-            f"  %plane{k} = getelementptr i8, ptr {planes}, i64 {x.slot * self.vector}",
+            f"  %packed{k} = getelementptr i8, ptr {packed}, i64 {x.slot * self.vector}",
         ]
         if not x.shape:
             self.code += [f"  call void %f.{fast}({common})", f"  br label %{then}"]
@@ -192,7 +222,7 @@ class _Driver:
         ]
 
 
-def driver(
+def batch_loop(
     T: str,
     W: int,
     inputs: Sequence[Operand],
@@ -204,4 +234,4 @@ def driver(
 
     scratch: how many vectors of memory the body needs.
     """
-    return _Driver(T, W, inputs, outputs).text(scratch, x86)
+    return _BatchLoop(T, W, inputs, outputs).text(scratch, x86)

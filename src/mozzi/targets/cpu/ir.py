@@ -1,7 +1,7 @@
 """The body of a kernel: one program, W samples at a time, as LLVM IR text.
 
-Every value is a vector of W samples. Arguments and results are planes (one vector per element, see
-`llvm_driver`), scratch buffers are planes too, tables are constants that all samples share.
+Every value is a vector of W samples. Arguments, results and scratch buffers are structures of
+arrays (one vector per element, see `pack`), tables are constants that all samples share.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.math import splat
-from mozzi.targets.cpu.outline import Pieces
+from mozzi.targets.cpu.outline import Outline
 from mozzi.targets.cpu.zeroing import unwritten
 
 __all__ = ["Body"]
 
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 POINTERS = ("%in", "%out", "%scratch", "%table")
-MANY = 16  # zeros in a row, as sparse matrices have them
+ZERO_RUN = 16  # zeros one after the other that are cleared together
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
     """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs.
 
-    Long runs of statements are functions of their own (`llvm_pieces`), which @body calls.
+    Long runs of statements are functions of their own (`outline`), which @body calls.
     """
 
     def __init__(self, program: Program, T: str, W: int):
@@ -50,8 +50,8 @@ class Body:
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
         self.results: dict[int, list[int]] = {}  # value → its places among the outputs
         self._place(program)
-        self.pieces = Pieces(program, self.scratch)
-        self.scratch = self.pieces.size
+        self.outline = Outline(program, self.scratch)
+        self.scratch = self.outline.size
         self._open()
         self._clear(program)
         self.region(program.region.statements)
@@ -97,7 +97,7 @@ class Body:
         """The variables of the loops around, as arguments."""
         return [f"i64 {k}" for k in self.indices.values()]
 
-    def _apart(self, name: str, statements: list[Any]) -> None:
+    def _outlined(self, name: str, statements: list[Any]) -> None:
         """The statements as a function, and the call of it."""
         here = self.names, self.booleans, self.pairs, self.code, self.label
         self._open()
@@ -129,14 +129,14 @@ class Body:
             else:
                 for value in x.values:
                     for first, size in _ranges(self.results.pop(id(value), [])):
-                        if size >= MANY and value.op == "const" and value.value == 0.0:
+                        if size >= ZERO_RUN and value.op == "const" and value.value == 0.0:
                             self._zero("%out", first, size)
                             continue
                         for j in range(first, first + size):
                             self._put("%out", j, self.number(value))
             slot += x.size
 
-    # pieces of text
+    # parts of text
 
     def new(self, text: str) -> str:
         self.count += 1
@@ -166,7 +166,7 @@ class Body:
                 position, offset = x.place
                 name = self._get("%in", self.starts[position] + offset)
             else:
-                name = self._get("%scratch", self.pieces.places[id(x)])
+                name = self._get("%scratch", self.outline.places[id(x)])
             self.names[id(x)] = name
         return name
 
@@ -195,11 +195,11 @@ class Body:
 
     def region(self, statements: list[Any]) -> None:
         outside = dict(self.names), dict(self.pairs)  # what a loop loads is not visible behind it
-        for part in self.pieces.parts(statements):
+        for part in self.outline.parts(statements):
             if isinstance(part, Loop):
                 self.loop(part)
-            elif part.apart:
-                self._apart(self.pieces.names[id(part.statements[0])], part.statements)
+            elif part.outlined:
+                self._outlined(self.outline.names[id(part.statements[0])], part.statements)
             else:
                 self._straight(part.statements)
         self.names, self.pairs = outside
@@ -211,8 +211,8 @@ class Body:
                 self._store(at, self.number(s.value), kind)
                 continue
             self.names[id(s)] = self.value(s)
-            if id(s) in self.pieces.places:
-                self._put("%scratch", self.pieces.places[id(s)], self.number(s))
+            if id(s) in self.outline.places:
+                self._put("%scratch", self.outline.places[id(s)], self.number(s))
             for slot in self.results.pop(id(s), ()):
                 self._put("%out", slot, self.number(s))
 

@@ -12,9 +12,9 @@ from mozzi.errors import ExtraMissingError
 from mozzi.locks import ForkLock
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cpu import math as vector_math
-from mozzi.targets.cpu import single_call as gufunc_call
+from mozzi.targets.cpu import single_call
 from mozzi.targets.cpu.batch_loop import TABLE
-from mozzi.targets.cpu.pack import planes
+from mozzi.targets.cpu.pack import packing
 
 __all__ = ["Code", "assemble", "assembly", "host", "lanes", "runtime"]
 
@@ -125,7 +125,7 @@ def runtime(dtype: str, W: int) -> Any:
     T = "double" if dtype == "float64" else "float"
     fused = not is_x86() or "+fma" in host()[2].split(",")
     math = vector_math.sincos(T, W, fused), vector_math.atan2(T, W, fused)
-    text = "\n".join([planes(T, W), *math, gufunc_call.CALL])
+    text = "\n".join([packing(T, W), *math, single_call.CALL])
     key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
     obj = disk.read(key)
     if obj is None:

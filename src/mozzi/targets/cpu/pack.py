@@ -1,7 +1,7 @@
-"""Between NumPy's strided arrays and planes: LLVM IR as text, compiled once for each type.
+"""Pack NumPy's strided arrays into a structure of arrays, and unpack: LLVM IR, once for each type.
 
-A kernel reads and writes *planes*: element j of an argument is one vector of W samples at slot j.
-`pack` turns W rows of user memory into planes by blocks of four columns, `gather` does it for any
+A kernel reads and writes a *structure of arrays*: element j is one vector of W samples at slot j.
+`pack` turns W rows of user memory into it by blocks of four columns, `gather` does it for any
 strides; `unpack` and `scatter` go back. Lanes without a sample repeat the last valid one, so that
 nothing outside is touched and every sample goes through the same code.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["planes"]
+__all__ = ["packing"]
 
 
 # The user's array at its first sample, the distance of samples, elements of each, how many samples.
@@ -106,7 +106,7 @@ def _rows_of(shuffle: _Shuffles, columns: list[str], B: int) -> list[tuple[str, 
     return [place[k] for k in range(W)]
 
 
-def planes(T: str, W: int) -> str:
+def packing(T: str, W: int) -> str:
     """The functions pack, unpack, gather, scatter, contiguous and clear."""
     item = 8 if T == "double" else 4
     B = 2 if (T, W) == ("double", 2) else 4
@@ -350,7 +350,7 @@ def _gather(T: str, W: int, item: int) -> str:
         "start:",
         f"  %unit = icmp eq i64 %outer, {item}",
         f"  %full = icmp eq i64 %valid, {W}",
-        "  %planes = and i1 %unit, %full",
+        "  %aligned_rows = and i1 %unit, %full",
         "  %last = sub i64 %valid, 1",
     ]
     for k in range(W):
@@ -362,7 +362,7 @@ def _gather(T: str, W: int, item: int) -> str:
         "  br label %element",
         _OFFSET,
         f"  %to = getelementptr {V}, ptr %dst, i64 %j",
-        "  br i1 %planes, label %vector, label %scalars",
+        "  br i1 %aligned_rows, label %vector, label %scalars",
         "vector:",  # the samples lie side by side
         f"  %whole = load {V}, ptr %at, align 1",
         f"  store {V} %whole, ptr %to, align {W * item}",

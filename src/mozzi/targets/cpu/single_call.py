@@ -25,7 +25,7 @@ __all__ = ["CALL", "make", "possible"]
 # Places in the array API, part of NumPy's ABI.
 _ARRAY_TYPE, _RETURN, _EMPTY = 2, 76, 184
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
-MOST_OPERANDS, MOST_AXES = 16, 48
+OPERANDS_MAX, AXES_MAX = 16, 48
 # The record of a kernel, in words of 64 bits; behind these, for each operand, its ndim and shape.
 _FIELDS = (
     "inputs", "outputs", "loop", "data", "general", "array_type", "dtype", "empty", "return",
@@ -97,9 +97,9 @@ _OPERAND = 8 * len(_FIELDS)
 #: The function, for the module that all kernels share; its arguments are those of METH_FASTCALL.
 CALL = f"""define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %names) {{
 start:
-  %pointers = alloca [{MOST_OPERANDS} x ptr]
-  %results = alloca [{MOST_OPERANDS} x ptr]
-  %steps = alloca [{MOST_OPERANDS + MOST_AXES} x i64]
+  %pointers = alloca [{OPERANDS_MAX} x ptr]
+  %results = alloca [{OPERANDS_MAX} x ptr]
+  %steps = alloca [{OPERANDS_MAX + AXES_MAX} x i64]
   %one = alloca i64
   store i64 1, ptr %one
   %slot = getelementptr i8, ptr %self, i64 16

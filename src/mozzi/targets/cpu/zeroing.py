@@ -16,7 +16,7 @@ from mozzi.program.program import Buffer, Index, Loop, Program, Store
 
 __all__ = ["unwritten"]
 
-MOST = 1_000_000  # accesses to follow; more is not worth the time
+ACCESSES_MAX = 1_000_000  # to follow; more is not worth the time
 NEVER = np.iinfo(np.int64).max
 
 
@@ -48,7 +48,7 @@ class _Run:
         self.buffers = buffers
         self.reads: list[tuple[int, np.ndarray, np.ndarray]] = []
         self.first = {key: np.full(b.size, NEVER) for key, b in buffers.items()}
-        self.left = MOST
+        self.left = ACCESSES_MAX
 
     def follow(self, program: Program) -> dict[int, np.ndarray]:
         now = np.zeros(1, np.int64)
@@ -155,4 +155,4 @@ def _duration(s: Any) -> int:
         return one * (len(s.follow) + 1)
     if isinstance(s.start, int) and isinstance(s.stop, int):
         return one * (1 + len(range(s.start, s.stop, s.step)))
-    return one * MOST
+    return one * ACCESSES_MAX

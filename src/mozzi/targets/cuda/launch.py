@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-__all__ = ["SMALL", "USUAL", "Report", "choose"]
+__all__ = ["BLOCK_THREADS", "SMALL_BLOCK_THREADS", "Report", "choose"]
 
-SMALL, USUAL = 64, 128  # threads of a block
-ENOUGH = 640  # threads on a multiprocessor from which on more do not help
-MUCH = 1024  # bytes of local memory that a thread goes to often
+SMALL_BLOCK_THREADS, BLOCK_THREADS = 64, 128
+BUSY_THREADS = 640  # on a multiprocessor, from which on more do not help
+SPILLED_BYTES = 1024  # of local memory that a thread goes to often
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,19 @@ def choose(make: Callable[[int], Code], large: bool) -> tuple[Code, int]:
     leaves it, sooner.
     """
     code = make(0)
-    free = code.report(USUAL)
-    if free.threads >= ENOUGH and free.local_bytes > MUCH:
+    free = code.report(BLOCK_THREADS)
+    if free.threads >= BUSY_THREADS and free.local_bytes > SPILLED_BYTES:
         code = _lesser(code, make(1))
-    elif free.threads < ENOUGH and not large:
+    elif free.threads < BUSY_THREADS and not large:
         tight = make(free.blocks + 1)
-        found = tight.report(USUAL)
+        found = tight.report(BLOCK_THREADS)
         cheap = found.local_bytes <= 1.25 * free.local_bytes + 16
         code = tight if cheap and found.threads > free.threads else code
-    best = code.report(USUAL)
-    few = best.threads < ENOUGH and best.local_bytes <= MUCH
-    return code, SMALL if few else USUAL
+    best = code.report(BLOCK_THREADS)
+    few = best.threads < BUSY_THREADS and best.local_bytes <= SPILLED_BYTES
+    return code, SMALL_BLOCK_THREADS if few else BLOCK_THREADS
 
 
 def _lesser(a: Code, b: Code) -> Code:
     """The one that keeps less in local memory."""
-    return b if b.report(USUAL).local_bytes < a.report(USUAL).local_bytes else a
+    return b if b.report(BLOCK_THREADS).local_bytes < a.report(BLOCK_THREADS).local_bytes else a

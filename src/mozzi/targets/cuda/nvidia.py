@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from mozzi.targets import disk_cache as disk
-from mozzi.targets.cuda.launch import USUAL, Report
+from mozzi.targets.cuda.launch import BLOCK_THREADS, Report
 
 __all__ = ["Function", "machine_code"]
 
@@ -66,7 +66,7 @@ class Function:
     block: threads of a block; shared: bytes of shared memory for each of them.
     """
 
-    def __init__(self, cupy: Any, code: bytes, shared: int, block: int = USUAL):
+    def __init__(self, cupy: Any, code: bytes, shared: int, block: int = BLOCK_THREADS):
         self.block, self.shared = block, shared
         self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
         self._awake()

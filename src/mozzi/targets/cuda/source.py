@@ -17,14 +17,14 @@ import numpy as np
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
 from mozzi.targets.c.words import SPELL_C, TYPES, number
-from mozzi.targets.cuda.launch import USUAL
+from mozzi.targets.cuda.launch import BLOCK_THREADS
 from mozzi.targets.cuda.math import PRELUDE, WRITE_COLUMNS
-from mozzi.targets.interpret import integer
+from mozzi.targets.names import integer
 
 __all__ = ["CudaSource"]
 
 WARP = 32
-LONG = 24  # numbers in a row that is written through shared memory
+STAGED_NUMBERS = 24  # in a row that is written through shared memory
 
 
 class CudaSource:
@@ -43,7 +43,7 @@ class CudaSource:
         dtype: str,
         packed: bool = False,
         resident: int = 0,
-        block: int = USUAL,
+        block: int = BLOCK_THREADS,
     ):
         self.program, self.packed = program, packed
         self.bounds = f"{block}, {resident}" if resident else f"{block}"
@@ -57,7 +57,8 @@ class CudaSource:
         self.written: dict[int, str] = {}
         self.indent = "  "
         self.count = 0
-        self.staged = [k for k, y in enumerate(program.outputs) if packed and y.size >= LONG]
+        sizes = [y.size for y in program.outputs]
+        self.staged = [k for k, n in enumerate(sizes) if packed and n >= STAGED_NUMBERS]
         self.pairs = _pairs(program)
         self.indexed = _indexed(program)
         body = self._body()

@@ -1,0 +1,106 @@
+"""Build a kernel: schedule the program, write its LLVM IR, compile it, keep it on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mozzi.program.node import Node, Region
+from mozzi.program.program import Program, Store
+from mozzi.program.schedule import schedule
+from mozzi.targets import disk_cache
+from mozzi.targets.cpu import jit
+from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of
+from mozzi.targets.cpu.ir import Body
+from mozzi.targets.cpu.kernel import CpuKernel
+from mozzi.targets.disk_cache import Entry
+
+__all__ = ["build", "compile_cpu", "entry_of", "module_text", "place_of"]
+
+
+def build(
+    make: Callable[[], Program],
+    dtype: Any = "float64",
+    key: str | None = None,
+    lanes: int | None = None,
+) -> CpuKernel:
+    """The kernel of the program that `make` traces; it is not called where the disk cache has the
+    key.
+    """
+    dtype = np.dtype(dtype).name
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype {dtype!r}: the CPU target computes in float64 or float32")
+    W = lanes or jit.lanes(dtype)
+    widths = (2, 4, 8) if dtype == "float64" else (4, 8, 16)
+    if W not in widths:
+        raise ValueError(f"{W} lanes of {dtype}; vectors hold {', '.join(map(str, widths))}")
+    found = None if key is None else disk_cache.lookup(place_of(key, dtype, W))
+    if found is not None:
+        return CpuKernel(found)
+    program = make()
+    source = module_text(schedule(program), dtype, W)
+    name = place_of(key or hashlib.sha256(source.encode()).hexdigest(), dtype, W)
+    code = None
+    if key is None:
+        found = disk_cache.lookup(name)
+        code = found.code if found is not None else None
+    entry = entry_of(program, dtype, W, source, code or jit.assemble(source))
+    if code is None:
+        disk_cache.store(name, entry)
+    return CpuKernel(entry)
+
+
+def compile_cpu(
+    program: Program, dtype: Any = "float64", *, key: str | None = None, lanes: int | None = None
+) -> CpuKernel:
+    """The kernel of a program on this machine's CPU.
+
+    key: names the program in the disk cache; without one its LLVM IR does. lanes: samples in a
+    vector.
+    """
+    return build(lambda: program, dtype, key, lanes)
+
+
+def module_text(program: Program, dtype: str, W: int) -> str:
+    """The LLVM IR of a program."""
+    T = "double" if dtype == "float64" else "float"
+    body = Body(program, T, W)
+    operands = operands_of(named_shapes(program.inputs), named_shapes(program.outputs))
+    return "\n".join([body.text, batch_loop(T, W, *operands, body.scratch, x86=jit.is_x86()), ""])
+
+
+def _work(region: Region) -> float:
+    """Operations of one evaluation; a walk to the base is taken to pass a quarter of the bodies."""
+    total = 0.0
+    for s in region.statements:
+        if isinstance(s, Node):
+            total += 20.0 if s.op in ("sin", "cos", "atan2") else 1.0
+        elif not isinstance(s, Store):
+            if isinstance(s.start, int) and isinstance(s.stop, int) and s.follow is None:
+                steps = len(range(s.start, s.stop, s.step))
+            else:
+                steps = len(s.follow) / 4 if s.follow is not None else 10.0
+            total += steps * max(_work(b) for b in s.branches)
+        else:
+            total += 1.0
+    return total
+
+
+def place_of(key: str, dtype: str, W: int) -> str:
+    """Where the disk cache has the kernel under this key, for this machine."""
+    return repr((key, (dtype, W, *jit.host(), sys.modules["mozzi"].__version__)))
+
+
+def entry_of(program: Program, dtype: str, W: int, source: str, code: bytes) -> Entry:
+    """A compiled program, as it is kept."""
+    return Entry(
+        program.name, dtype, W,
+        named_shapes(program.inputs), named_shapes(program.outputs),
+        program.single, program.operations, program.flops, _work(program.region),
+        code, zlib.compress(source.encode(), 1),
+    )  # fmt: skip
