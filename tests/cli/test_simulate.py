@@ -144,3 +144,66 @@ def test_couplings_are_closed_and_kept(pendulum: Path, tmp_path: Path):
     assert "to close the loops" in result.stdout
     q = mz.Trajectory.load(out).q
     assert np.allclose(q[:, 1], -2.0 * q[:, 0], atol=1e-9)
+
+
+LIMITED = """<robot name="slider"><link name="world"/><link name="cart"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="rail"
+type="prismatic"><parent link="world"/><child link="cart"/><axis xyz="0 0 1"/><limit lower="-0.5"
+upper="2" effort="9" velocity="9"/></joint></robot>"""
+STATES = """<robot name="slider"><group_state name="up" group="g"><joint name="rail" value="1.5"/>
+</group_state></robot>"""
+
+
+@pytest.fixture
+def slider(tmp_path: Path) -> Path:
+    (tmp_path / "slider.srdf").write_text(STATES, encoding="utf-8")
+    path = tmp_path / "slider.urdf"
+    path.write_text(LIMITED, encoding="utf-8")
+    return path
+
+
+def end(slider: Path, tmp_path: Path, *options: object) -> float:
+    out = tmp_path / "x.npz"
+    result = run(slider, "--duration", 2, "--out", out, *options)
+    assert result.exit_code == 0, result.output
+    return float(mz.Trajectory.load(out).q[-1, 0])
+
+
+def test_limits_act_where_the_file_has_them(slider: Path, tmp_path: Path):
+    """A cart that falls stays on its rail, unless one says that it has no ends."""
+    assert end(slider, tmp_path) > -0.6
+    assert end(slider, tmp_path, "--no-limits") == pytest.approx(-0.5 * 9.81 * 4.0)
+
+
+def test_starts_and_targets_by_name(slider: Path, tmp_path: Path):
+    assert end(slider, tmp_path, "--start", "up", "--controller", "hold") == pytest.approx(1.5)
+    assert end(slider, tmp_path, "--start", "up", "--controller", "gravity") == pytest.approx(1.5)
+    for controller in ("pd", "computed"):
+        there = end(slider, tmp_path, "--controller", controller, "--target", "up")
+        assert there == pytest.approx(1.5, abs=1e-3)
+    assert end(slider, tmp_path, "--controller", "computed", "--target", "0.25") == pytest.approx(
+        0.25, abs=1e-3
+    )
+    result = run(slider, "--start", "down")
+    assert result.exit_code == 2 and "there are neutral, random, up" in result.stderr
+
+
+def test_fields_by_choice(slider: Path, tmp_path: Path):
+    out = tmp_path / "x.npz"
+    assert run(slider, "--duration", 0.1, "--out", out, "--record", "kinetic").exit_code == 0
+    with np.load(out) as data:
+        assert set(data.files) == {"head", "t", "q", "v", "kinetic"}
+    result = run(slider, "--record", "speed")
+    assert result.exit_code == 2 and "no field 'speed'; give a, tau, kinetic" in result.stderr
+
+
+def test_actuators_of_the_file_drive(tmp_path: Path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "servo.xml"
+    path.write_text(
+        '<mujoco><worldbody><body><joint name="j" axis="0 0 1"/><geom size="0.1"/></body>'
+        '</worldbody><actuator><position joint="j" kp="20" kv="1.3"/></actuator></mujoco>',
+        encoding="utf-8",
+    )
+    there = end(path, tmp_path, "--controller", "actuators", "--target", "0.5")
+    assert there == pytest.approx(0.5, abs=1e-3)

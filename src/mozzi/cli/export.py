@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from mozzi.cli.console import put
 from mozzi.cli.info import Base
+from mozzi.cli.robot import File, Root, open_robot
 from mozzi.errors import ConfigurationError, known
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ class Number(StrEnum):
 
 
 def export(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .sdf file.")
-    ],
+    file: File,
     function: Annotated[
         str, typer.Option(help="What it computes, as in mozzi.FUNCTION; a wrong one lists all.")
     ] = "inverse_dynamics",
@@ -53,6 +52,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write into.")] = Path(),
     dtype: Annotated[Number, typer.Option(help="What it computes in.")] = Number.double,
     base: Annotated[Base, typer.Option(help="How the root is held to the world.")] = Base.fixed,
+    root: Root = None,
     free_base: Annotated[
         bool, typer.Option("--free-base", help="Short for --base free.")
     ] = False,
@@ -75,18 +75,17 @@ def export(
     The source needs nothing but <math.h> and allocates nothing.
     """
     from mozzi.compiler import compile
-    from mozzi.loaders import load
 
     chosen = algorithm(function)
     options = settings(chosen, option or ())
-    model = load(file, "free" if free_base else base.value)
+    model = open_robot(file, "free" if free_base else base.value, root)
     number = "float32" if dtype in (Number.float, Number.float32) else "float64"
     code = compile(
         chosen, model, target.value, number, rolled=rolled, options=options, name=name or function
     )
     files = {
         f"{code.name}.c": code.source,
-        f"{code.name}.h": code.header,
+        f"{code.name}.h": about(model, file, code) + code.header,
         f"test_{code.name}.c": code.test_program(samples(model, code)),
     }
     write(out, files)
@@ -97,6 +96,50 @@ def export(
     build = shlex.join(["cc", "-std=c99", "-O2", *sources, "-lm", "-o", test])
     put(f"{sum(code.operations.values()):,} operations. Test it:")
     put(escape(f"  {build} && {shlex.quote(os.path.abspath(test))}"))
+
+
+def about(model: Model, file: Path, code: CSource) -> str:
+    """What the code is for, as a comment: robot, gravity, units, version, and the entries of
+    arguments and results by joint.
+    """
+    import mozzi
+
+    gravity = ", ".join(f"{g:g}" for g in model.gravity)
+    lines = [
+        f"{code.name} of the robot {model.name!r} ({file.name}), by mozzi {mozzi.__version__}.",
+        f"Model {model.digest[:16]}: {model.nb} moving bodies, nq = {model.nq}, nv = {model.nv}.",
+        f"Units: m, kg, s, rad, N, N m. Gravity: ({gravity}) m/s^2 in the inertial frame.",
+        "Six-vectors are (angular, linear); quaternions are (x, y, z, w).",
+    ]
+    for role, arrays in (("argument", code.program.inputs), ("result", code.program.outputs)):
+        for array in arrays:
+            lines += ["", f"{role} {array.name}{list(array.shape) or ''}:"]
+            lines += [f"  {line}" for line in entries(model, array.name, tuple(array.shape))]
+    text = "\n".join(f" * {line}".rstrip() for line in lines)
+    text = text.replace("*/", "* /").encode("ascii", "replace").decode()
+    return f"/*\n{text}\n */\n"
+
+
+def entries(model: Model, name: str, shape: tuple[int, ...]) -> list[str]:
+    """What the entries of an array are, by its shape."""
+    axes: list[str] = []
+    rows: list[str] = []
+    for k, size in enumerate(shape):
+        if size == model.nq and (name.startswith("q") or size != model.nv):
+            names: tuple[str, ...] | None = model.q_names
+        elif size == model.nv:
+            names = model.v_names
+        elif size == model.nb:
+            names = model.bodies
+        else:
+            names = None
+        if names is None:
+            axes.append(f"axis {k}: {size} numbers")
+        elif len(shape) == 1:
+            rows = [f"[{i}] {entry}" for i, entry in enumerate(names)]
+        else:
+            axes.append(f"axis {k}: {', '.join(names)}")
+    return rows or axes or ["a number"]
 
 
 def functions() -> dict[str, Algorithm]:

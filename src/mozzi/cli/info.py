@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -87,6 +88,14 @@ def show(found: Report) -> None:
         terms = " + ".join(f"{c:g} {joint}" for joint, _, c in coupling.terms)
         equation = f"{terms} = {coupling.offset:g}".replace("+ -", "− ")
         put(f"[cyan]coupling[/] {escape(coupling.name)}: {escape(equation)}")
+    for one in model.actuators:
+        data = f"{one.kind} on {one.joint}, gear {one.gear:g}, gain {one.gain:g}"
+        put(f"[cyan]actuator[/] {escape(one.name)}: {escape(data)}")
+    if model.shapes:
+        kinds = Counter(type(x.geometry).__name__.lower() for x in model.shapes)
+        put("[cyan]shapes[/] " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+    if model.configurations:
+        put(f"[cyan]configurations[/] {escape(', '.join(model.configurations))}")
     for note in found.oddities:
         put(f"[yellow]odd:[/] {escape(str(note))}")
 

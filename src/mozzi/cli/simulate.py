@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from mozzi.cli.console import complain, put, stderr, stdout
+from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
 from mozzi.cli.progress import watched
-from mozzi.errors import ConfigurationError, DivergenceWarning, known
+from mozzi.cli.robot import File, Root, configuration, inside, open_robot, vector
+from mozzi.errors import ConfigurationError, DivergenceWarning
 
 if TYPE_CHECKING:
     from mozzi.model import Model
@@ -30,24 +31,37 @@ FAILED, INTERRUPTED = 1, 130
 
 
 def simulate(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .sdf file.")
-    ],
+    file: File,
     duration: Annotated[float, typer.Option(help="Seconds to simulate.")] = 5.0,
     dt: Annotated[float, typer.Option(help="Seconds per step.")] = 1e-3,
     method: Annotated[str, typer.Option(help="How to integrate; a wrong one lists all.")] = "rkmk4",
     q0: Annotated[
         str | None,
-        typer.Option(help="Where it starts: nq numbers, or joint=number, by commas; "
-                          "'random' or 'random:SEED'. The rest is neutral."),
+        typer.Option("--q0", "--start",
+                     help="Where it starts: a configuration of the file by name, 'neutral', nq "
+                          "numbers, or joint=number, by commas; 'random' or 'random:SEED'. By "
+                          "default where the file puts it."),
     ] = None,
     v0: Annotated[
         str | None, typer.Option(help="How fast it starts: nv numbers, or joint=number, by commas.")
     ] = None,
     base: Annotated[Base, typer.Option(help="How the root is held to the world.")] = Base.fixed,
+    root: Root = None,
     lock: Annotated[
         list[str] | None, typer.Option(help="A joint to hold at q0; may be repeated.")
     ] = None,
+    controller: Annotated[
+        Controller, typer.Option(help="What drives the joints: gravity compensation; hold (the "
+                                      "start), pd or computed torque to --target; the actuators of "
+                                      "the file.")
+    ] = Controller.none,
+    target: Annotated[
+        str | None, typer.Option(help="Where a controller goes: like --q0; the start by default.")
+    ] = None,
+    rate: Annotated[float, typer.Option(help="How fast a controller answers, in rad/s.")] = 10.0,
+    limits: Annotated[
+        bool, typer.Option(help="Let stops act at the limits of the joints.")
+    ] = True,
     resistance: Annotated[
         bool,
         typer.Option(
@@ -61,6 +75,11 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the trajectory: .npz or .csv.")
     ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option(help="What --out holds besides t, q and v, by commas: a, tau, kinetic, "
+                          "potential, momentum; all by default, 'none' for nothing."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Where to write a plot: .png, .svg or .pdf.")
     ] = None,
@@ -68,31 +87,43 @@ def simulate(
         Path | None, typer.Option(help="Where to write a page that shows the motion: .html.")
     ] = None,
 ) -> None:  # fmt: skip
-    """Simulate a mechanism from a file, without torque, and keep the motion.
+    """Simulate a mechanism from a file and keep the motion: let go, or under a controller.
 
     Ctrl-C stops it and keeps what was computed.
     """
-    from mozzi.loaders import load
     from mozzi.simulation.methods import as_method
     from mozzi.simulation.simulate import Simulation
 
     check_paths(out, plot, view)
-    model = load(file, base.value)
+    fields = fields_of(record)
+    model = open_robot(file, base.value, root)
+    acts = limits and limited(model)
     start = configuration(model, q0, lock or ())
+    goal = start if target is None else configuration(model, target, name="target")
+    if acts and q0 is None:
+        start = inside(model, start)
+        goal = start if target is None else goal
     if lock:
         kept = [name for name in model.joint_names if name not in lock]
         whole, model = model, model.lock(lock, start)
-        start = [x for name in kept for x in start[whole.q_slices[name]]]
+        start, goal = (
+            [x for name in kept for x in q[whole.q_slices[name]]] for q in (start, goal)
+        )
     speed = vector(v0, [0.0] * model.nv, model.v_slices, "v0", model.nv)
     start, speed = closed(model, start, speed)
+    if target is None:
+        goal = start
     if every is None:
         ratio = duration / dt if dt > 0.0 else 1.0
         every = max(1, round(ratio / 1000)) if math.isfinite(ratio) else 1
     begin = time.perf_counter()
     run = Simulation(
-        model, start, speed, duration, dt, as_method(method), record_every=every,
-        resistance=resistance,
-    )
+        model, start, speed, duration, dt, as_method(method),
+        torque=law_of(model, controller, goal, rate), record_every=every,
+        resistance=resistance, limits=acts,
+    )  # fmt: skip
+    if acts:
+        put("[yellow]note:[/] stops act at the limits of the joints; --no-limits takes them away")
     if not resistance and resisting(model):
         put(f"[yellow]note:[/] {resisting(model)} in the file are taken out")
     stopped = finish(run, model.name)
@@ -100,7 +131,7 @@ def simulate(
         warnings.simplefilter("always", DivergenceWarning)
         motion = run.trajectory()
     seconds = time.perf_counter() - begin
-    for path in keep(motion, file, out, plot, view):
+    for path in keep(motion, file, out, plot, view, fields):
         put(f"wrote {escape(str(path))}")
     summary(motion, seconds, dt)
     if stopped:
@@ -110,6 +141,25 @@ def simulate(
         complain(str(warning.message))
     if motion.diverged:
         raise typer.Exit(FAILED)
+
+
+def limited(model: Model) -> bool:
+    """Whether a joint has a limit."""
+    return any(math.isfinite(x) for body in model
+               for x in (*body.dynamics.lower, *body.dynamics.upper))  # fmt: skip
+
+
+def fields_of(text: str | None) -> tuple[str, ...] | None:
+    """What --record asks for; None is everything."""
+    from mozzi.simulation.trajectory_files import FIELDS
+
+    if text is None:
+        return None
+    words = tuple(word.strip() for word in text.split(",") if word.strip() not in ("", "none"))
+    for word in words:
+        if word not in FIELDS:
+            raise ConfigurationError(f"--record: no field {word!r}; give {', '.join(FIELDS)}")
+    return words
 
 
 def finish(run: Simulation, title: str) -> bool:
@@ -124,12 +174,17 @@ def finish(run: Simulation, title: str) -> bool:
 
 
 def keep(
-    motion: Trajectory, file: Path, out: Path | None, plot: Path | None, view: Path | None
+    motion: Trajectory,
+    file: Path,
+    out: Path | None,
+    plot: Path | None,
+    view: Path | None,
+    fields: tuple[str, ...] | None = None,
 ) -> list[Path]:
     """Write what was asked for."""
     written: list[Path] = []
     if out is not None:
-        written.append(motion.save(out))
+        written.append(motion.save(out, fields))
     if plot is not None:
         motion.plot(plot)
         written.append(plot)
@@ -161,20 +216,6 @@ def check_paths(out: Path | None, plot: Path | None, view: Path | None) -> None:
         pyplot()
 
 
-def configuration(model: Model, text: str | None, lock: Sequence[str]) -> Any:
-    """The configuration that --q0 means; what is locked is never random."""
-    if text is not None and text.partition(":")[0] == "random":
-        seed = text.partition(":")[2] or "0"
-        if not seed.isdigit():
-            raise ConfigurationError(f"--q0 {text!r}: give random:SEED with a whole number")
-        q, neutral = model.random_configuration(int(seed)), model.neutral()
-        for joint in lock:
-            if joint in model.q_slices:
-                q[model.q_slices[joint]] = neutral[model.q_slices[joint]]
-        return q
-    return vector(text, model.neutral().tolist(), model.q_slices, "q0", model.nq)
-
-
 def closed(model: Model, q: Any, v: Any) -> tuple[Any, Any]:
     """The nearest state in which loops are closed and stay so; told where that is another one."""
     if not (model.loops or model.distances or model.couplings):
@@ -189,41 +230,6 @@ def closed(model: Model, q: Any, v: Any) -> tuple[Any, Any]:
     if moved > 1e-9:
         put(f"[yellow]note:[/] joints moved by up to {moved:.3g} (rad or m) to close the loops")
     return new, consistent_velocities(model, new, v)
-
-
-def vector(text: str | None, start: list[float], slices: Any, name: str, size: int) -> list[float]:
-    """Numbers by commas, all of them or joint=number."""
-    values = list(start)
-    if not text:
-        return values
-    items = [item.strip() for item in text.split(",") if item.strip()]
-    named = [item for item in items if "=" in item]
-    try:
-        if not named:
-            values = [float(item) for item in items]
-        for item in named:
-            joint, _, number = item.rpartition("=")
-            where = slices[joint.strip()]
-            if where.stop - where.start != 1:
-                raise ConfigurationError(
-                    f"--{name} {item!r}: joint {joint!r} has {where.stop - where.start} numbers; "
-                    "give all numbers instead"
-                )
-            values[where.start] = float(number)
-    except KeyError as error:
-        wrong = error.args[0]
-        raise ConfigurationError(
-            f"--{name}: no joint {wrong!r}; there are {known(wrong, slices)}"
-        ) from None
-    except ValueError as error:
-        if isinstance(error, ConfigurationError):
-            raise
-        raise ConfigurationError(f"--{name} {text!r}: give numbers by commas") from None
-    if len(named) not in (0, len(items)):
-        raise ConfigurationError(f"--{name} {text!r}: give all numbers, or joint=number for some")
-    if len(values) != size:
-        raise ConfigurationError(f"--{name}: {len(values)} numbers; the model takes {size}")
-    return values
 
 
 def resisting(model: Model) -> str:
@@ -241,7 +247,8 @@ def summary(x: Trajectory, seconds: float, dt: float) -> None:
     import numpy as np
 
     table = Table(show_header=False, box=box.SIMPLE_HEAD, pad_edge=False)
-    energy, drift = x.energy(), float(np.max(x.energy_drift()))
+    energy = x.energy()
+    drift = f"{float(np.max(x.energy_drift())):.1e} of the largest kinetic energy"
     steps = round(float(x.t[-1] - x.t[0]) / dt)
     assert x.model is not None
     rows = (
@@ -250,7 +257,7 @@ def summary(x: Trajectory, seconds: float, dt: float) -> None:
         ("simulated", f"{x.t[-1]:g} s in {steps:,} steps of {dt:g} s"),
         ("took", f"{seconds:.2f} s, compilation included"),
         ("energy", f"{energy[0]:.6g} J to {energy[-1]:.6g} J"),
-        ("energy drift", f"{drift:.1e} of the largest kinetic energy"),
+        ("energy drift", "says nothing: driven or braked" if x.driven else drift),
         ("largest speed", f"{np.nanmax(np.abs(x.v)):.4g} (rad/s or m/s)"),
     )
     for row in rows:

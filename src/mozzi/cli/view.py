@@ -12,18 +12,18 @@ from rich.markup import escape
 
 from mozzi.cli.console import put
 from mozzi.cli.info import Base
+from mozzi.cli.robot import File, Root, open_robot
 
 __all__ = ["view"]
 
 
 def view(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .urdf, .xml (MJCF) or .sdf file.")
-    ],
+    file: File,
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion to replay, from mozzi simulate --out.")
     ] = None,
     base: Annotated[Base, typer.Option(help="How the root is held to the world.")] = Base.fixed,
+    root: Root = None,
     skeleton: Annotated[
         bool, typer.Option("--skeleton", help="Draw joints and masses, not the shapes of the file.")
     ] = False,
@@ -37,12 +37,11 @@ def view(
     ] = None,
 ) -> None:
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
-    from mozzi.loaders import load
     from mozzi.simulation.trajectory import Trajectory
     from mozzi.viz.shapes import drawing
     from mozzi.viz.viewer import Viewer
 
-    model = load(file, base.value)
+    model = open_robot(file, base.value, root)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
     drawn = drawing(model, shapes=not skeleton)
     for fault in drawn.faults:

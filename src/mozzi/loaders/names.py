@@ -59,7 +59,7 @@ def _examples() -> dict[str, Path]:
         return {}
     found = sorted(
         (file for file in files if file.suffix == ".urdf" and "robots" in file.parts),
-        key=lambda file: (len(file.parts), str(file)),
+        key=lambda file: (len(file.name), str(file)),
     )
     table: dict[str, Path] = {}
     for file in found:

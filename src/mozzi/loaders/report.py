@@ -102,6 +102,20 @@ class Report:
                 {"name": c.name, "terms": [list(term) for term in c.terms], "offset": c.offset}
                 for c in model.couplings
             ],
+            "configurations": {name: q.tolist() for name, q in model.configurations.items()},
+            "actuators": [
+                {"name": x.name, "joint": x.joint, "kind": x.kind, "gear": x.gear}
+                for x in model.actuators
+            ],
+            "shapes": [
+                {
+                    "name": x.name,
+                    "body": _body(model, x.body),
+                    "geometry": type(x.geometry).__name__,
+                    "role": x.role,
+                }
+                for x in model.shapes
+            ],
             "oddities": [
                 {"line": n.place.line, "file": n.place.file, "thing": n.thing, "fact": n.fact}
                 for n in self.oddities

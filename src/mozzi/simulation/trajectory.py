@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -201,17 +201,19 @@ class Trajectory:
 
     # -- files, pictures -----------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], fields: Sequence[str] | None = None) -> Path:
         """Write the trajectory with its energies and momentum to .npz or .csv.
 
         Atomically: the file is there complete, or as it was before.
 
         Args:
             path: the file.
+            fields: what is written besides t, q and v: some of a, tau, kinetic, potential,
+                momentum; all that there is where not given.
         """
         from mozzi.simulation.trajectory_files import save
 
-        return save(self, Path(path))
+        return save(self, Path(path), fields)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TypedDict
 
@@ -22,6 +23,8 @@ __all__ = ["load", "save"]
 
 FORMAT = "mozzi trajectory 1"
 DERIVED = ("a", "kinetic", "potential", "momentum")
+FIELDS = ("a", "tau", "kinetic", "potential", "momentum")
+"""What a file may hold besides t, q and v."""
 
 
 class Head(TypedDict):
@@ -39,11 +42,15 @@ class Head(TypedDict):
     events: list[tuple[list[int], float, int, list[float], list[float]]]
 
 
-def save(trajectory: Trajectory, path: Path) -> Path:
+def save(trajectory: Trajectory, path: Path, fields: Sequence[str] | None = None) -> Path:
+    for field in fields or ():
+        if field not in FIELDS:
+            raise ConfigurationError(f"no field {field!r}; give some of {', '.join(FIELDS)}")
+    wanted = FIELDS if fields is None else fields
     if path.suffix == ".npz":
-        return write_atomically(path, lambda file: _write_npz(trajectory, file))
+        return write_atomically(path, lambda file: _write_npz(trajectory, file, wanted))
     if path.suffix == ".csv":
-        return write_atomically(path, lambda file: _write_csv(trajectory, file))
+        return write_atomically(path, lambda file: _write_csv(trajectory, file, wanted))
     raise ConfigurationError(f"{path}: no format {path.suffix!r}; save as .npz or .csv")
 
 
@@ -80,12 +87,13 @@ def _head(x: Trajectory) -> Head:
     }
 
 
-def _arrays(x: Trajectory) -> dict[str, Array]:
-    derived = x.derived()
+def _arrays(x: Trajectory, fields: Sequence[str]) -> dict[str, Array]:
+    wanted = [name for name in DERIVED if name in fields]
+    derived = x.derived() if wanted else {}
     arrays = {"t": x.t, "q": x.q, "v": x.v}
-    if x.tau is not None:
+    if x.tau is not None and "tau" in fields:
         arrays["tau"] = x.tau
-    return arrays | {name: derived[name] for name in DERIVED if name in derived}
+    return arrays | {name: derived[name] for name in wanted if name in derived}
 
 
 def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
@@ -102,8 +110,9 @@ def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
     )  # fmt: skip
 
 
-def _write_npz(x: Trajectory, file: IO[bytes]) -> None:
-    np.savez(file, allow_pickle=False, head=np.array(json.dumps(_head(x))), **_arrays(x))
+def _write_npz(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
+    arrays = _arrays(x, fields)
+    np.savez(file, allow_pickle=False, head=np.array(json.dumps(_head(x))), **arrays)
 
 
 def _read_npz(path: Path) -> tuple[Head, dict[str, Array]]:
@@ -112,9 +121,9 @@ def _read_npz(path: Path) -> tuple[Head, dict[str, Array]]:
     return json.loads(str(arrays.pop("head"))), arrays
 
 
-def _write_csv(x: Trajectory, file: IO[bytes]) -> None:
+def _write_csv(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
     """A comment with what is not numbers, a row of names, then a row per sample and time."""
-    arrays, batch = _arrays(x), x.batch
+    arrays, batch = _arrays(x, fields), x.batch
     names = {
         "q": x.model.q_names if x.model is not None else range(x.q.shape[-1]),
         "v": x.model.v_names if x.model is not None else range(x.v.shape[-1]),

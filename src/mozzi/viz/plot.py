@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
 
-__all__ = ["plot", "pyplot"]
+if TYPE_CHECKING:
+    from mozzi.model import Model
+    from mozzi.simulation.trajectory import Trajectory
 
-MANY = 12  # lines that a legend can name
+__all__ = ["kinds", "plot", "pyplot"]
+
+MANY = 14  # lines that a legend can name
+LENGTHS = ("x", "y", "z", "vx", "vy", "vz")
+TITLES = {
+    ("q", "length"): "positions / m", ("q", "angle"): "angles / rad",
+    ("q", "quaternion"): "quaternions (x, y, z, w)", ("v", "length"): "velocities / m/s",
+    ("v", "angle"): "angular velocities / rad/s",
+}  # fmt: skip
 
 
 def pyplot() -> Any:
@@ -26,37 +37,67 @@ def pyplot() -> Any:
     return plt
 
 
-def plot(trajectory: Any, path: str | os.PathLike[str] | None = None, sample: Any = None) -> Any:
-    """A figure of coordinates, velocities, energies and their drift over time.
+def kinds(model: Model) -> tuple[list[str], list[str]]:
+    """What every entry of q and of v is: "length", "angle" or "quaternion"."""
+    q_kinds: list[str] = []
+    v_kinds: list[str] = []
+    for body in model:
+        joint = body.joint
+        own = ["length" if _last(name) in LENGTHS else "angle" for name in joint.q_names]
+        for k in joint.quaternions:
+            own[k : k + 4] = ["quaternion"] * 4
+        q_kinds += own
+        v_kinds += ["length" if _last(name) in LENGTHS else "angle" for name in joint.v_names]
+    return q_kinds, v_kinds
 
-    Of a batch: one sample, the first unless told; the drift of all samples.
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def plot(
+    trajectory: Trajectory, path: str | os.PathLike[str] | None = None, sample: Any = None
+) -> Any:
+    """A figure of coordinates and velocities by kind, energies and their drift over time.
+
+    Of a batch: one sample, the first unless told; the drift of all samples. The drift is left out
+    where something drives or brakes.
     """
     plt = pyplot()
     whole = trajectory
     if trajectory.batch:
         trajectory = trajectory[(0,) * len(trajectory.batch) if sample is None else sample]
     t, model = trajectory.t, trajectory.model
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
-    q, v = trajectory.q, trajectory.v
-    q_names = [f"q{k}" for k in range(q.shape[-1])] if model is None else model.q_names
-    v_names = [f"v{k}" for k in range(v.shape[-1])] if model is None else model.v_names
-    _lines(axes[0, 0], t, q, q_names, "coordinates q / m, rad")
-    _lines(axes[1, 0], t, v, v_names, "velocities v / m/s, rad/s")
+    panels = _panels(trajectory)
+    count = len(panels) + (1 if whole.driven else 2)
+    rows = (count + 1) // 2
+    figure, grid = plt.subplots(
+        rows, 2, figsize=(13, 1.2 + 2.6 * rows), sharex=True, squeeze=False, layout="constrained"
+    )
+    axes = grid.T.ravel()[:count]
+    for axis in grid.T.ravel()[count:]:
+        axis.set_axis_off()
+    for axis, (title, values, names) in zip(axes, panels):
+        _lines(axis, t, values, names, title)
+    energy = axes[len(panels)]
     kinetic, potential = trajectory.kinetic_energy(), trajectory.potential_energy()
     for values, label in ((kinetic, "kinetic"), (potential, "potential")):
-        axes[0, 1].plot(t, values, label=label, linewidth=1.2)
-    axes[0, 1].plot(t, kinetic + potential, label="total", color="black", linewidth=1.2)
-    axes[0, 1].set_ylabel("energy / J")
-    axes[0, 1].legend(loc="upper right", fontsize="small")
-    _drift(axes[1, 1], t, whole.energy().reshape(-1, len(t)))
-    for axis in axes.flat:
+        energy.plot(t, values, label=label, linewidth=1.2)
+    energy.plot(t, kinetic + potential, label="total", color="black", linewidth=1.2)
+    gravity = "gravity and springs" if trajectory.springs else "gravity"
+    energy.set_ylabel(f"energy / J ({gravity})")
+    _legend(energy)
+    if not whole.driven:
+        _drift(axes[-1], t, whole.energy().reshape(-1, len(t)))
+    for axis in axes:
         axis.grid(True, alpha=0.3)
         axis.margins(x=0.01)
-    for axis in axes[1]:
+    for axis in (axes[rows - 1], axes[-1]):
         axis.set_xlabel("t / s")
+        axis.tick_params(labelbottom=True)
     name = f"{model.name}, " if model is not None else ""
     batch = f", {int(np.prod(whole.batch))} samples" if whole.batch else ""
-    figure.suptitle(f"{name}{trajectory.method}{batch}")
+    figure.suptitle(f"{name}{trajectory.method}{batch}{', driven or braked' * whole.driven}")
     if path is not None:
         from mozzi.files import write_atomically
 
@@ -67,12 +108,41 @@ def plot(trajectory: Any, path: str | os.PathLike[str] | None = None, sample: An
     return figure
 
 
-def _lines(axis: Any, t: np.ndarray, values: np.ndarray, names: Any, label: str) -> None:
+def _panels(x: Trajectory) -> list[tuple[str, np.ndarray, list[str]]]:
+    """Title, values and names of the panels of q and v: one for each kind there is."""
+    if x.model is None:
+        return [
+            ("coordinates q", x.q, [f"q{k}" for k in range(x.q.shape[-1])]),
+            ("velocities v", x.v, [f"v{k}" for k in range(x.v.shape[-1])]),
+        ]
+    q_kinds, v_kinds = kinds(x.model)
+    out = []
+    for letter, values, names, own in (
+        ("q", x.q, x.model.q_names, q_kinds), ("v", x.v, x.model.v_names, v_kinds),
+    ):  # fmt: skip
+        for kind in ("length", "angle", "quaternion"):
+            some = [k for k, other in enumerate(own) if other == kind]
+            if some:
+                title = TITLES[letter, kind]
+                out.append((title, values[:, some], [names[k] for k in some]))
+    return out
+
+
+def _lines(
+    axis: Any, t: np.ndarray, values: np.ndarray, names: Sequence[str], label: str
+) -> None:
     for k, name in enumerate(names):
         axis.plot(t, values[:, k], linewidth=1.0, label=str(name))
     axis.set_ylabel(label)
     if len(names) <= MANY:
-        axis.legend(loc="upper right", fontsize="small", ncols=1 + (len(names) > 6))
+        _legend(axis)
+    else:
+        axis.set_title(f"{len(names)} of them", fontsize="small", loc="right")
+
+
+def _legend(axis: Any) -> None:
+    """Beside the curves, never on them."""
+    axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="x-small", frameon=False)
 
 
 def _drift(axis: Any, t: np.ndarray, energy: np.ndarray) -> None:
@@ -84,4 +154,4 @@ def _drift(axis: Any, t: np.ndarray, energy: np.ndarray) -> None:
     if top > 0.0:
         axis.set_yscale("log")
         axis.set_ylim(max(top * 1e-8, 1e-18), top * 3.0)
-    axis.set_ylabel("change of energy |E − E₀| / J")
+    axis.set_ylabel("energy error |E − E₀| / J")

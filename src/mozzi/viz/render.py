@@ -12,7 +12,7 @@ from mozzi.viz.shapes import Part
 
 __all__ = ["GIF_FACES", "Camera", "paint", "pillow"]
 
-GIF_FACES = 6_000
+GIF_FACES = 12_000
 BACKGROUND = (244, 246, 250)
 SUN = np.array([0.45, -0.6, 1.0]) / np.linalg.norm([0.45, -0.6, 1.0])
 HALF = 0.36  # half of the angle of view, in radians

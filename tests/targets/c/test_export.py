@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import mozzi as mz
 from mozzi.cli import application
 from mozzi.cli.export import functions, parsed, write
 
@@ -168,3 +169,15 @@ def test_every_function(arm: Path, tmp_path: Path, function: str, how: str):
     assert result.exit_code == 0, (result.stderr, result.exception)
     test = compiled_and_run(out)
     assert test.returncode == 0, test.stdout
+
+
+def test_the_header_says_what_it_is_for(arm: Path, tmp_path: Path):
+    """Robot, gravity, units, version, and every entry of arguments and results by joint."""
+    assert run(arm, "--out", tmp_path / "code", "--function", "inverse_dynamics").exit_code == 0
+    text = (tmp_path / "code" / "inverse_dynamics.h").read_text(encoding="ascii")
+    model = mz.load(arm)
+    for word in (f"robot {model.name!r}", "Gravity: (0, 0, -9.81)", "Units: m, kg, s, rad",
+                 f"mozzi {mz.__version__}", "argument q[", "argument v[", "result"):  # fmt: skip
+        assert word in text
+    for k, name in enumerate(model.v_names):
+        assert text.count(f"[{k}] {name}\n") >= 3
