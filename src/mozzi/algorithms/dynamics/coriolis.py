@@ -175,6 +175,6 @@ def _symbols(I: Any, Ji: Any, Jj: Any, Jk: Any, outside: bool, own: Any = None) 
         for j, y in enumerate(Jj):
             for k, z in enumerate(Jk):
                 turned = hi[i].dot(y.cross(z) if outside else z.cross(y))
-                gamma = 0.5 * (hj[j].dot(x.cross(z)) + hk[k].dot(x.cross(y)) + turned)  # (86)
+                gamma = 0.5 * (hj[j].dot(x.cross(z)) + hk[k].dot(x.cross(y)) + turned)  # MD86
                 block.append(gamma + hi[i].dot(own[k][j]) if own else gamma)
     return block

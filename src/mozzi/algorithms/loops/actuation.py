@@ -56,11 +56,11 @@ class Shares:
             s = np.sqrt(self.w)[:, None]
             size = np.linalg.norm(s * Aat, axis=(-2, -1))
             inside = pinv(s * (Aat @ null), size, least)
-            lam = lam + null @ (inside @ (s * (tau_ar - Aat @ lam)))  # (64)
+            lam = lam + null @ (inside @ (s * (tau_ar - Aat @ lam)))  # K64
         self.unbalanced = (tau_pr - Apt @ lam)[..., 0]
         self.multipliers = lam[..., 0]
         self.tau = np.zeros(np.broadcast_shapes(tau_r.shape, (*lam.shape[:-2], tau_r.shape[-1])))
-        self.tau[..., actuated] = (tau_ar - Aat @ lam)[..., 0]  # (60)
+        self.tau[..., actuated] = (tau_ar - Aat @ lam)[..., 0]  # K60
 
 
 @inverse_dynamics.with_loops

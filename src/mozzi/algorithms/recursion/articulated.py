@@ -23,7 +23,7 @@ def articulated(model: Any, q: Any, T: Any, P: Any, U: Any, D: Any) -> Iterator[
     """Inward: every body with the inertia Π it hands to its parent, P, U = P S and D⁻¹ set.
 
     D = Sᵀ P S + armature over the coordinates that are free, Π = P − U D⁻¹ Uᵀ, and P of a parent
-    is its inertia and the Π of its children, moved there.  Kim (49), (51); Rodriguez et al. (.39).
+    is its inertia and the Π of its children, moved there.  Kim (49), (52); Rodriguez et al. (.39).
     """
     _check(model)
     for i in model.outward():

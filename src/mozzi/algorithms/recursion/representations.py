@@ -64,20 +64,20 @@ def convert(x: Any, C: SE3, source: Rep, target: Rep) -> Any:
     if source == target:
         return x
     if (source, target) == ("body", "mixed"):
-        return _linear(x, C.R.rotate)  # (47)
+        return _linear(x, C.R.rotate)  # MK47
     if (source, target) == ("mixed", "body"):
-        return _linear(x, C.R.unrotate)  # (47)
+        return _linear(x, C.R.unrotate)  # MK47
     if source == "body":
-        x = turning(C.R).push(x)  # (55)
+        x = turning(C.R).push(x)  # MK55
     elif source == "spatial":
-        x = shifting(C.p).pull(x)  # (58)
+        x = shifting(C.p).pull(x)  # MK58
     elif source == "mixed":
-        x = _angular(x, C.R.rotate)  # (47)
+        x = _angular(x, C.R.rotate)  # MK47
     if target == "body":
-        return turning(C.R).pull(x)  # (55)
+        return turning(C.R).pull(x)  # MK55
     if target == "spatial":
-        return shifting(C.p).push(x)  # (58)
-    return _angular(x, C.R.unrotate) if target == "mixed" else x  # (47)
+        return shifting(C.p).push(x)  # MK58
+    return _angular(x, C.R.unrotate) if target == "mixed" else x  # MK47
 
 
 def from_body(x: Any, C: SE3, rep: Rep) -> Any:
