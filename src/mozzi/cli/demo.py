@@ -1,4 +1,4 @@
-"""``mozzi demo``: a chaotic mechanism and a robot arm, simulated and shown."""
+"""``mozzi demo``: a chaotic mechanism, a robot arm and a quadruped, simulated and shown."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ def demo(
         Path, typer.Option(help="The folder to write to; it is made where it is missing.")
     ] = Path("mozzi-demo"),
 ) -> None:
-    """Simulate a chaotic mechanism and a robot arm; write plots and a page to look at."""
+    """Simulate a chaotic mechanism, an arm and a quadruped; write plots and a page to look at."""
     start = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     chaos, chaos_s = timed(lambda tell: swing(pendulum(), tell), "chaotic pendulums")
     falls, falls_s = timed(lambda tell: drop(arm(), tell), "arm, falling")
     drawn, drawn_s = timed(lambda tell: trace(arm(), tell), "arm, drawing")
+    lands, lands_s = timed(land, "quadruped, landing")
     written = [
         chaos[:SHOWN].save(out / "pendulum.npz"),
         drawn.save(out / "arm.npz"),
-        page(out / "demo.html", chaos, falls, drawn),
+        page(out / "demo.html", chaos, falls, drawn, lands),
     ]
     missing = ""
     try:
@@ -53,6 +54,7 @@ def demo(
         (chaos, chaos_s, f"spread {spread(chaos):.2g} m from 1e-6 rad"),
         (falls, falls_s, "no torque"),
         (drawn, drawn_s, f"computed torque, off by {error_of(drawn):.1e} rad at the end"),
+        (lands, lands_s, f"contact laws to {lands.contact_residual.max():.0e} m/s, then rest"),
     )
     for path in written:
         put(f"wrote {escape(str(path))}")
@@ -172,10 +174,30 @@ def trace(model: Model, tell: Tell) -> Trajectory:
     return simulate(model, q0, np.zeros(6), 6.3, DT, torque=law, record_every=20, progress=tell)
 
 
+def land(tell: Tell) -> Trajectory:
+    """A quadruped dropped on its feet, its legs held by springs and dampers."""
+    import numpy as np
+
+    from mozzi.model.generate import quadruped
+    from mozzi.simulation import simulate
+
+    model = quadruped()
+    stand = model.configurations["standing"]
+
+    def law(t: Any, q: Any, v: Any) -> Any:
+        return np.array([0.0] * 6 + list(12.0 * (stand[7:] - q[7:]) - 0.4 * v[6:]), dtype=object)
+
+    q0, v0 = stand.copy(), np.zeros(model.nv)
+    q0[2], v0[3:6] = 0.5, (0.3, 0.2, 0.0)
+    return simulate(model, q0, v0, 2.0, DT, torque=law, record_every=20, progress=tell)
+
+
 # -- what is told --
 
 
-def page(path: Path, chaos: Trajectory, falls: Trajectory, drawn: Trajectory) -> Path:
+def page(
+    path: Path, chaos: Trajectory, falls: Trajectory, drawn: Trajectory, lands: Trajectory
+) -> Path:
     from mozzi.viz.page import scene, write_page
 
     apart = [n * SAMPLES // SHOWN for n in range(SHOWN)]
@@ -186,6 +208,10 @@ def page(path: Path, chaos: Trajectory, falls: Trajectory, drawn: Trajectory) ->
             scene(chaos, "A ball joint and two hinges", note, samples=apart, play=True),
             scene(falls, "An arm that is let go", "no torque: its energy stays", play=True),
             scene(drawn, "An arm under computed torque", "driven: its energy changes", play=True),
+            scene(
+                lands, "A quadruped that lands", "contact with dry friction; forces are arrows",
+                play=True, wrenches=lands.contact_wrenches(),
+            ),
         ],
         title="mozzi demo",
     )
@@ -228,7 +254,7 @@ def summary(*rows: tuple[Trajectory, float, str]) -> None:
     for x, seconds, note in rows:
         samples = math.prod(x.batch)
         assert x.model is not None
-        drift = "driven" if "torque, off" in note else f"{np.max(x.energy_drift()):.1e}"
+        drift = "driven" if x.driven else f"{np.max(x.energy_drift()):.1e}"
         steps = round(float(x.t[-1]) / DT)
         table.add_row(x.model.name, f"{samples:,}", f"{steps:,}", f"{seconds:.1f}", drift, note)
     stdout.print(table)

@@ -27,6 +27,7 @@ from mozzi.model.joints.joint import (
 from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.model import GRAVITY, Model
+from mozzi.model.shapes import Box, Capsule, Sphere
 
 __all__ = [
     "acrobot",
@@ -38,6 +39,7 @@ __all__ = [
     "leaning",
     "n_four_bar",
     "pendulum",
+    "quadruped",
     "random_inertia",
     "random_joint",
     "random_pose",
@@ -400,3 +402,32 @@ def rcm_arm_data(
         (0.0, 0.0, 1.0, 0.0, -d5, 0.0),
     ]
     return references, screws
+
+
+def quadruped(friction: float = 0.7, restitution: float = 0.0) -> Model:
+    """A robot of four legs with three hinges each (2.9 kg, a leg 0.32 m), its feet on the ground.
+
+    ``model.configurations["standing"]`` is how it stands.
+    """
+    builder = Builder("quadruped")
+    builder.add("trunk", None, Free(), Inertia(1.6, (0, 0, 0), np.diag([0.004, 0.014, 0.016])))
+    builder.shape("trunk", Box((0.42, 0.16, 0.08)), role="visual")
+    standing: dict[str, Sequence[float]] = {"trunk": (0.0, 0.0, 0.24, 0.0, 0.0, 0.0, 1.0)}
+    for name, x, y in (("FL", 1, 1), ("FR", 1, -1), ("HL", -1, 1), ("HR", -1, -1)):
+        hip = Revolute("x").between((0.2 * x, 0.09 * y, 0.0), None)
+        thigh = Revolute("y").between((0.0, 0.04 * y, 0.0), None)
+        shin = Revolute("y").between((0.0, 0.0, -0.16), None)
+        upper = Inertia(0.14, (0, 0, -0.08), np.diag([4e-4, 4e-4, 4e-5]))
+        lower = Inertia(0.04, (0, 0, -0.08), np.diag([1e-4, 1e-4, 1e-5]))
+        builder.add(f"{name}_hip", "trunk", hip, Inertia(0.14, (0, 0, 0), 1e-4 * np.eye(3)))
+        builder.add(f"{name}_thigh", f"{name}_hip", thigh, upper)
+        builder.add(f"{name}_shin", f"{name}_thigh", shin, lower)
+        for part, radius in (("thigh", 0.014), ("shin", 0.01)):
+            rod = SE3.translation(0.0, 0.0, -0.08)
+            builder.shape(f"{name}_{part}", Capsule(radius, 0.16), rod, role="visual")
+        foot = SE3.translation(0.0, 0.0, -0.16)
+        builder.shape(f"{name}_shin", Sphere(0.016), foot, name=f"{name}_foot")
+        standing |= {f"{name}_thigh": (0.8 * x,), f"{name}_shin": (-1.6 * x,)}
+    builder.configuration("standing", standing)
+    feet = [f"{name}_foot" for name in ("FL", "FR", "HL", "HR")]
+    return builder.build().with_ground(feet, friction=friction, restitution=restitution)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
+from mozzi.algorithms.contact.gaps import contact_frames, contact_gaps, contact_points
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ConfigurationError
@@ -117,6 +117,25 @@ class Trajectory:
         energy is balanced, to the order of the method.
         """
         return self._contact("taken")
+
+    def contact_wrenches(self) -> Array:
+        """What the contacts exert on every body, body-fixed, (B, n, nb, 6)."""
+        model, F = self._model(), self.contact_forces
+        points = contact_frames(model, self.q)[..., :3, 3]
+        T = self.poses()
+        out = np.zeros((*self.q.shape[:-1], model.nb, 6))
+        for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
+            for name, sign in ((contact.shape_a, 1.0), (contact.shape_b, -1.0)):
+                body = model.shape(name).body
+                if body < 0:
+                    continue
+                R, p = T[..., body, :3, :3], T[..., body, :3, 3]
+                for k in range(part.start, part.stop):
+                    force = np.einsum("...ij,...i->...j", R, sign * F[..., k, :])
+                    lever = np.einsum("...ij,...i->...j", R, points[..., k, :] - p)
+                    out[..., body, :3] += np.cross(lever, force)
+                    out[..., body, 3:] += force
+        return out
 
     def _contact(self, name: str) -> Array:
         if name not in self.stored:
@@ -251,7 +270,7 @@ class Trajectory:
         """Write a moving picture of the model's shapes: ``.html`` is a page of its own, ``.gif``
         needs the extra ``viz``. What cannot be shown is named in a `NotShownWarning`.
 
-        wrenches: (nb, 6) or (n, nb, 6), body-fixed, that the page can show as forces.
+        The forces of contacts are arrows on the page, unless other wrenches are given.
 
         Args:
             path: the file.
@@ -261,4 +280,6 @@ class Trajectory:
         """
         from mozzi.viz.animate import animate
 
+        if wrenches is None and "contact_forces" in self.stored and not self.batch:
+            wrenches = self.contact_wrenches()
         return animate(self, Path(path), sample, fps, wrenches)
