@@ -103,3 +103,21 @@ def test_contacts_are_not_ignored():
     with pytest.raises(ConfigurationError, match="does not know contacts"):
         mz.linearize(model, model.neutral(), np.zeros(6), np.zeros(6), dt=H, method="rkmk4")
     assert Moreau().order == 1
+
+
+def test_dampers_and_friction_of_joints():
+    """A leg that drags its foot, with a damper, a spring and dry friction in its joints."""
+    builder = mz.Builder("leg")
+    rod = mz.Inertia(1.0, (0.0, 0.0, -0.2), 0.02 * np.eye(3))
+    up = mz.Prismatic("z").between((0.0, 0.0, 0.6), None)
+    builder.add("slide", None, up, rod, damping=0.5)
+    builder.add("thigh", "slide", mz.Revolute("y"), rod, friction=0.2, stiffness=3.0)
+    shin = mz.Revolute("y").between((0.0, 0.0, -0.4), None)
+    builder.add("shin", "thigh", shin, rod, damping=0.1)
+    builder.shape("shin", mz.Sphere(0.05), mz.SE3.translation(0.0, 0.0, -0.4), name="foot")
+    model = builder.build().with_ground(friction=0.2)
+    q, v, tau = np.array([0.0, 0.5, -0.9]), np.array([0.0, 1.0, 0.3]), np.array([0.0, 0.1, 0.0])
+    q[0] -= mz.contact_gaps(model, q)[0] + 1e-4
+    A, B = mz.linearize(model, q, v, tau, dt=H)
+    D = differences(model, q, v, tau)
+    np.testing.assert_allclose(np.c_[A, B], D, atol=1e-6 * abs(D).max())

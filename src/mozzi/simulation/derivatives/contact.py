@@ -18,36 +18,39 @@ from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
-from mozzi.simulation.methods.moreau import Moreau
+from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
+from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.system import System
 
 __all__ = ["contact_jacobians", "contact_pullback", "solved_step"]
 
 
-def solved_step(model: Model, rule: Moreau) -> Any:
+def solved_step(model: Model, rule: Moreau, acting: Resistance | None) -> Any:
     """The kernel (q, v, tau, dt) ↦ (q′, v′, force), of a step that starts from no impulse."""
+    rule = honoured(model, rule, None, acting)[1]
 
     def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
         x = rule.start(System(model), {"t": 0.0, "q": q, "v": v})
-        new = rule.step(System(model, tau=tau), x, dt)
+        new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
         return new["q"], new["v"], new["force"]
 
-    return _kept(model, ("step", rule), step, _shapes(model, "q", "v", "tau", "dt"))
+    return _kept(model, ("step", rule, acting), step, _shapes(model, "q", "v", "tau", "dt"))
 
 
 def contact_jacobians(
-    model: Model, rule: Moreau, q: Any, v: Any, tau: Any, dt: float
+    model: Model, rule: Moreau, acting: Resistance | None, q: Any, v: Any, tau: Any, dt: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ."""
     n = model.nv
-    q1, _, force = solved_step(model, rule)(q, v, tau, dt)
+    rule = honoured(model, rule, None, acting)[1]
+    q1, _, force = solved_step(model, rule, acting)(q, v, tau, dt)
 
     def tangent(d: Any, **at: Any) -> Any:
-        return forward(*_step(model, rule, **at), d)
+        return forward(*_step(model, rule, acting, **at), d)
 
     shapes = _held(model, rule) | {"d": (3 * n,)}
-    kernel = _kept(model, ("tangent", rule), tangent, shapes)
+    kernel = _kept(model, ("tangent", rule, acting), tangent, shapes)
     each = [np.asarray(x)[..., None, :] for x in (q, v, tau, force, q1)]
     columns = kernel(*each[:3], dt, *each[3:], np.zeros(n), np.eye(3 * n))
     J = np.swapaxes(columns, -1, -2)
@@ -55,28 +58,32 @@ def contact_jacobians(
 
 
 def contact_pullback(
-    model: Model, rule: Moreau, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    model: Model, rule: Moreau, acting: Resistance | None, q: Any, v: Any, tau: Any, dq: Any,
+    dv: Any, dt: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """(q̄, v̄, τ̄) of the derivatives dq, dv of a number with respect to the state after a step."""
     n = model.nv
-    q1, _, force = solved_step(model, rule)(q, v, tau, dt)
+    rule = honoured(model, rule, None, acting)[1]
+    q1, _, force = solved_step(model, rule, acting)(q, v, tau, dt)
 
     def pull(bar: Any, **at: Any) -> Any:
-        return reverse(*_step(model, rule, **at), bar)
+        return reverse(*_step(model, rule, acting, **at), bar)
 
     shapes = _held(model, rule) | {"bar": (2 * n,)}
-    kernel = _kept(model, ("pull", rule), pull, shapes)
+    kernel = _kept(model, ("pull", rule, acting), pull, shapes)
     bar = np.concatenate([dq, dv], axis=-1)
     out = kernel(q, v, tau, dt, force, q1, np.zeros(n), bar)
     return out[..., :n], out[..., n : 2 * n], out[..., 2 * n :]
 
 
-def _step(model: Model, rule: Moreau, **at: Any) -> tuple[np.ndarray, np.ndarray]:
+def _step(
+    model: Model, rule: Moreau, acting: Resistance | None, **at: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """(δ′, v′) from the solution, and (δ, v, τ) that they depend on; δ is zero."""
     given = replace(rule, solver="given")
     q = integrate(model, at["q"], at["delta"])
     x = given.start(System(model), {"t": 0.0, "q": q, "v": at["v"]}) | {"force": at["force"]}
-    new = given.step(System(model, tau=at["tau"]), x, at["dt"])
+    new = given.step(System(model, resistance=acting, tau=at["tau"]), x, at["dt"])
     away = difference(model, at["q1"], new["q"])
     return np.concatenate([away, new["v"]]), np.concatenate([at["delta"], at["v"], at["tau"]])
 

@@ -57,15 +57,6 @@ def _rule(model: Model, method: Any) -> Any:
     return rule
 
 
-def _refuse(acting: Resistance | None) -> None:
-    """Derivatives of steps with contact know no springs, dampers and friction of joints."""
-    if acting is not None:
-        raise ConfigurationError(
-            "derivatives of steps with contact leave out springs, dampers and friction of the "
-            "model; give resistance=False"
-        )
-
-
 # -- Jacobians --
 
 
@@ -89,8 +80,7 @@ def step_jacobians(
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
     acting = resistance_of(resistance, model)
     if isinstance(rule, Moreau):
-        _refuse(acting)
-        return contact_jacobians(model, rule, q, v, tau, dt)
+        return contact_jacobians(model, rule, acting, q, v, tau, dt)
     kept = first_rows(model, q).get("rows")
     if isinstance(rule, SemiImplicit):
         q1, v1, new = _semi_implicit(model, q, v, tau, dt, start, acting, kept)
@@ -265,8 +255,7 @@ def step_kernel(
     """(q, v, tau, dt) ↦ (q′, v′)."""
     rule, acting = _rule(model, method), resistance_of(resistance, model)
     if isinstance(rule, Moreau):
-        _refuse(acting)
-        return _Solved(solved_step(model, rule))
+        return _Solved(solved_step(model, rule, acting))
 
     def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
         x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
@@ -290,8 +279,7 @@ def pullback_kernel(
     """
     rule, acting = _rule(model, method), resistance_of(resistance, model)
     if isinstance(rule, Moreau):
-        _refuse(acting)
-        return partial(_pull_contact, model, rule)
+        return partial(contact_pullback, model, rule, acting)
 
     def pullback(q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any) -> Any:
         smooth = model if acting is None else acting.frictionless(model)
@@ -316,12 +304,6 @@ class _Solved:
         if out is not None:
             out[0][...], out[1][...] = q, v
         return q, v
-
-
-def _pull_contact(
-    model: Any, rule: Moreau, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any
-) -> tuple[Any, Any, Any]:
-    return contact_pullback(model, rule, q, v, tau, dq, dv, dt)
 
 
 def _shapes(model: Any, *names: str) -> dict[str, tuple[int, ...]]:
