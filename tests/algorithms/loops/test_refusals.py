@@ -12,7 +12,8 @@ from mozzi.model.generate import chain, four_bar
 # functions whose answers are statements about the tree, true whether loops close it or not
 OF_THE_TREE = {
     "accelerations", "bias_forces", "body_jacobians", "center_of_mass", "centroidal_momentum",
-    "centroidal_momentum_matrix", "christoffel", "conversion_matrix", "convert_jacobian",
+    "centroidal_momentum_matrix", "christoffel", "contact_frames", "contact_gaps",
+    "conversion_matrix", "convert_jacobian",
     "convert_twist", "convert_twist_rate", "convert_wrench", "coriolis_matrix", "difference",
     "forward_kinematics", "gravity_forces", "integrate", "inverse_dynamics",
     "inverse_dynamics_derivatives", "inverse_dynamics_directional", "inverse_dynamics_gradient",

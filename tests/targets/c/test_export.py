@@ -116,7 +116,7 @@ def test_files_are_replaced_whole(tmp_path: Path):
     [
         (("--function", "inverse_dynamicz"), "no function 'inverse_dynamicz' to export; there are"),
         (("--function", "jacobian"), "jacobian needs frame: add --option frame="),
-        (("--option", "wings=2"), "inverse_dynamics has the options rep"),
+        (("--option", "wings=2"), "inverse_dynamics has the options"),
         (("--option", "wrenches"), "give NAME=VALUE"),
         (("--option", "wrenches=3"), "wrenches is an array; give wrenches=true"),
         (("--target", "fortran"), "fortran"),
