@@ -46,7 +46,7 @@ def calibrate(
     weights = np.empty((3, 4))
     weights[:, :3], weights[:, 3] = 1.0 / NOISE["orientation"], 1.0 / NOISE["position"]
     weights[:, :3] /= np.sqrt(2.0)  # every turn moves two columns of the rotation
-    found = kernel.nominal
+    found, J = kernel.nominal, np.empty((0, len(kernel.names)))
     for _ in range(iterations):
         residual = (measured - kernel.value(q, parameters=found))[:, :3] * weights
         J = kernel(q, parameters=found)[:, :3] * weights[..., None]

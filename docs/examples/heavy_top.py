@@ -8,6 +8,7 @@ import numpy as np
 
 import mozzi as mz
 from mozzi.simulation import METHODS
+from mozzi.types import Method
 
 body = mz.Inertia(15.0, (0.0, 1.0, 0.0), np.diag([0.234375, 0.46875, 0.234375]))
 top = mz.Builder("heavy top").add("top", None, mz.Spherical(), body).build()
@@ -15,7 +16,7 @@ start, spin = top.neutral(), np.array([0.0, 150.0, -4.61538])
 known = np.array([0.6055505613771198, 0.5989576817949191, -0.5239830274300032])  # of its centre
 
 
-def error(method: str, steps: int) -> float:
+def error(method: Method, steps: int) -> float:
     """How far the centre of mass is from where it should be."""
     motion = mz.simulate(top, start, spin, 0.2, 0.2 / steps, method, record_every=steps)
     return float(np.linalg.norm(mz.center_of_mass(top, motion.q[-1]) - known))

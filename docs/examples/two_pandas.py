@@ -107,6 +107,7 @@ def main() -> None:
         ("on the table again", resting, up, 0.3),
     ):
         v = system.consistent_velocities(q, v)  # what an impulse of the new constraints leaves
+        f = np.zeros(0)
         for k in range(round(seconds / DT)):
             share = min(1.0, 1.25 * k * DT / seconds)
             smooth = share * share * (3.0 - 2.0 * share)

@@ -13,21 +13,26 @@ import mozzi
 HERE = Path(__file__).parent
 SOURCES = Path(mozzi.__file__).parent.parent
 PROGRAMS = ["right.py", "wrong.py"]
+EXAMPLES = sorted((HERE.parent.parent / "docs" / "examples").glob("*.py"))
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, str]]:
-    """What pyright, in strict mode, finds in the two files: line → message."""
+    """What pyright finds in the two files, in strict mode, and in the examples: line → message."""
     project = tmp_path_factory.mktemp("programs")
-    for name in PROGRAMS:
-        shutil.copy(HERE / name, project)
-    settings = {"strict": PROGRAMS, "pythonVersion": "3.11", "extraPaths": [str(SOURCES)]}
+    for path in (*(HERE / name for name in PROGRAMS), *EXAMPLES):
+        shutil.copy(path, project)
+    settings = {
+        "strict": PROGRAMS, "pythonVersion": "3.11", "extraPaths": [str(SOURCES)],
+        "reportMissingImports": "none",
+    }  # fmt: skip
     (project / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
     done = subprocess.run(
         [*command, "--project", str(project)], capture_output=True, text=True, check=False
     )
-    found: dict[str, dict[int, str]] = {name: {} for name in PROGRAMS}
+    names = [*PROGRAMS, *(path.name for path in EXAMPLES)]
+    found: dict[str, dict[int, str]] = {name: {} for name in names}
     for x in json.loads(done.stdout)["generalDiagnostics"]:
         found[Path(x["file"]).name][x["range"]["start"]["line"] + 1] = x["message"]
     return found
@@ -35,6 +40,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, str
 
 def test_right_programs_are_clean(reports: dict[str, dict[int, str]]):
     assert not reports["right.py"], reports["right.py"]
+
+
+def test_the_examples_of_the_docs_are_clean(reports: dict[str, dict[int, str]]):
+    found = {path.name: reports[path.name] for path in EXAMPLES if reports[path.name]}
+    assert EXAMPLES and not found, found
 
 
 def test_every_wrong_line_is_an_error_and_no_other(reports: dict[str, dict[int, str]]):

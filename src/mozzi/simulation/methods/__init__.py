@@ -25,7 +25,7 @@ __all__ = [
 Integrator: TypeAlias = OneStep | DormandPrince
 """Steps of constant length, or of its own."""
 
-METHODS: dict[str, type[OneStep] | type[DormandPrince]] = {
+METHODS: dict[Method, type[OneStep] | type[DormandPrince]] = {
     "semi_implicit": SemiImplicit,
     "rkmk4": MuntheKaas,
     "dopri5": DormandPrince,
