@@ -110,7 +110,7 @@ def simulate(
 
     Example:
         >>> arm = mz.load("arm.urdf")
-        >>> motion = mz.simulate(arm, arm.neutral(), np.zeros(arm.nv), duration=0.1, dt=0.01)
+        >>> motion = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01, resistance=False)
         >>> motion.q.shape, bool(motion.energy_drift() < 1e-6)
         ((11, 3), True)
     """
