@@ -1316,8 +1316,8 @@ def hybrid_dynamics(
 
     ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
-    Loops are kept closed: see `constrained_forward`. Prescribed accelerations that open them are a
-    `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
+    Loops are kept closed: see `constraints/multipliers.py`. Prescribed accelerations that open them
+    are a `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
     `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
     Kim Table 4, (72)–(80).
 

@@ -330,7 +330,7 @@ def test_values_name_the_algorithm_they_come_from():
     from mozzi.model import generate
 
     source = mz.compile(mz.inverse_dynamics, generate.chain(3), target="c").source
-    assert "inverse_dynamics (66b) body_2" in source
+    assert "inverse_dynamics K37 body_2" in source
     assert "/* body" not in source
 
 

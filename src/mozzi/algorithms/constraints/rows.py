@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.bodies import tidy_pose
@@ -344,30 +345,19 @@ def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
     """
     if not closed(model.model):  # a tree, rolled or not, has no rows
         return np.empty(0, dtype=object)
-    move = moving(model, q, v)
-    A = _accelerations(model, move, a)
+    x = Motion(model)
+    x.A[model.world] = Twist.zero()  # without gravity
+    for _ in x.outward(q, v, a):
+        pass
     out = []
-    for rows in closures(model, move):
-        for r, x in enumerate(rows.bias):
+    for rows in closures(model, Moving(q, x.T, v, x.w)):
+        for r, left in enumerate(rows.bias):
             for k, W in rows.wrenches.items():
-                x = x + W[r].dot(A[model.at(k)])
+                left = left + W[r].dot(x.A[model.at(k)])
             for k, forces in rows.forces.items():
-                x = x + dot(forces[r], a[model.at(k)])
-            out.append(x)
+                left = left + dot(forces[r], a[model.at(k)])
+            out.append(left)
     return np.array([*out, None], dtype=object)[:-1]
-
-
-def _accelerations(model: Any, move: Moving, a: Any) -> Any:
-    """(ω̇, Rᵀr̈) of the bodies, as in the dynamics but without gravity."""
-    A, still = per_body(model, A=Twist), Vec3.zero()
-    for i in model.outward():
-        T, S, w, w_p = move.T[i], i.joint.screws(move.q[i]), move.w[i], move.w[i.parent]
-        Sv, turned = S @ move.v[i], T.unrotate(w_p)
-        swing = T.unrotate(AccelerationField(still, w_p, w_p) @ T.p)
-        slide = turned.cross(Sv.lin) + w.cross(Sv.lin)
-        own = S @ a[i] + i.joint.screws_rate(move.q[i], move.v[i]) @ move.v[i]
-        A[i] = T.pull(A[i.parent]) + Twist(turned.cross(Sv.ang), swing + slide) + own
-    return A
 
 
 def joint_columns(model: Any, rows: Rows, move: Moving) -> Iterator[tuple[Any, list[Any]]]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
-from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
 from mozzi.algorithms.recursion.arguments import given_or_zero
@@ -26,7 +25,7 @@ from mozzi.algorithms.recursion.blocks import (
     product,
     summed,
 )
-from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector, per_body
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector

@@ -29,13 +29,14 @@ from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.derivatives.springs import add_spring_changes
 from mozzi.algorithms.dynamics.coriolis import Flow
-from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import Block, diagonal_plus, minus, summed, transposed
 from mozzi.algorithms.recursion.containers import (
+    ZERO,
     BlockArray,
     Columns,
     joint_array,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mozzi.algorithms.dynamics.hybrid import hybrid
-from mozzi.algorithms.dynamics.inverse import ZERO
+from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import (
     Block,
@@ -18,19 +17,19 @@ from mozzi.algorithms.recursion.blocks import (
     transposed,
 )
 from mozzi.algorithms.recursion.containers import (
+    ZERO,
     BlockArray,
     joint_array,
     joint_matrix,
-    joint_vector,
     per_body,
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
-from mozzi.lie import Twist, Wrench, inverse_spd
+from mozzi.lie import Twist, inverse_spd
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
 
-__all__ = ["AtRest", "InverseMass", "NoWrenches", "add_rows", "mass_matrix_solve"]
+__all__ = ["AtRest", "InverseMass", "add_rows", "mass_matrix_solve"]
 
 
 @algorithm(regroup="moments")
@@ -39,9 +38,7 @@ def mass_matrix_solve(model: Mechanism, q: JointVector, tau: JointVector) -> Blo
 
     Articulated bodies, O(n).
     """
-    x = joint_vector(model, "x")
-    hybrid(AtRest(model), q, ZERO, tau, ZERO, NoWrenches(), False, x)
-    return x
+    return forward(Sweeps(AtRest(model), q, ZERO, tau))[0]
 
 
 class AtRest(Mechanism):
@@ -53,13 +50,6 @@ class AtRest(Mechanism):
     @property
     def upward(self) -> Twist:
         return Twist.zero()
-
-
-class NoWrenches:
-    """No wrench on any body."""
-
-    def __getitem__(self, body: BodyView) -> Wrench:
-        return Wrench.zero()
 
 
 class InverseMass:

@@ -1,22 +1,165 @@
-"""Accelerations from joint forces: the articulated-body algorithm."""
+"""Forward and hybrid dynamics: one recursion, Kim's Tables 3 and 4.
+
+Some coordinates may be *held*: their accelerations are given, and their forces wanted (Table 4).
+Where nothing is held it is Table 3. Loops answer between the sweeps, in one place (`closed_by`).
+
+    Kim    η   B̂   Î   ÎS   Ψ   τ − SᵀB̂   V̇
+    here   n   B   P   U    D   u         A = (ω̇, Rᵀr̈): see `kinematics/motion.py`
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
-from mozzi.algorithms.dynamics.hybrid import hybrid
-from mozzi.algorithms.dynamics.inverse import ZERO
+from mozzi.algorithms.constraints.multipliers import Closing, closing
+from mozzi.algorithms.constraints.rows import Moving
+from mozzi.algorithms.constraints.solve import MOST
+from mozzi.algorithms.dynamics.newton_euler import gyroscopic
+from mozzi.algorithms.dynamics.resistance import resisting
+from mozzi.algorithms.dynamics.springs import applied
+from mozzi.algorithms.kinematics.motion import carried
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.algorithms.recursion.arguments import NoBlocks
+from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.blocks import Block, apply, minus, plus
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.lie import ArticulatedInertia, Screws, Twist, Vec3, Wrench
+from mozzi.program.scalar import Real
+from mozzi.types import JointChoice
 
-__all__ = ["forward_dynamics"]
+__all__ = ["Sweeps", "forward", "forward_dynamics", "hybrid", "hybrid_dynamics"]
+
+REST: ByBody[Twist] = NoBlocks(Twist)
+
+Accelerations = Iterator[tuple[BodyView, Sequence[Real]]]
+"""Every body with the accelerations of its free coordinates."""
+
+
+class Sweeps:
+    """The first two sweeps, of the tree as if it were open, and the third: see above."""
+
+    T: PerBody[RelativePose]
+    w: PerBody[Vec3]
+    n: PerBody[Twist]
+    A: PerBody[Twist]
+    B: PerBody[Wrench]
+    P: PerBody[ArticulatedInertia]
+    U: PerBody[Screws]
+    D: PerBody[Block]
+    u: PerBody[Sequence[Real]]
+
+    def __init__(
+        self, model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
+        a: JointVector = ZERO, wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    ):  # fmt: skip
+        self.model, self.q, self.v, self.tau, self.a = model, q, v, tau, a
+        self.resistance = resistance
+        T, n, u, w = per_body(model, T="local", n="local", u="local", w=Vec3)
+        A, B = per_body(model, A=Twist, B=Wrench)
+        P, U, D = per_body(model, **ARTICULATED)
+        self.T, self.n, self.u, self.w, self.A, self.B = T, n, u, w, A, B
+        self.P, self.U, self.D = P, U, D
+        A[model.world] = model.upward
+        F_ext = applied(model, q, v, wrenches, resistance)
+
+        for i in model.outward():
+            S = i.joint.screws(q[i])
+            T[i] = i.pose(q[i])
+            w[i], coriolis = carried(T[i], Twist.zero(), w[i.parent], S @ v[i])  # K37
+            own = i.joint.screws_rate(q[i], v[i]) @ v[i] + held_screws(i, S) @ held(i, a[i])
+            n[i] = coriolis + own  # η = ad_V S q̇ + Ṡ q̇, and S q̈ where q̈ is given
+            B[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # −ad*_V I V − F_ext
+
+        for i, Pi in articulated(model, q, T, P, U, D):  # Î, Ψ and Π: K49, K51
+            S = free_screws(i, i.joint.screws(q[i]))
+            u[i] = minus(free(i, self.force(i)), S.T @ B[i])
+            beta = B[i] + Pi @ n[i]  # with Π = Î − U Ψ Uᵀ: B̂ + Î η − U Ψ Uᵀ η
+            beta = beta + U[i] @ apply(D[i], u[i]) if len(S) else beta
+            B[i.parent] += T[i].push(beta)  # K50, K52
+
+    def force(self, i: BodyView) -> Sequence[Real]:
+        """τ, less the resistance of the joint."""
+        if not self.resistance:
+            return self.tau[i]
+        return minus(self.tau[i], resisting(i, self.q[i], self.v[i]))
+
+    def outward(
+        self, A: PerBody[Twist], n: ByBody[Twist], u: Callable[[BodyView], Sequence[Real]]
+    ) -> Accelerations:
+        """The third sweep, linear in (A of the world, η, u): sets A."""
+        for i in self.model.outward():
+            X = self.T[i].pull(A[i.parent]) + n[i]
+            solved = apply(self.D[i], minus(u(i), self.U[i].T @ X))  # K45
+            A[i] = X + free_screws(i, i.joint.screws(self.q[i])) @ solved  # K41
+            yield i, solved
+
+    def held_force(self, i: BodyView, loops: Closing | None) -> Sequence[Real]:
+        """τ at the held coordinates: Sᵀ F, and what rotors and resistance take."""
+        S = held_screws(i, i.joint.screws(self.q[i]))
+        F = plus((self.P[i] @ S).T @ self.A[i], S.T @ self.B[i])  # K43
+        if loops is not None:
+            F = minus(F, plus(S.T @ loops.wrench(i), loops.held(i)))  # K79
+        rotors = zip(held(i, i.armature), held(i, self.a[i]), strict=True)
+        F = plus(F, [m * x for m, x in rotors])
+        return plus(F, held(i, resisting(i, self.q[i], self.v[i]))) if self.resistance else F
+
+
+def closed_by(
+    x: Sweeps, rates: BlockArray | None, least: bool
+) -> tuple[Accelerations, Closing | None]:
+    """The third sweep, and what closes the loops: steps B to F of Rodriguez, K67 to K69, K76.
+
+    rates: prescribed accelerations of the rows; least: multipliers of least norm.
+    """
+    move = Moving(x.q, x.T, x.v, x.w)
+    loops = closing(x.model, move, x.n, x.u, x.U, x.D, rates)  # λ
+    if loops is None:
+        return x.outward(x.A, x.n, lambda i: x.u[i]), None
+    found = list(x.outward(x.A, x.n, lambda i: plus(x.u[i], loops.force(i))))
+    # once more, for what rounding has left of the rows: the same sweep, without η and gravity
+    a, dA = per_body(x.model, a="local", dA=Twist)
+    for i, solved in found:
+        a[i] = merge(i, solved, held(i, x.a[i]))
+    more = loops.missing(x.model, x.A, a)
+    pairs = zip(found, x.outward(dA, REST, more.force))
+    corrected = [(i, plus(solved, change)) for (i, solved), (_, change) in pairs]
+    for i, _ in found:
+        x.A[i] = x.A[i] + dA[i]
+    return iter(corrected), loops.plus(more, least)
+
+
+def forward(
+    x: Sweeps, rates: BlockArray | None = None, least: bool = False
+) -> tuple[BlockArray, Closing | None]:
+    """Accelerations where nothing is held, and what closes the loops."""
+    a_out = joint_vector(x.model, "a_out")
+    sweep, loops = closed_by(x, rates, least)
+    for i, solved in sweep:
+        a_out[i] = solved
+    return a_out, loops
+
+
+def hybrid(
+    x: Sweeps, rates: BlockArray | None = None, least: bool = False
+) -> tuple[BlockArray, BlockArray, Closing | None]:
+    """Forces and accelerations, both complete, and what closes the loops."""
+    tau_out, a_out = joint_vector(x.model, "tau_out"), joint_vector(x.model, "a_out")
+    sweep, loops = closed_by(x, rates, least)
+    for i, solved in sweep:
+        a_out[i] = merge(i, solved, held(i, x.a[i]))
+        tau_out[i] = merge(i, free(i, x.tau[i]), x.held_force(i, loops))
+    return tau_out, a_out, loops
 
 
 @algorithm(regroup="moments", loops="honour")
 def forward_dynamics(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
-    loop_accelerations: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None,
+) -> BlockArray:  # fmt: skip
     """Accelerations that the joint forces τ produce:  M(q) a = τ − C(q, v) v − g(q) + Σ Jᵢᵀ Wᵢ.
 
     Articulated bodies, O(n): `hybrid_dynamics` with nothing prescribed. Damping, friction and
@@ -36,6 +179,36 @@ def forward_dynamics(
         >>> np.allclose(mz.forward_dynamics(arm, q, v, mz.inverse_dynamics(arm, q, v, a)), a)
         True
     """
-    a_out = joint_vector(model, "a_out")
-    hybrid(model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations)
-    return a_out
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    return forward(x, loop_accelerations)[0]
+
+
+@algorithm(regroup="moments", loops="honour")
+def hybrid_dynamics(
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, a: JointVector,
+    prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None,
+) -> tuple[BlockArray, BlockArray]:  # fmt: skip
+    """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
+
+    ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
+    bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
+    Loops are kept closed: see `constraints/multipliers.py`. Prescribed accelerations that open them
+    are a `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
+    `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
+    Kim Table 4, (72)–(80).
+
+    Returns:
+        tau (B, nv): joint forces, all of them.
+        a (B, nv): joint accelerations, all of them.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> tau, _ = mz.hybrid_dynamics(arm, q, v, a, a, prescribed=arm.joint_names)
+        >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a))
+        True
+    """
+    x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
+    tau_out, a_out, _ = hybrid(x, loop_accelerations, least=model.model.row_count <= MOST)
+    return tau_out, a_out

@@ -8,10 +8,19 @@ from __future__ import annotations
 from typing import Any, overload
 
 from mozzi.algorithms.recursion.representations import check, turning
-from mozzi.lie import SE3, Inertia, Twist, Vec3, Wrench
+from mozzi.lie import SE3, AccelerationField, Inertia, Twist, Vec3, Wrench
 from mozzi.types import Array, ArrayLike, Rep
 
-__all__ = ["arbitrary_newton_euler", "newton_euler"]
+__all__ = ["arbitrary_newton_euler", "gyroscopic", "newton_euler"]
+
+
+def gyroscopic(I: Inertia, w: Vec3) -> Wrench:
+    """I V̇ − ad*_V I V of a body whose origin does not accelerate, ω̇ = 0 = r̈.
+
+    With A = (ω̇, Rᵀr̈) in place of V̇ (`kinematics/motion.py` derives it), the wrench of a body is
+    I A and this, which linear velocities do not enter.  MD42, MD43.
+    """
+    return AccelerationField(Vec3.zero(), w, w).wrench(I, Vec3.zero())
 
 
 # -- Newton–Euler equations --

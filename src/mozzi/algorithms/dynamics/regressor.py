@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mozzi.algorithms.dynamics.inverse import motion
+from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import Columns, joint_array, per_body
-from mozzi.lie import AccelerationField, Inertia, Screws, Twist, Vec3, Wrench
+from mozzi.lie import AccelerationField, Inertia, Screws, Wrench
 
 __all__ = ["inverse_dynamics_regressor"]
 
@@ -33,11 +33,11 @@ def inverse_dynamics_regressor(model: Any, q: Any, v: Any, a: Any, v_ref: Any = 
         >>> mz.inverse_dynamics_regressor(arm, q, v, a).shape
         (3, 30)
     """
-    T, w, A = per_body(model, T="local", w=Vec3, A=Twist)
-    u = w if v_ref is None else per_body(model, u=Vec3)
+    x = Motion(model, v_ref)
     Y = joint_array(model, "v", "b", 10, letter="Y")
-    for _ in motion(model, q, v, a, v_ref, T, w, u, A):
+    for _ in x.outward(q, v, a):
         pass
+    T, w, u, A = x.T, x.w, x.u, x.A
     for i in model.outward():
         F = per_body(model, F=Columns(Wrench, 10))
         R = i.frame.R  # the body's own frame, seen from the frame on its joint

@@ -9,11 +9,14 @@ import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import body_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.program.scalar import divide, select, sqrt
 
 __all__ = [
-    "acting", "ends", "line", "point_velocity", "spring_energy", "spring_wrenches", "stored",
+    "Applied", "acting", "applied", "ends", "line", "point_velocity", "spring_energy",
+    "spring_wrenches", "stored",
 ]  # fmt: skip
 
 
@@ -78,6 +81,30 @@ def acting(model: Any, q: Any, v: Any, wrenches: Any, resistance: bool) -> Any:
     if not (resistance and model.model.springs):
         return wrenches
     return _Both(wrenches, _forces(model, q, v))
+
+
+def applied(
+    model: Mechanism, q: JointVector, v: JointVector, wrenches: ByBody[Wrench] | None,
+    resistance: bool,
+) -> Applied:  # fmt: skip
+    """The wrenches on the bodies: those given, and with resistance those of the springs between
+    bodies.
+    """
+    springs = _forces(model, q, v) if resistance and model.model.springs else None
+    return Applied(wrenches, springs)
+
+
+class Applied:
+    """Wrenches on the bodies, in the frames on their joints: of the caller, in the bodies' own
+    frames, and others.
+    """
+
+    def __init__(self, given: ByBody[Wrench] | None, others: ByBody[Wrench] | None = None):
+        self.given, self.others = given, others
+
+    def __getitem__(self, i: BodyView) -> Wrench:
+        total = Wrench.zero() if self.given is None else i.frame.push(self.given[i])
+        return total if self.others is None else total + self.others[i]
 
 
 class _Both:

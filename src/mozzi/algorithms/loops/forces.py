@@ -10,9 +10,13 @@ from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.constraints.solve import MOST
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.hybrid import hybrid, hybrid_dynamics
-from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.dynamics.forward import (
+    Sweeps,
+    forward,
+    forward_dynamics,
+    hybrid_dynamics,
+)
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.actuation import opens
 from mozzi.algorithms.loops.rank_warnings import (
     hybrid_dynamics_with_rank_warnings,
@@ -20,7 +24,6 @@ from mozzi.algorithms.loops.rank_warnings import (
     multipliers,
 )
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_vector
 from mozzi.errors import LoopError
 
 __all__ = ["checked_hybrid_dynamics", "loop_forces"]
@@ -54,10 +57,8 @@ def loop_forces(
             f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
             "the accelerations and solve Aᵀ λ = M a + C v + g − τ"
         )
-    a_out = joint_vector(model, "a_out")
-    loops = hybrid(
-        model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations, least=True
-    )
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    _, loops = forward(x, loop_accelerations, least=True)
     return multipliers(loops)
 
 

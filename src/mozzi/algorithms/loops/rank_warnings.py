@@ -19,13 +19,10 @@ from mozzi.algorithms.constraints.rank import ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows import loop_acceleration
 from mozzi.algorithms.constraints.solve import MOST
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.hybrid import hybrid
-from mozzi.algorithms.dynamics.inverse import ZERO
+from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_vector
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.errors import SingularWarning
 
@@ -47,8 +44,8 @@ def counted_forward_dynamics(
     loop_accelerations: Any = None,
 ) -> Any:  # fmt: skip
     """`forward_dynamics`, and counts."""
-    a_out = joint_vector(model, "a_out")
-    loops = hybrid(model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations)
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    a_out, loops = forward(x, loop_accelerations)
     return a_out, *_counts(loops)
 
 
@@ -58,10 +55,8 @@ def counted_loop_forces(
     loop_accelerations: Any = None,
 ) -> Any:  # fmt: skip
     """`loop_forces`, accelerations, and counts."""
-    a_out = joint_vector(model, "a_out")
-    loops = hybrid(
-        model, q, v, tau, ZERO, wrenches, resistance, a_out, None, loop_accelerations, least=True
-    )
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    a_out, loops = forward(x, loop_accelerations, least=True)
     return multipliers(loops), a_out, *_counts(loops)
 
 
@@ -71,12 +66,8 @@ def counted_hybrid_dynamics(
     wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,
 ) -> Any:  # fmt: skip
     """`hybrid_dynamics`, and counts."""
-    model = held_by(model, prescribed)
-    tau_out, a_out = joint_vector(model, "tau_out"), joint_vector(model, "a_out")
-    least = model.model.row_count <= MOST
-    loops = hybrid(
-        model, q, v, tau, a, wrenches, resistance, a_out, tau_out, loop_accelerations, least
-    )
+    x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
+    tau_out, a_out, loops = hybrid(x, loop_accelerations, least=model.model.row_count <= MOST)
     return tau_out, a_out, *_counts(loops)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.origins import leaves, name_origin
+from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import Screws
 from mozzi.lie.vec import Spatial
 from mozzi.model.model import WORLD
@@ -22,7 +23,7 @@ from mozzi.program.node import Node, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 
 __all__ = [
-    "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
+    "ZERO", "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
     "joint_matrix", "joint_vector", "per_body",
 ]  # fmt: skip
 
@@ -195,10 +196,16 @@ class BlockArray:
     number (that many per body, a body array). Written by blocks; what is not written is zero.
     """
 
-    def __init__(self, mechanism: Mechanism, letter: str, axes: tuple[Any, ...], data: Any = None):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        letter: str,
+        axes: tuple[int | str, ...],
+        data: np.ndarray | None = None,
+    ):
         self.mechanism, self.letter, self.axes = mechanism, letter, axes
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "b": mechanism.nb}
-        self.shape = tuple(sizes.get(a, a) for a in axes)
+        self.shape = tuple(a if isinstance(a, int) else sizes[a] for a in axes)
         self.buffer: Buffer | None = None
         if mechanism.rolled:
             self.buffer = self._buffer(data)
@@ -304,6 +311,16 @@ def _flat(block: Any) -> list[Any]:
 def joint_vector(mechanism: Mechanism, letter: str = "tau", data: Any = None) -> BlockArray:
     """One block of joint velocities, accelerations or forces per body."""
     return BlockArray(mechanism, letter, ("v",), data)
+
+
+class _Zero:
+    """A joint vector of structural zeros."""
+
+    def __getitem__(self, body: BodyView) -> tuple[float, ...]:
+        return (0.0,) * body.joint.nv
+
+
+ZERO = _Zero()
 
 
 def joint_configuration(mechanism: Mechanism, letter: str = "q", data: Any = None) -> BlockArray:

@@ -16,19 +16,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.base_parameters import aligned, regrouped
 from mozzi.algorithms.recursion.bodies import BodyData, Kind, bodies_of
+from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import SE3, Inertia, Twist, Vec3
+from mozzi.lie.screw import Movable
+from mozzi.model import Model
 from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD
 from mozzi.program.program import Buffer, Index, load, loop
 from mozzi.program.scalar import Real
 
 __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
+
+M = TypeVar("M", bound=Movable)
 
 
 class RelativePose:
@@ -42,11 +48,11 @@ class RelativePose:
     def __init__(self, placement: SE3, motion: SE3):
         self.placement, self.motion = placement, motion
 
-    def pull(self, x: Any) -> Any:
+    def pull(self, x: M) -> M:
         """x in the body's frame, of x in the parent's."""
         return self.motion.pull(self.placement.pull(x))
 
-    def push(self, x: Any) -> Any:
+    def push(self, x: M) -> M:
         """x in the parent's frame, of x in the body's."""
         return self.placement.push(self.motion.push(x))
 
@@ -81,44 +87,56 @@ class Body:
     """A body while unrolled: its data are constants.
 
     index: its number in the model (−1: the world); slot: its place in the memory of a rolled
-    program, where the world comes first.
+    program, where the world comes first. The world has no other data, and is its own parent.
     """
 
-    __slots__ = ("data", "index", "mechanism", "parent", "slot")
+    __slots__ = (
+        "aligned", "armature", "damping", "data", "frame", "friction", "held", "index", "inertia",
+        "joint", "joint_angle", "joint_offset", "kind", "link", "name", "parent", "parent_frame",
+        "placement", "rest", "slot", "stiffness",
+    )  # fmt: skip
+    data: BodyData
 
-    def __init__(
-        self, mechanism: Mechanism, index: int, data: BodyData | None, parent: Body | None
-    ):
-        self.mechanism, self.index, self.data, self.parent = mechanism, index, data, parent
-        self.slot = index - WORLD
+    def __init__(self, index: int, data: BodyData | None, parent: Body | None):
+        self.index, self.slot, self.parent = index, index - WORLD, parent or self
+        if data is None:
+            return
+        self.data, self.name, self.kind, self.held = data, data.name, data.kind, data.held
+        self.joint, self.placement, self.inertia = data.joint, data.placement, data.inertia
+        self.frame, self.parent_frame = data.frame, data.parent_frame
+        self.armature, self.damping, self.friction = data.armature, data.damping, data.friction
+        self.stiffness, self.rest = data.stiffness, data.rest
+        self.aligned, self.link = data.aligned, data.link
+        self.joint_angle, self.joint_offset = data.joint_angle, data.joint_offset
 
-    def __getattr__(self, name: str) -> Any:
-        if self.data is None:
-            raise AttributeError(f"the world has no {name!r}")
-        return getattr(self.data, name)
-
-    def pose(self, q: Sequence[Any]) -> RelativePose:
+    def pose(self, q: Sequence[Real]) -> RelativePose:
         """The pose in the parent."""
-        motion = self.joint.pose(q if not self.aligned else (q[0] + self.joint_angle,))
-        if self.aligned:
-            motion = SE3(motion.R, Vec3(0.0, 0.0, self.joint_offset))
-        return RelativePose(self.link, motion)
+        return pose_in_parent(self, q)
 
     def path(self) -> Iterator[Body]:
         """This body, its parent, and so on to the base."""
-        body: Body | None = self
-        while body is not None and body.index != WORLD:
+        body = self
+        while body.index != WORLD:
             yield body
             body = body.parent
 
 
+def pose_in_parent(i: Body | SymbolicBody, q: Sequence[Real]) -> RelativePose:
+    """The pose of a body in its parent."""
+    if not i.aligned:
+        return RelativePose(i.link, i.joint.pose(q))
+    R = i.joint.pose((q[0] + i.joint_angle,)).R
+    return RelativePose(i.link, SE3(R, Vec3(0.0, 0.0, i.joint_offset)))
+
+
 class SymbolicBody:
     """The bodies of one kind while rolled: data that differ between them are table entries at the
-    loop's index.
+    loop's index. Of a parent there is only its place (kind: None).
     """
 
     def __init__(self, mechanism: Mechanism, slot: Index, kind: Kind | None):
         self.mechanism, self.slot, self.kind = mechanism, slot, kind
+        self._read: dict[str, tuple[Real, ...]] = {}
 
     @cached_property
     def _example(self) -> BodyData:
@@ -127,23 +145,22 @@ class SymbolicBody:
             raise AttributeError("while rolled, a parent is known by its place only")
         return next(b for b in self.mechanism.bodies if b.kind == self.kind)
 
-    def _column(self, values: Callable[[BodyData], Real], name: str) -> Any:
-        """One number of the body."""
-        return self._columns(lambda b: (values(b),), name)[0]
-
-    def _columns(self, values: Callable[[BodyData], Sequence[Real]], name: str) -> list[Any]:
+    def _numbers(
+        self, name: str, values: Callable[[BodyData], Sequence[Real]]
+    ) -> tuple[Real, ...]:
         """Numbers of the body: constants where all bodies of the kind agree, else from tables."""
-        tables = self.mechanism.tables
-        if (self.kind, name) not in tables:
-            slots, own = self.mechanism.of_kind(self.kind)
-            columns = list(zip(*map(values, own), strict=True))
-            tables[self.kind, name] = [
-                self._table(slots, column, f"{name}_{n}") for n, column in enumerate(columns)
-            ]
-        return [
-            load(x, self.slot, 1, 0) if isinstance(x, Buffer) else x
-            for x in tables[self.kind, name]
-        ]
+        if name not in self._read:
+            tables = self.mechanism.tables
+            if (self.kind, name) not in tables:
+                slots, own = self.mechanism.of_kind(self._example.kind)
+                columns = enumerate(zip(*map(values, own), strict=True))
+                made = [self._table(slots, column, f"{name}_{n}") for n, column in columns]
+                tables[self.kind, name] = made
+            self._read[name] = tuple(
+                load(x, self.slot, 1, 0) if isinstance(x, Buffer) else x
+                for x in tables[self.kind, name]
+            )
+        return self._read[name]
 
     def _table(self, slots: list[int], column: Sequence[Real], name: str) -> Real | Buffer:
         if len(set(column)) == 1:
@@ -153,25 +170,42 @@ class SymbolicBody:
         return Buffer(name, len(data), "table", data)
 
     @cached_property
-    def parent(self) -> SymbolicBody:
+    def _parent(self) -> SymbolicBody:
         parents = self.mechanism.parents
         return SymbolicBody(self.mechanism, Index(parents, self.slot, name="parent"), None)
 
     @cached_property
+    def _joint(self) -> Joint:
+        own = self._numbers("joint", lambda b: b.joint.parameters())
+        return self._example.joint.with_parameters(own)
+
+    @property
+    def parent(self) -> SymbolicBody:
+        return self._parent
+
+    @property
+    def joint(self) -> Joint:
+        return self._joint
+
+    @property
+    def name(self) -> str:
+        return self.slot.name
+
+    @property
     def placement(self) -> SE3:
-        return SE3.unflatten(self._columns(lambda b: b.placement.flatten(), "placement"))
+        return SE3.unflatten(self._numbers("placement", lambda b: b.placement.flatten()))
 
-    @cached_property
+    @property
     def link(self) -> SE3:
-        return SE3.unflatten(self._columns(lambda b: b.link.flatten(), "link"))
+        return SE3.unflatten(self._numbers("link", lambda b: b.link.flatten()))
 
-    @cached_property
-    def joint_angle(self) -> Any:
-        return self._column(lambda b: b.joint_angle, "joint_angle")
+    @property
+    def joint_angle(self) -> Real:
+        return self._numbers("joint_angle", lambda b: (b.joint_angle,))[0]
 
-    @cached_property
-    def joint_offset(self) -> Any:
-        return self._column(lambda b: b.joint_offset, "joint_offset")
+    @property
+    def joint_offset(self) -> Real:
+        return self._numbers("joint_offset", lambda b: (b.joint_offset,))[0]
 
     @property
     def aligned(self) -> bool:
@@ -181,49 +215,41 @@ class SymbolicBody:
     def held(self) -> tuple[bool, ...]:
         return self._example.held
 
-    @cached_property
+    @property
     def frame(self) -> SE3:
-        return SE3.unflatten(self._columns(lambda b: b.frame.flatten(), "frame"))
-
-    @cached_property
-    def parent_frame(self) -> SE3:
-        """The user's frame of the parent, in the parent's joint frame."""
-        return SE3.unflatten(self._columns(lambda b: b.parent_frame.flatten(), "parent_frame"))
-
-    @cached_property
-    def inertia(self) -> Inertia:
-        return Inertia.unflatten(self._columns(lambda b: b.inertia.flatten(), "inertia"))
-
-    @cached_property
-    def armature(self) -> tuple[Any, ...]:
-        return tuple(self._columns(lambda b: b.armature, "armature"))
-
-    @cached_property
-    def damping(self) -> tuple[Any, ...]:
-        return tuple(self._columns(lambda b: b.damping, "damping"))
-
-    @cached_property
-    def friction(self) -> tuple[Any, ...]:
-        return tuple(self._columns(lambda b: b.friction, "friction"))
-
-    @cached_property
-    def stiffness(self) -> tuple[Any, ...]:
-        return tuple(self._columns(lambda b: b.stiffness, "stiffness"))
-
-    @cached_property
-    def rest(self) -> tuple[Any, ...]:
-        return tuple(self._columns(lambda b: b.rest, "rest"))
-
-    @cached_property
-    def joint(self) -> Joint:
-        own = self._columns(lambda b: b.joint.parameters(), "joint")
-        return self._example.joint.with_parameters(own)
+        return SE3.unflatten(self._numbers("frame", lambda b: b.frame.flatten()))
 
     @property
-    def name(self) -> str:
-        return self.slot.name
+    def parent_frame(self) -> SE3:
+        return SE3.unflatten(self._numbers("parent_frame", lambda b: b.parent_frame.flatten()))
 
-    pose = Body.pose
+    @property
+    def inertia(self) -> Inertia:
+        return Inertia.unflatten(self._numbers("inertia", lambda b: b.inertia.flatten()))
+
+    @property
+    def armature(self) -> tuple[Real, ...]:
+        return self._numbers("armature", lambda b: b.armature)
+
+    @property
+    def damping(self) -> tuple[Real, ...]:
+        return self._numbers("damping", lambda b: b.damping)
+
+    @property
+    def friction(self) -> tuple[Real, ...]:
+        return self._numbers("friction", lambda b: b.friction)
+
+    @property
+    def stiffness(self) -> tuple[Real, ...]:
+        return self._numbers("stiffness", lambda b: b.stiffness)
+
+    @property
+    def rest(self) -> tuple[Real, ...]:
+        return self._numbers("rest", lambda b: b.rest)
+
+    def pose(self, q: Sequence[Real]) -> RelativePose:
+        """The pose in the parent."""
+        return pose_in_parent(self, q)
 
     def path(self) -> Iterator[SymbolicBody]:
         """This body, its parent, and so on to the base."""
@@ -233,22 +259,23 @@ class SymbolicBody:
 class Mechanism:
     """A model as the recursions see it."""
 
-    cache: ClassVar[dict[Any, Any]] = {}  # algorithms on a view inline: they have no kernels
+    cache: ClassVar[dict[object, Any]] = {}  # algorithms on a view inline: they have no kernels
 
-    def __init__(self, model: Any, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
+    def __init__(self, model: Model, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
         self.model, self.bodies, self.rolled, self.fixed = model, bodies, rolled, fixed
         self.nv, self.nq, self.nb = model.nv, model.nq, model.nb
         self.kinds = list(dict.fromkeys(b.kind for b in bodies))
-        self.world = Body(self, WORLD, None, None)
+        self.world = Body(WORLD, None, None)
         every = [self.world]
         for index, data in enumerate(bodies):
-            every.append(Body(self, index, data, every[data.parent - WORLD]))
+            every.append(Body(index, data, every[data.parent - WORLD]))
         self._list = every[1:]
-        self.tables: dict[tuple[Any, str], list[Any]] = {}  # what rolled bodies of a kind differ in
-        self._of_kind: dict[Any, tuple[list[int], list[BodyData]]] = {}
+        self.tables: dict[tuple[Kind | None, str], list[Real | Buffer]] = {}
+        """What rolled bodies of a kind agree or differ in."""
+        self._of_kind: dict[Kind, tuple[list[int], list[BodyData]]] = {}
 
     @cached_property
-    def parents(self) -> np.ndarray:
+    def parents(self) -> NDArray[np.intp]:
         """The slots of the parents, by slots."""
         return np.array([0, *(b.parent - WORLD for b in self.bodies)])
 
@@ -267,23 +294,25 @@ class Mechanism:
         bodies = tuple(replace(body, held=tuple(own)) for body, own in pairs)
         return Mechanism(self.model, bodies, self.rolled, self.fixed)
 
-    def outward(self) -> Iterator[Any]:
+    def outward(self) -> Iterator[BodyView]:
         """Every body after its parent."""
         if self.rolled:
             return self.each(1, self.nb + 1)
         return iter(self._list)
 
-    def until(self, body: Any) -> Iterator[Any]:
+    def until(self, body: BodyView) -> Iterator[BodyView]:
         """Every body after its parent, at least up to this one (while rolled: all)."""
-        return self.outward() if self.rolled else iter(self._list[: body.index + 1])
+        if self.rolled or not isinstance(body, Body):
+            return self.outward()
+        return iter(self._list[: body.index + 1])
 
-    def inward(self) -> Iterator[Any]:
+    def inward(self) -> Iterator[BodyView]:
         """Every body before its parent."""
         if self.rolled:
             return self.each(self.nb, 0, -1)
         return reversed(self._list)
 
-    def of_kind(self, kind: Any) -> tuple[list[int], list[BodyData]]:
+    def of_kind(self, kind: Kind) -> tuple[list[int], list[BodyData]]:
         """The bodies of a kind, and their slots."""
         if kind not in self._of_kind:
             found = [(n, b) for n, b in enumerate(self.bodies, 1) if b.kind == kind]
@@ -291,8 +320,12 @@ class Mechanism:
         return self._of_kind[kind]
 
     def each(
-        self, start: int | Index, stop: int, step: int = 1, follow: Any = None
-    ) -> Iterator[Any]:
+        self,
+        start: int | Index,
+        stop: int,
+        step: int = 1,
+        follow: NDArray[np.intp] | None = None,
+    ) -> Iterator[SymbolicBody]:
         """Record a loop over bodies; yields one symbolic body per kind."""
         number = {kind: n for n, kind in enumerate(self.kinds)}
         which = np.array([0, *(number[b.kind] for b in self.bodies)])
@@ -300,11 +333,14 @@ class Mechanism:
         for branch, variable in branches:
             yield SymbolicBody(self, variable, self.kinds[branch])
 
-    def offset(self, body: Any, what: str) -> Any:
-        """Where the coordinates (what = "q") or velocities ("v") of a body begin."""
+    def offset(self, body: BodyView, what: str) -> Any:
+        """Where the coordinates (what = "q") or velocities ("v") of a body begin: an int, or while
+        rolled an `Index`.
+        """
         if isinstance(body, Body):
-            return getattr(body.data, what)
-        table = np.array([0, *(getattr(b, what) for b in self.bodies)])
+            return body.data.q if what == "q" else body.data.v
+        table = np.array([0, *(b.q if what == "q" else b.v for b in self.bodies)])
+        assert isinstance(body.slot, Index)
         return Index(table, body.slot, name=what)
 
     def at(self, index: int) -> Body:
@@ -313,24 +349,24 @@ class Mechanism:
         """
         return self._list[index] if index >= 0 else self.world
 
-    def path(self, index: int) -> Iterator[Any]:
+    def path(self, index: int) -> Iterator[BodyView]:
         """Body number `index` of the model, its parent, and so on to the base."""
         if self.rolled:
             return self.each(index - WORLD, 1, follow=self.parents)
         return self.at(index).path()
 
-    def toward(self, index: int) -> Iterator[Any]:
+    def toward(self, index: int) -> Iterator[BodyView]:
         """The bodies from the base to body number `index` of the model."""
         path = list(self.at(index).path())[::-1]
         if not self.rolled:
             return iter(path)
         slots = [body.slot for body in path]
-        following = np.zeros(self.nb + 1, dtype=int)
+        following = np.zeros(self.nb + 1, dtype=np.intp)
         following[slots[:-1]] = slots[1:]
         return self.each(slots[0] if slots else 0, 1, follow=following)
 
 
-def mechanism(model: Any, *, rolled: bool = False, regroup: bool | str = False) -> Mechanism:
+def mechanism(model: Model, *, rolled: bool = False, regroup: bool | str = False) -> Mechanism:
     """The recursions' view of a model.
 
     regroup: with base parameters, True or "moments" (see `regrouped`); `.fixed` is what has gone

@@ -13,7 +13,7 @@ import numpy as np
 
 from mozzi.algorithms.derivatives.configuration import pull_increment_rates, pull_integrate
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
-from mozzi.algorithms.derivatives.inverse_mass import NoWrenches, mass_matrix_solve
+from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.derivatives.loops.solve import (
     constrained_accelerations,
     constrained_gradient,
@@ -21,9 +21,11 @@ from mozzi.algorithms.derivatives.loops.solve import (
 )
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.algorithms.recursion.arguments import NoBlocks
 from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.lie import Wrench
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.simulation.derivatives.projection import pull_closing
 from mozzi.simulation.loop_state import Memory, table
@@ -152,14 +154,14 @@ class Backwards:
 
     def _accelerations(self, q: Any, v: Any) -> tuple[Any, Any]:
         """(a, λ) of forward dynamics; λ is empty for trees."""
-        given = q, v, self._drive(v)[0], NoWrenches(), self.acting is not None
+        given = q, v, self._drive(v)[0], NoBlocks(Wrench), self.acting is not None
         if closed(self.of):
             return constrained_accelerations(self.model, *given)
         return forward_dynamics(self.model, *given), np.empty(0, dtype=object)
 
     def _pull(self, q: Any, v: Any, a: Any, loops: Any, bar: Any) -> tuple[Any, Any, Any]:
         """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a."""
-        model, given = self.model, (NoWrenches(), self.acting is not None)
+        model, given = self.model, (NoBlocks(Wrench), self.acting is not None)
         if closed(self.of):
             mu, rows = constrained_solve(model, q, bar)
             found = constrained_gradient(model, q, v, a, loops, mu, rows, *given)

@@ -20,10 +20,9 @@ from mozzi.algorithms.derivatives.along import (
 from mozzi.algorithms.derivatives.loops.first import HybridChanges
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
 from mozzi.algorithms.derivatives.second import inlined
-from mozzi.algorithms.dynamics.inverse import ZERO
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.algorithms.recursion.containers import ZERO, joint_vector
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.errors import LoopError
 from mozzi.program.differentiate import forward

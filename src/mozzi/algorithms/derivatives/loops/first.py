@@ -32,8 +32,7 @@ from mozzi.algorithms.derivatives.first import (
 from mozzi.algorithms.derivatives.hybrid import hybrid_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
 from mozzi.algorithms.derivatives.second import inlined, tangent_basis
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.hybrid import hybrid_dynamics
+from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.loops.actuation import Shares, shared, shares

@@ -25,13 +25,15 @@ import numpy as np
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
-from mozzi.algorithms.derivatives.inverse_mass import AtRest, NoWrenches
+from mozzi.algorithms.derivatives.inverse_mass import AtRest
 from mozzi.algorithms.derivatives.second import inlined, tangent_basis
-from mozzi.algorithms.dynamics.hybrid import hybrid
-from mozzi.algorithms.dynamics.inverse import ZERO, inverse_dynamics
+from mozzi.algorithms.dynamics.forward import Sweeps, forward
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_vector
+from mozzi.algorithms.recursion.arguments import NoBlocks
+from mozzi.algorithms.recursion.containers import ZERO
+from mozzi.lie import Wrench
 from mozzi.program.differentiate import reverse
 
 __all__ = [
@@ -50,11 +52,9 @@ def constrained_accelerations(
     Those of rows that it leaves out are zero; `loop_forces` has those of least norm instead.
     ``kept``: which rows count (`kept_rows`), where that was found before.
     """
-    a = joint_vector(model, "a_out")
     with _holding(model, q, kept):
-        loops = hybrid(
-            model, q, v, tau, ZERO, wrenches, resistance, a, None, loop_accelerations
-        )
+        x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+        a, loops = forward(x, loop_accelerations)
     return a, multipliers(loops)
 
 
@@ -66,10 +66,8 @@ def constrained_solve(
 
     Forward dynamics at rest and without gravity, O(n) + O(m d) + the sparse solution.
     """
-    x = joint_vector(model, "x")
-    free = AtRest(model)
     with _holding(model, q, kept):
-        loops = hybrid(free, q, ZERO, tau, ZERO, NoWrenches(), False, x, None, loop_accelerations)
+        x, loops = forward(Sweeps(AtRest(model), q, ZERO, tau), loop_accelerations)
     return x, multipliers(loops)
 
 
@@ -125,7 +123,7 @@ def velocity_correction_gradient(
 def _inertial(model: Any, q: Any, a: Any, covector: Any) -> np.ndarray:
     """The gradient by q of μᵀ M x."""
     still = AtRest(model)
-    return inverse_dynamics_gradient(still, q, ZERO, a, covector, NoWrenches())[0].array()
+    return inverse_dynamics_gradient(still, q, ZERO, a, covector, NoBlocks(Wrench))[0].array()
 
 
 def _motion(
