@@ -73,7 +73,7 @@ class Sweeps:
             n[i] = coriolis + own  # η = ad_V S q̇ + Ṡ q̇, and S q̈ where q̈ is given
             B[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # −ad*_V I V − F_ext
 
-        for i, Pi in articulated(model, q, T, P, U, D):  # Î, Ψ and Π: K49, K51
+        for i, Pi in articulated(model, q, T, P, U, D):  # Î, Ψ and Π: K49, K52
             S = free_screws(i, i.joint.screws(q[i]))
             u[i] = minus(free(i, self.force(i)), S.T @ B[i])
             beta = B[i] + Pi @ n[i]  # with Π = Î − U Ψ Uᵀ: B̂ + Î η − U Ψ Uᵀ η
