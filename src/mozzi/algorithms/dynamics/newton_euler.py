@@ -66,24 +66,24 @@ def newton_euler(
 
 
 def _body(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
-    return (M @ dV).rate() + V.cross(M @ V)  # (41)
+    return (M @ dV).rate() + V.cross(M @ V)  # MD41
 
 
 def _spatial(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
-    Ms = C.push(M)  # (34)
-    return (Ms @ dV).rate() + V.cross(Ms @ V)  # (38)
+    Ms = C.push(M)  # MD34
+    return (Ms @ dV).rate() + V.cross(Ms @ V)  # MD38
 
 
 def _hybrid(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
-    Mh = turning(C.R).push(M)  # (51)
+    Mh = turning(C.R).push(M)  # MD51
     w = Twist(V.ang, Vec3.zero())
-    return (Mh @ dV).rate() + w.cross(Mh @ w)  # (53)
+    return (Mh @ dV).rate() + w.cross(Mh @ w)  # MD53
 
 
 def _mixed(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
     R, w, h = C.R, V.ang, M.h
-    t = M.J @ dV.ang + w.cross(M.J @ w) + h.cross(R.unrotate(dV.lin))  # (56)
-    f = dV.lin * M.m + R.rotate(dV.ang.cross(h) + w.cross(w.cross(h)))  # (57)
+    t = M.J @ dV.ang + w.cross(M.J @ w) + h.cross(R.unrotate(dV.lin))  # MD56
+    f = dV.lin * M.m + R.rotate(dV.ang.cross(h) + w.cross(w.cross(h)))  # MD57
     return Wrench(t, f)
 
 
@@ -100,7 +100,7 @@ def arbitrary_newton_euler(
     the body frame in j; R_kj turns components in j into components in k.
     Müller, Dynamics (60), (61) for k = j, and (63), (64).
     """
-    M = C_ji.push(inertia)  # (61)
-    M = M if R_kj is None else turning(R_kj).push(M)  # (64)
+    M = C_ji.push(inertia)  # MD61
+    M = M if R_kj is None else turning(R_kj).push(M)  # MD64
     drift = V_j.cross(V) + Twist(w_k, Vec3.zero()).cross(V)
-    return (M @ (dV + drift)).rate() + V.cross(M @ V)  # (63)
+    return (M @ (dV + drift)).rate() + V.cross(M @ V)  # MD63

@@ -246,9 +246,9 @@ class Operators:
             [np.eye(6) - g @ h for g, h in zip(self.G.blocks, self.H.blocks, strict=True)]
         )
         pairs = zip(self.E_phi.blocks, self.tau_bar.blocks, strict=True)
-        self.E_psi = Shift(parents, [f @ t for f, t in pairs])  # (0.26)
-        self.phi, self.psi = Resolvent(self.E_phi), Resolvent(self.E_psi)  # (0.12), (0.27)
-        self.K = self.E_phi @ self.G  # (0.26)
+        self.E_psi = Shift(parents, [f @ t for f, t in pairs])  # R0.26
+        self.phi, self.psi = Resolvent(self.E_phi), Resolvent(self.E_psi)  # R0.12, R0.27
+        self.K = self.E_phi @ self.G  # R0.26
         self.one = Identity(self.H.shape[0])
 
     @property
