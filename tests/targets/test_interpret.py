@@ -128,9 +128,9 @@ def test_errors():
     kernel = InterpretedKernel(program())
     with pytest.raises(ConfigurationError, match="2 arguments where 3 go: q, v, s"):
         kernel([0, 1], [2, 4])
-    with pytest.raises(ValueError, match=r"q has shape \(3,\); give an array whose last axes are \(2,\)"):
+    with pytest.raises(ValueError, match=r"q has shape \(3,\); give an array whose last axes"):
         kernel([0, 1, 2], [2, 4], 3)
-    with pytest.raises(ValueError, match=r"'v' has shape \(\)"):
+    with pytest.raises(ValueError, match=r"v has shape \(\)"):
         kernel([0, 1], 2, 3)
 
 
