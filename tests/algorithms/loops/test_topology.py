@@ -71,6 +71,58 @@ def test_it_moves_as_one_tree_with_loops():
     agree(same["arms"], v[:12], 1e-10)
 
 
+JOINTS = {
+    "revolute x": lambda: mz.Revolute("x"),
+    "revolute oblique": lambda: mz.Revolute((1, 2, -3)),
+    "prismatic y": lambda: mz.Prismatic("y"),
+    "universal": lambda: mz.Universal("x", "y"),
+    "cylindrical": lambda: mz.Cylindrical("y").between((0.3, -0.2, 0.1), (0.1, 0.2, 0.4)),
+    "screw": lambda: mz.Screw((0, 1, 1), pitch=0.2),
+    "composite": lambda: mz.Composite(
+        mz.Revolute("x").between(None, (0.1, 0.0, 0.3)), mz.Revolute("y")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_joints_of_any_axis_couple_as_loops_of_one_tree(name: str):
+    """Frames of the joint included: x, oblique and off-axis, at a state with any joint angle."""
+    arms, thing, joint = two_arms(), bar(), JOINTS[name]()
+    rng = np.random.default_rng(5)
+    q, Q = arms.random_configuration(rng), thing.random_configuration(rng)
+    inside = joint.motion([float(x) for x in joint.random(rng)]).matrix()
+    # the bar's place of the attachment, such that the joint is closed with these coordinates
+    T = np.linalg.inv(mz.pose(thing, Q, "bar")) @ mz.pose(arms, q, "left_hand") @ inside
+    system = ClosedSystem({"arms": (arms, ["left_hand"]), "bar": (thing, ["bar"])})
+    held = system.attach("grip", ("arms", "left_hand"), ("bar", "bar"), joint, None, T)
+    one = mz.Builder.of(arms)
+    one.add("bar", None, mz.Free(), thing.body("bar").inertia)
+    one = one.loop("grip", "left_hand", "bar", joint, None, SE3.from_matrix(T)).build()
+    p = np.concatenate([q, Q])
+    v, tau = mz.consistent_velocities(one, p, rng.normal(size=18)), rng.normal(size=12)
+    at, rate = {"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]}
+    agree(held.residual(at)["grip"], np.zeros(6), 1e-9)
+    both, _ = held.accelerations(at, rate, {"arms": tau})
+    a = mz.forward_dynamics(one, p, v, np.concatenate([tau, np.zeros(6)]))
+    agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-7)
+    agree(held.consistent_velocities(at, rate)["arms"], v[:12], 1e-9)
+
+
+def test_what_is_open_or_missing_is_told():
+    arms, thing = two_arms(), bar()
+    system, _, q, Q = grasped(arms, thing)
+    at, zero = {"arms": q, "bar": Q}, {"arms": np.zeros(12), "bar": np.zeros(6)}
+    system.check_closed(at)
+    with pytest.raises(mz.LoopError, match=r"attachment 'left' is open by 2\.00e-01 m"):
+        system.check_closed({"arms": q, "bar": Q + np.array([0.2, 0, 0, 0, 0, 0, 0])})
+    with pytest.raises(mz.ConfigurationError, match="v: nothing for 'bar'"):
+        system.accelerations(at, {"arms": zero["arms"]})
+    with pytest.raises(mz.ConfigurationError, match="tau: no system 'bars'; there are 'arms'"):
+        system.accelerations(at, zero, {"bars": zero["bar"]})
+    with pytest.raises(mz.ModelError, match="no system 'box'"):
+        system.without_system("box")
+
+
 @pytest.mark.parametrize("mass, size", [(1e-6, 0.2), (1e-3, 0.01), (1e-3, 1e-3), (1e6, 0.2)])
 def test_a_small_thing_between_two_arms(mass: float, size: float):
     """Grams and millimetres: admittances of 1e9 beside those of the arms, and both count."""

@@ -11,17 +11,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, Protocol
 
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
 from mozzi.lie.vec import number
 from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
 from mozzi.program.scalar import Real, atan2, cos, divide, select, sin, sqrt
 
-__all__ = ["Meeting", "meet"]
+__all__ = ["Closure", "Meeting", "frames_of", "meet"]
 
 TINY = 1e-300
 STEPS = 10  # of Gauss and Newton, to fit a joint whose poses are no subgroup
+
+
+class Closure(Protocol):
+    """A joint between two places: a loop of a model, or an attachment of systems."""
+
+    @property
+    def joint(self) -> Joint: ...
+    @property
+    def placement_a(self) -> SE3: ...
+    @property
+    def placement_b(self) -> SE3: ...
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,12 @@ def _some(rows: Screws, part: str) -> bool:
 def units(*where: int) -> list[Wrench]:
     """The basis wrenches with a one at these places."""
     return [Wrench.unflatten(1.0 if i == k else 0.0 for i in range(6)) for k in where]
+
+
+def frames_of(part: Closure) -> tuple[SE3, SE3]:
+    """The two frames that a joint connects where it closes a loop, A and B, each on its body."""
+    joint = part.joint
+    return part.placement_a @ joint.frame_parent, part.placement_b @ joint.frame_child
 
 
 @singledispatch

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.blocks import dot
@@ -198,8 +198,7 @@ def closures(model: Any, move: Moving) -> Iterator[Rows]:
 
 
 def _loop(model: Any, loop: Loop, move: Moving) -> Rows:
-    frames = loop.placement_a @ loop.joint.frame_parent, loop.placement_b @ loop.joint.frame_child
-    pair = Pair(model, (loop.body_a, loop.body_b), frames, move)
+    pair = Pair(model, (loop.body_a, loop.body_b), frames_of(loop), move)
     met = meet(loop.joint, pair.G)
     R = met.rows
     bias: Sequence[Any] = [0.0] * len(R)

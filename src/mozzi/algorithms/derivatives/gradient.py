@@ -27,8 +27,9 @@ from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.blocks import apply, transposed
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
-from mozzi.lie import Twist, Wrench
+from mozzi.lie import Screws, Twist, Wrench
 from mozzi.program.differentiate import reverse
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
@@ -78,15 +79,15 @@ def inverse_dynamics_gradient(
         H[i] = (i.inertia @ L[i].cross(V[i])).rate() - L[i].cross(h)
     springs = SpringPowers(model, T, V, L, H) if resistance and model.model.springs else None
     for i in model.inward():
-        p, S = i.parent, i.joint.screws(q[i])
-        Sv = S @ v[i]
+        p, X = i.parent, i.joint.screws(q[i])
+        Sv = X @ v[i]
         H[i] = H[i] + Sv.cross(G[i])
         K = H[i] - V[i].cross(G[i])
-        A_p, L_p = A[i] - _own(i, q, v, a, V[i]), L[i] - S @ lam[i]
+        A_p, L_p = A[i] - _own(i, q, v, a, V[i]), L[i] - X @ lam[i]
         turned = -((V[i] - Sv).cross(H[i]) + A_p.cross(G[i]) + L_p.cross(F[i]))
         if springs is not None:
             turned = turned + springs.passed(i)
-        to_q, to_v, to_a = S.T @ turned, S.T @ K, S.T @ G[i]  # (3)
+        to_q, to_v, to_a = X.T @ turned, X.T @ K, X.T @ G[i]  # (3)
         if not i.joint.subgroup:
             more_q, more_v = _turning_screws(i.joint, q[i], v[i], a[i], lam[i], K, G[i], F[i])
             to_q, to_v = _plus(to_q, more_q), _plus(to_v, more_v)
@@ -142,15 +143,16 @@ def _negative(model: Any, x: Any) -> Any:
 
 def _own(i: Any, q: Any, v: Any, a: Any, V: Twist) -> Twist:
     """What a joint adds to the acceleration of its parent:  S a + V × S v + Ṡ v."""
-    S = i.joint.screws(q[i])
-    return S @ a[i] + V.cross(S @ v[i]) + i.joint.screws_rate(q[i], v[i]) @ v[i]
+    S: Screws[Twist] = i.joint.screws(q[i])
+    drift: Twist = i.joint.screws_rate(q[i], v[i]) @ v[i]
+    coriolis: Twist = V.cross(S @ v[i])
+    return S @ a[i] + coriolis + drift
 
 
 def _stretched(i: Any, q: Any, lam: Any) -> list[Any]:
     """(∂(q ⊖ rest)/∂q)ᵀ of stiffness times λ."""
     force = [k * x for k, x in zip(i.stiffness, lam, strict=True)]
-    turn = stretch_derivatives(i.joint, i.rest, q)
-    return [sum((x * f for x, f in zip(c, force, strict=True)), 0.0) for c in zip(*turn)]
+    return list(apply(transposed(stretch_derivatives(i.joint, i.rest, q)), force))
 
 
 def _plus(x: Iterable[Any], y: Iterable[Any]) -> list[Any]:
@@ -173,12 +175,13 @@ def _turning_screws(
 
         def make(q: Any, v: Any, a: Any, lam: Any, K: Any, G: Any, F: Any, parameters: Any) -> Any:
             own = joint.with_parameters(list(parameters))
-            K, G, F = (Wrench.unflatten(x) for x in (K, G, F))
+            on_v, on_a, on_lam = (Wrench.unflatten(x) for x in (K, G, F))
             S, drift = own.screws(list(q)), own.screws_rate(list(q), list(v)) @ list(v)
-            power = K.dot(S @ list(v)) + G.dot(S @ list(a) + drift) + F.dot(S @ list(lam))
+            power = on_v.dot(S @ list(v)) + on_a.dot(S @ list(a) + drift)
+            power = power + on_lam.dot(S @ list(lam))
             by_q = reverse(power, q, 1.0)
             N = np.array([own.rates(list(q), list(e)) for e in np.eye(own.nv)], dtype=object)
-            return N @ by_q, reverse(G.dot(drift), v, 1.0)
+            return N @ by_q, reverse(on_a.dot(drift), v, 1.0)
 
         _PROGRAMS[joint.kind] = prune(trace(make, inputs, "turning_screws"))
     given = (q, v, a, lam, K.flatten(), G.flatten(), F.flatten(), joint.parameters())

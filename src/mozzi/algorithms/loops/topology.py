@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.rank import TOLERANCE, pinv
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -29,11 +29,15 @@ from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
 from mozzi.algorithms.recursion.algorithm import algorithm, refuse_loops
-from mozzi.errors import ModelError
+from mozzi.errors import ConfigurationError, LoopError, ModelError
 from mozzi.lie import SE3, Twist
 from mozzi.model import Fixed, Joint
 
 __all__ = ["Attachment", "ClosedSystem", "closure_frames"]
+
+VANISHED = 1e-20
+"""Squares of the lengths of rows that are zero up to rounding; the others are of length 1 or less.
+"""
 
 State = Mapping[str, Any]
 """The name of a system → its array."""
@@ -152,7 +156,8 @@ class ClosedSystem:
         """
         left = tuple(part for part in self.attachments if part.name != name)
         if len(left) == len(self.attachments):
-            raise ModelError(f"no attachment {name!r} to detach")
+            known = ", ".join(repr(part.name) for part in self.attachments) or "none"
+            raise ModelError(f"no attachment {name!r} to detach; there are {known}")
         return ClosedSystem(self.systems, left)
 
     def with_system(self, name: str, model: Any, frames: Sequence[str]) -> ClosedSystem:
@@ -171,10 +176,61 @@ class ClosedSystem:
         Args:
             name: its name.
         """
+        if name not in self.systems:
+            known = ", ".join(map(repr, self.systems))
+            raise ModelError(f"no system {name!r} to take away; there are {known}")
         left = [p for p in self.attachments if name not in (p.a[0], p.b[0])]
         return ClosedSystem({n: x for n, x in self.systems.items() if n != name}, left)
 
     # -- dynamics --
+
+    def residual(self, q: State) -> dict[str, np.ndarray]:
+        """How far each attachment is open: rotation vector and displacement (B, 6) to the nearest
+        pose of its joint, in its frame on b.
+
+        Args:
+            q: configurations (B, nq), by system.
+        """
+        self._check(q)
+        out: dict[str, np.ndarray] = {}
+        for part in self.attachments:
+            C: list[Any] = []
+            for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
+                tree = None if system == "world" else self.systems[system][0]
+                at = np.eye(4) if tree is None else pose(tree, q[system], frame)
+                C.append(at @ T.matrix())
+            G = SE3.from_matrix(np.linalg.inv(C[0]) @ C[1])
+            error: tuple[Any, ...] = meet(part.joint, G).error(G).flatten()
+            batch = np.broadcast_shapes(*(np.shape(x) for x in error))
+            out[part.name] = _stack([error], batch)[..., 0, :]
+        return out
+
+    def check_closed(self, q: State, tolerance: float = 1e-4) -> None:
+        """Raise a `LoopError` where an attachment is open by more than a tolerance.
+
+        Args:
+            q: configurations (B, nq), by system.
+            tolerance: metres, or radians.
+        """
+        for name, error in self.residual(q).items():
+            turn, gap = (np.linalg.norm(error[..., s], axis=-1).max(initial=0.0)
+                         for s in (slice(0, 3), slice(3, 6)))  # fmt: skip
+            if max(turn, gap) > tolerance:
+                raise LoopError(
+                    f"attachment {name!r} is open by {gap:.2e} m and {turn:.2e} rad, more than "
+                    f"{tolerance:g}; bring its frames together before it is attached"
+                )
+
+    def _check(self, q: State, v: State | None = None, tau: State | None = None) -> None:
+        """Every system has a state (more may be given), and forces are for one that is given."""
+        for what, state in (("q", q), *((("v", v),) if v is not None else ())):
+            missing = ", ".join(repr(name) for name in self.systems if name not in state)
+            if missing:
+                raise ConfigurationError(f"{what}: nothing for {missing}; give each system its own")
+        for name in tau or {}:
+            if name not in self.systems and name not in q:
+                known = ", ".join(map(repr, self.systems))
+                raise ConfigurationError(f"tau: no system {name!r}; there are {known}")
 
     def accelerations(
         self, q: State, v: State, tau: State | None = None
@@ -187,6 +243,7 @@ class ClosedSystem:
             tau: joint forces (B, nv), by system.
         """
         tau = tau or {}
+        self._check(q, v, tau)
         free: dict[str, Any] = {}
         for name, (model, frames) in self.systems.items():
             force = np.zeros(model.nv) if name not in tau else np.asarray(tau[name], float)
@@ -218,7 +275,7 @@ class ClosedSystem:
         blocks, biases = [np.zeros((*batch, 0, total))], [np.zeros((*batch, 0))]
         for part in self.attachments:
             C, V, at, own = [], [], [], []
-            for (system, frame), T in ((part.a, part.placement_a), (part.b, part.placement_b)):
+            for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
                 k = self._place(system, frame, part.name)
                 own.append(T.inverse().Ad())
                 at.append(None if k < 0 else start[system] + 6 * k)
@@ -228,6 +285,8 @@ class ClosedSystem:
             G = np.linalg.inv(C[0]) @ C[1]
             met = meet(part.joint, SE3.from_matrix(G))
             R = _stack([W.flatten() for W in met.rows], batch)  # (…, m, 6)
+            if not met.exact:  # rows of a projector, some of which are nothing but rounding
+                R = np.where((R * R).sum(axis=-1, keepdims=True) > VANISHED, R, 0.0)
             over = _adjoint(np.linalg.inv(G))  # twists of A, seen in B
             A = np.zeros((*batch, R.shape[-2], total))
             if at[1] is not None:
@@ -251,6 +310,7 @@ class ClosedSystem:
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
         """
+        self._check(q, v)
         still = {name: np.zeros(model.nv) for name, (model, _) in self.systems.items()}
         names = list(self.systems)
         free = {n: closure_frames(self.systems[n][0], q[n], v[n], still[n],
