@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mozzi.algorithms.recursion.algorithm import Algorithm
 from mozzi.algorithms.recursion.arguments import ARRAYS, shape_of
 from mozzi.algorithms.recursion.rolling import rolls
-from mozzi.errors import ShapeError, known
+from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock
 from mozzi.model import Model
 from mozzi.program.passes import prune
@@ -137,10 +137,10 @@ def compile(
         (100, 3)
     """
     if target not in TARGETS:
-        raise ValueError(f"no target {target!r}; there are {known(target, TARGETS)}")
+        raise ConfigurationError(f"no target {target!r}; there are {known(target, TARGETS)}")
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
     if dtype not in DTYPES:
-        raise ValueError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
+        raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
         shapes, call, label = signature_of(function, model, dict(inputs or {}), dict(options or {}))

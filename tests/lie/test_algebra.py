@@ -310,7 +310,8 @@ def test_physical_consistency():
             assert body.consistent() == (least > 0)
     rod = Inertia(1.0, (5.0, 0.0, 0.0), np.diag([0.0, 1.0, 1.0]))
     assert rod.consistent()
-    assert "mass -1 is not positive" in Inertia(-1.0, (0, 0, 0), np.eye(3)).defects()[0]
+    negative = Inertia.from_parameters([-1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1])
+    assert "mass -1 is not positive" in negative.defects()[0]
     assert "5 ≤ 1 + 1" in Inertia(1.0, (0, 0, 0), np.diag([1.0, 5.0, 1.0])).defects()[0]
     assert "-1 is negative" in Inertia(1.0, (0, 0, 0), np.diag([1.0, -1.0, 1.0])).defects()[0]
     assert "not all finite" in Inertia(np.inf, (0, 0, 0), np.eye(3)).defects()[0]

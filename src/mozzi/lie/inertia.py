@@ -10,6 +10,7 @@ from typing import final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.errors import ModelError
 from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3, stack, unstack
@@ -36,7 +37,7 @@ def _blocks(matrix: ArrayLike) -> tuple[Sym3, Mat3, Sym3]:
 def _count(numbers: Iterable[Real], count: int, what: str) -> list[Real]:
     found = list(numbers)
     if len(found) != count:
-        raise ValueError(f"{what} {count} numbers; {len(found)} were given")
+        raise ModelError(f"{what} {count} numbers; {len(found)} were given")
     return found
 
 
@@ -61,8 +62,17 @@ class Inertia(Spatial):
         c = com if isinstance(com, Vec3) else Vec3(*_count(com, 3, "a centre of mass has"))
         J = inertia_at_com
         J = J if isinstance(J, Sym3) else Sym3.from_array(J)
+        if isinstance(mass, (str, bytes)) or (
+            isinstance(mass, (int, float)) and not mass >= 0.0
+        ):
+            raise ModelError(f"Inertia: mass {mass!r}; give a number of kg, 0 or more")
         self.m, self.h = mass, c * mass
         self.J = _gather(Vec3.zero(), c, self.h, J)
+
+    @property
+    def mass(self) -> Real:
+        """The mass."""
+        return self.m
 
     @classmethod
     def _of(cls, m: Real, h: Vec3, J: Sym3) -> Inertia:

@@ -288,7 +288,12 @@ class Model(Content):
 
         A quaternion within 1e-6 of unit length is accepted; `normalize` makes it exact.
         """
-        q = np.asarray(q, dtype=float)
+        try:
+            q = np.asarray(q, dtype=float)
+        except (TypeError, ValueError):
+            raise ConfigurationError(
+                f"model {self.name!r}: q is {q!r}; give nq = {self.nq} numbers"
+            ) from None
         self._check_shape(q)
         if not np.isfinite(q).all():
             k = int(np.argwhere(~np.isfinite(q))[0][-1])

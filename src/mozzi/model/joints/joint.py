@@ -85,6 +85,7 @@ class Joint:
     q_names: tuple[str, ...]
     v_names: tuple[str, ...]
     subgroup: ClassVar[bool] = True
+    has_axis: ClassVar[bool] = False
     flat: ClassVar[bool] = True
     constant: Screws[Twist]
     options: ClassVar[tuple[str, ...]] = ()
@@ -258,8 +259,12 @@ class Joint:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        kind = [f"{name}={getattr(self, name)!r}" for name in self.options]
-        return f"{type(self).__name__}({', '.join(kind + [f'{x:.6g}' for x in self.parameters()])})"
+        words = [f"{name}={getattr(self, name)!r}" for name in self.options]
+        if self.has_axis:
+            z = (float(x) for x in self.frame_child.R.rotate(Vec3(0.0, 0.0, 1.0)))
+            words.insert(0, f"axis=({', '.join(f'{x:.6g}' for x in z)})")
+        words += [f"{x:.6g}" for x in self.parameters()]
+        return f"{type(self).__name__}({', '.join(words)})"
 
     @classmethod
     def examples(cls) -> tuple[Joint, ...]:
@@ -308,6 +313,7 @@ class Revolute(Joint):
 
     __slots__ = ()
     nq = nv = 1
+    has_axis = True
     q_names = ("angle",)
     v_names = ("angle",)
     constant = unit_screws(2)
@@ -329,6 +335,7 @@ class Prismatic(Joint):
 
     __slots__ = ()
     nq = nv = 1
+    has_axis = True
     q_names = v_names = ("z",)
     constant = unit_screws(5)
 
@@ -348,6 +355,7 @@ class Screw(Joint):
 
     __slots__ = ("pitch",)
     nq = nv = 1
+    has_axis = True
     q_names = v_names = ("angle",)
     pitch: float
 
@@ -397,6 +405,7 @@ class Cylindrical(Joint):
 
     __slots__ = ()
     nq = nv = 2
+    has_axis = True
     q_names = v_names = ("angle", "z")
     constant = unit_screws(2, 5)
 

@@ -15,6 +15,8 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from mozzi.errors import ConfigurationError
+
 __all__ = ["get_num_threads", "run", "set_num_threads"]
 
 MAX_THREADS = 1024
@@ -102,7 +104,7 @@ def set_num_threads(number: int | None) -> None:
     """
     global _number, _pool
     if number is not None and (not isinstance(number, int) or not 1 <= number <= MAX_THREADS):
-        raise ValueError(f"{number!r} threads; give a whole number from 1 to {MAX_THREADS}")
+        raise ConfigurationError(f"{number!r} threads; give a whole number from 1 to {MAX_THREADS}")
     with _lock:
         _number = number
         pool, _pool = _pool, None

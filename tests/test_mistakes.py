@@ -1,0 +1,245 @@
+"""Every public entry point with a mistake: an error that names the argument, the fact, the remedy.
+
+The algorithms are all of them, by table; what is not an algorithm has a row for each mistake.
+"""
+
+import inspect
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mozzi as mz
+from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.model.generate import chain, four_bar
+
+ARM = chain(3).with_name("arm")
+LOOP = four_bar()
+I = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
+Z = np.zeros(3)
+REPS = {"source": "body", "target": "spatial"}
+ALGORITHMS = [n for n in sorted(mz.__all__) if isinstance(getattr(mz, n), Algorithm)]
+
+
+def call(name: str, mistake: str) -> None:
+    function = getattr(mz, name)
+    needs = [k for k, d in function.defaults.items() if d is inspect.Parameter.empty]
+    tip = ARM.bodies[-1]
+    options = {k: REPS.get(k, (tip,) if k == "frames" else tip) for k in needs}
+    arrays = [Z] * len(function.required)
+    model = ARM
+    match mistake:
+        case "shape":
+            arrays = [np.zeros(5), *arrays[1:]]
+        case "text":
+            arrays = ["abc", *arrays[1:]]
+        case "model":
+            model = "arm"
+        case "option":
+            options["nonsense"] = 1
+        case "missing":
+            arrays = arrays[:-1]
+    function(model, *arrays, **options)
+
+
+@pytest.mark.parametrize("mistake", ["shape", "text", "model", "option", "missing"])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_algorithms(name: str, mistake: str):
+    """Wrong shape, type, model, option, or nothing where something is needed."""
+    with pytest.raises((mz.MozziError, TypeError)) as error:
+        call(name, mistake)
+    text = str(error.value)
+    named = {
+        "shape": "has shape (5,)", "text": "'abc'", "model": "arm", "option": "nonsense",
+        "missing": getattr(mz, name).required[-1],
+    }[mistake]  # fmt: skip
+    assert named in text or name in text
+    if mistake == "shape":
+        assert "nq = 3" in text or "last axes" in text
+
+
+def build() -> mz.Builder:
+    return mz.Builder("b").add("a", None, mz.Revolute("z"), I)
+
+
+def simulated(**options) -> object:
+    given = {"q0": Z, "v0": Z, "duration": 0.01, "dt": 0.005} | options
+    return mz.simulate(ARM, **given)
+
+
+NOWHERE = Path("/nowhere/robot.urdf")
+ROWS = {
+    # joints
+    "axis of no length": (lambda: mz.Revolute((0, 0, 0)), "no direction; give a non-zero axis"),
+    "axis by a wrong name": (lambda: mz.Revolute("w"), "axis 'w' is unknown; give one of"),
+    "axis of two numbers": (lambda: mz.Prismatic((0, 1)), "2 numbers where 3 are needed"),
+    "axis of text": (lambda: mz.Prismatic(("a", 0, 1)), "is not 3 numbers; give 3 finite"),
+    "a pitch that is none": (lambda: mz.Screw("z", pitch="x"), "pitch: 'x' is not a number"),
+    "axes that are parallel": (lambda: mz.Universal("z", "z"), "are not perpendicular"),
+    "unknown coordinates": (lambda: mz.Spherical("euler"), "'euler'"),
+    "a product of none": (lambda: mz.Composite(), "Composite"),
+    "a product of words": (lambda: mz.Composite("z"), "'z'"),
+    "a placement that mirrors": (
+        lambda: mz.Revolute().between((np.diag([1, 1, -1.0]), Z)), "mirrors"),
+    "a placement of two numbers": (lambda: mz.Revolute().between([1, 2]), "give a 3×3 matrix"),
+    # inertias
+    "a negative mass": (lambda: mz.Inertia(-1, Z, np.eye(3)), "mass -1; give a number of kg"),
+    "a mass that is no number": (lambda: mz.Inertia(np.nan, Z, np.eye(3)), "mass nan; give"),
+    "a mass of text": (lambda: mz.Inertia("1", Z, np.eye(3)), "mass '1'; give"),
+    "a centre of two numbers": (lambda: mz.Inertia(1, (0, 1), np.eye(3)), "has 3 numbers; 2 were"),
+    "nine parameters": (lambda: mz.Inertia.from_parameters(np.ones(9)), "has 10 numbers; 9 were"),
+    # builders
+    "a name that is none": (lambda: mz.Builder().add(3, None, mz.Revolute()), "not a name; give"),
+    "an empty name": (lambda: mz.Builder().add("", None, mz.Revolute()), "give a non-empty string"),
+    "a name twice": (lambda: build().add("a", None, mz.Revolute()), "a body has this name"),
+    "a joint twice": (
+        lambda: build().add("c", None, mz.Revolute(), joint_name="a"), "give another joint_name"),
+    "a parent that is none": (lambda: build().add("c", "x", mz.Revolute()).build(), "'x' is unkno"),
+    "a parent by number": (lambda: build().add("c", 0, mz.Revolute()), "parent 0 is no name"),
+    "a joint of text": (lambda: build().add("c", None, "hinge"), "'hinge' is no joint; give one"),
+    "no joint": (lambda: build().add("c"), "neither joint nor screw; give one"),
+    "a wrong rep": (lambda: build().add("c", None, mz.Revolute(), rep="world"), "rep 'world'; cho"),
+    "unknown joint data": (
+        lambda: build().add("c", None, mz.Revolute(), colour=1), "no joint data 'colour'; there"),
+    "reversed limits": (
+        lambda: build().add("c", None, mz.Revolute(), limits=(1, -1)), "reversed, lower 1"),
+    "one limit": (lambda: build().add("c", None, mz.Revolute(), limits=3), "give (lower, upper)"),
+    "negative damping": (
+        lambda: build().add("c", None, mz.Revolute(), damping=-1), "damping -1.0 is negative"),
+    "damping that is not finite": (
+        lambda: build().add("c", None, mz.Revolute(), damping=np.nan), "not finite; give a finite"),
+    "an inertia of a wrong shape": (
+        lambda: build().add("c", None, mz.Revolute(), np.ones(4)), "give an Inertia, a 6×6 matrix"),
+    "an unphysical inertia": (
+        lambda: build().add("c", None, mz.Revolute(), mz.Inertia(
+            1, Z, np.diag([1, 1, 9.0]))).build(), "body 'c': principal moments"),
+    "a frame on nobody": (lambda: build().frame("f", "x").build(), "'x' is unknown"),
+    "a loop on one body": (
+        lambda: build().loop("l", "a", "a", mz.Revolute()), "both ends are on 'a'; connect two"),
+    "a loop of text": (lambda: build().loop("l", "a", None, "pin"), "'pin' is no joint"),
+    "a loop on nobody": (
+        lambda: build().loop("l", "a", "x", mz.Revolute()).build(), "body 'x' is unknown; name a"),
+    "a rod of no length": (
+        lambda: build().distance("r", "a", None, length=0), "give a positive one"),
+    "a spring that pushes": (
+        lambda: build().spring("s", "a", None, stiffness=-1), "stiffness -1; give 0 or more"),
+    "a coupling of nothing": (lambda: build().coupling("c", {}), "no joint has a coefficient"),
+    "a coupling of nobody": (
+        lambda: build().coupling("c", {"x": 1.0}).build(), "joint 'x' is unknown or fixed"),
+    "a coupling of text": (lambda: build().coupling("c", {"a": "x"}), "'x' is not a number"),
+    "gravity of two numbers": (lambda: mz.Builder("b", gravity=(0, 1)), "gravity: 2 numbers where"),
+    "a shape that is none": (lambda: build().shape("a", 3), "3 is no geometry; give one such as"),
+    "a role that is none": (
+        lambda: build().shape("a", mz.Sphere(1), role="x"), "role 'x'; choose 'visual'"),
+    "a colour that is none": (
+        lambda: build().shape("a", mz.Sphere(1), color="red"), "color 'red'; give (r, g, b)"),
+    "a shape on nobody": (lambda: build().shape("x", mz.Sphere(1)).build(), "body 'x' is unknown"),
+    "an actuator on nobody": (lambda: build().actuator("m", "x").build(), "joint 'x' is unknown"),
+    "an actuator twice": (
+        lambda: build().actuator("m", "a").actuator("m", "a"), "an actuator has this name"),
+    "a reversed control range": (
+        lambda: build().actuator("m", "a", control=(1, 0)), "is reversed; give (lower, upper)"),
+    "a state of nobody": (
+        lambda: build().configuration("s", {"x": 0}).build(), "joint 'x' is unknown"),
+    "a state of two numbers": (
+        lambda: build().configuration("s", {"a": [0, 1]}).build(), "has 1 coordinates; 2 are"),
+    # geometries
+    "a ball of no radius": (lambda: mz.Sphere(0), "radius 0; give a positive length"),
+    "a box of two edges": (lambda: mz.Box((1, 2)), "2 numbers where 3 are needed"),
+    "a cylinder of text": (lambda: mz.Cylinder("a", 1), "radius: 'a' is not a number"),
+    "a capsule inside out": (lambda: mz.Capsule(1, -1), "length -1; give a positive length"),
+    "an ellipsoid of one radius": (lambda: mz.Ellipsoid(1), "is not 3 numbers"),
+    "a mesh of nothing": (lambda: mz.Mesh(None), "path None; give the path of a mesh file"),
+    "a flat mesh": (lambda: mz.Mesh("a.stl", 0), "flattens it; give non-zero numbers"),
+    "a mesh that is not there": (lambda: mz.Mesh("/nowhere/a.stl").file(), "does not exist; check"),
+    "heights in a row": (lambda: mz.HeightField([1, 2], (1, 1)), "give a 2-D array"),
+    "heights of text": (lambda: mz.HeightField([["a"]], (1, 1)), "are no numbers; give a 2-D"),
+    # models
+    "a body that is not there": (lambda: ARM.body("x"), "no body 'x'; it has"),
+    "a body by a wrong number": (lambda: ARM.body(7), "no body 7; its bodies are 0 to 2"),
+    "a joint that is not there": (lambda: ARM.joint("x"), "no joint 'x'; it has"),
+    "a frame that is not there": (lambda: ARM.frame("x"), "no frame 'x'; it has"),
+    "a shape that is not there": (lambda: ARM.shape("x"), "no shape 'x'; it has"),
+    "a loop that is not there": (lambda: ARM.without_loop("x"), "no loop 'x'; it has none"),
+    "a coupling that is not there": (lambda: ARM.without_coupling("x"), "no coupling 'x'"),
+    "a spring that is not there": (lambda: ARM.without_spring("x"), "no spring 'x'"),
+    "a shape to take away": (lambda: ARM.without_shape("x"), "no shape 'x'"),
+    "a body to take away": (lambda: ARM.without_body("x"), "no body 'x'"),
+    "gravity of text": (lambda: ARM.with_gravity("down"), "gravity"),
+    "joint data of nobody": (lambda: ARM.with_dynamics("x", damping=1), "no joint 'x'"),
+    "an inertia of nobody": (lambda: ARM.with_inertia("x", I), "no body 'x'"),
+    "locking nobody": (lambda: ARM.lock("x"), "no joint 'x'"),
+    "locking at two numbers": (lambda: ARM.lock(ARM.joint_names[0], [0, 1]), "q has shape (2,)"),
+    "a configuration too long": (lambda: ARM.check_configuration(np.zeros(5)), "nq = 3"),
+    "a configuration of NaN": (lambda: ARM.check_configuration([0, 0, np.nan]), "is not finite"),
+    "a zero quaternion": (
+        lambda: mz.Builder().add("a", None, mz.Free(), I).build().normalize(np.zeros(7)),
+        "a zero quaternion is no rotation; give a non-zero one"),
+    "random without an end": (
+        lambda: LOOP.with_dynamics(LOOP.joint_names[0], limits=(9, 9.1)).with_dynamics(
+            LOOP.joint_names[2], limits=(-9.1, -9)).with_dynamics(
+            LOOP.joint_names[1], limits=(50, 50.1)).random_configuration(0),
+        "could be closed within the limits; call mozzi.assemble"),
+    # files
+    "a file that is not there": (lambda: mz.load(NOWHERE), "does not exist; check the path"),
+    "a robot that is not there": (lambda: mz.load("nobody's robot"), "nobody's robot"),
+    "a wrong base": (lambda: mz.load(__file__, base="loose"), ""),
+    "a file that is no robot": (lambda: mz.load(__file__), "is not well-formed XML"),
+    "roots that are not there": (
+        lambda: mz.load(__file__, roots="/nowhere"), "is not a folder; give existing folders"),
+    # kinematics and loops
+    "no targets": (lambda: mz.inverse_kinematics(ARM, {}), "no targets; give {frame: pose}"),
+    "a target of nobody": (lambda: mz.inverse_kinematics(ARM, {"x": np.eye(4)}), "no frame 'x'"),
+    "a target of a wrong shape": (
+        lambda: mz.inverse_kinematics(ARM, {"body_2": np.eye(2)}), "give (…, 4, 4) or (…, 3)"),
+    "a target of NaN": (
+        lambda: mz.inverse_kinematics(ARM, {"body_2": Z * np.nan}), "is not finite; give numbers"),
+    "an open loop": (
+        lambda: mz.simulate(LOOP, [0.5, 0.5, 2.0], Z, 0.01, 0.01), "is open by"),
+    "holding nobody": (lambda: mz.assemble(LOOP, Z, hold=["x"]), "'x'"),
+    "assembling the wrong size": (lambda: mz.assemble(LOOP, np.zeros(2)), "nq = 3"),
+    # simulation
+    "q0 too long": (lambda: simulated(q0=np.zeros(4)), "nq = 3"),
+    "v0 too short": (lambda: simulated(v0=np.zeros(2)), "nv = 3"),
+    "q0 of text": (lambda: simulated(q0="home"), "q is 'home'; give nq = 3 numbers"),
+    "a negative duration": (lambda: simulated(duration=-1.0), "duration"),
+    "a step of nothing": (lambda: simulated(dt=0.0), "dt"),
+    "a step of text": (lambda: simulated(dt="fast"), "dt"),
+    "a method that is none": (lambda: simulated(method="euler"), "'euler'"),
+    "a torque of a wrong shape": (lambda: simulated(torque=np.zeros(2)), "torque has shape (2,)"),
+    "a torque of text": (lambda: simulated(torque="hold"), "torque"),
+    "a torque of NaN": (lambda: simulated(torque=Z * np.nan), "not finite"),
+    "wrenches of a wrong shape": (lambda: simulated(wrenches=np.zeros((2, 6))), "wrenches"),
+    "limits that are none": (lambda: simulated(limits="soft"), "'soft'"),
+    "a target that is none": (lambda: simulated(target="abacus"), "'abacus'"),
+    "an option that is none": (lambda: simulated(magic=1), "magic"),
+    "records of nothing": (lambda: simulated(record_every=0), "record_every"),
+    "controls of nobody": (lambda: mz.actuate(ARM, [1.0]), "has no actuators; give a torque"),
+    "a picture of a wrong kind": (lambda: simulated().animate("x.mp4"), "as .html or .gif"),
+    "a file of a wrong kind": (lambda: simulated().save("x.xls"), "save as .npz or .csv"),
+    "fields that are none": (lambda: simulated().save("x.npz", ["speed"]), "no field 'speed'"),
+    "a sample of one motion": (lambda: simulated()[0], "it has no samples to choose"),
+    "a trajectory that is none": (lambda: mz.Trajectory.load(__file__), "give a .npz or .csv file"),
+    # programs
+    "compiling for nowhere": (lambda: mz.compile(mz.mass_matrix, ARM, "abacus"), "'abacus'"),
+    "compiling in quarters": (
+        lambda: mz.compile(mz.mass_matrix, ARM, dtype="float8"), "float8"),
+    "no threads": (lambda: mz.set_num_threads(0), "0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_other_entry_points(what: str):
+    make, words = ROWS[what]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises((mz.MozziError, TypeError, ValueError)) as error:
+            make()
+    text = str(error.value)
+    assert words in text and len(text) > 10
+    assert isinstance(error.value, mz.MozziError) or type(error.value) is TypeError
+
+
+def test_the_table_is_long_enough():
+    assert 5 * len(ALGORITHMS) + len(ROWS) >= 150 and len(ROWS) >= 100
