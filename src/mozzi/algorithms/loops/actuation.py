@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rank import SHARE, pinv, sines
 from mozzi.algorithms.constraints.row_choice import least_share
@@ -20,7 +21,8 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
 from mozzi.errors import LoopError, known
-from mozzi.types import Minimize, words
+from mozzi.model import Model
+from mozzi.types import Array, ArrayLike, Minimize, words
 
 __all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
 
@@ -33,8 +35,8 @@ class Shares:
     """What actuators and loops bear: the torques τ (…, nv) and the multipliers λ (…, m)."""
 
     def __init__(
-        self, A: np.ndarray, tau_r: np.ndarray, actuated: np.ndarray, minimize: str, w: Any,
-        least: Any = 0.0,
+        self, A: Array, tau_r: Array, actuated: NDArray[np.bool_], minimize: str,
+        w: ArrayLike | None, least: Array | float = 0.0,
     ):  # fmt: skip
         self.A, self.actuated, self.minimize = A, actuated, minimize
         m, n_a = A.shape[-2], int(actuated.sum())
@@ -64,14 +66,14 @@ class Shares:
 
 
 @inverse_dynamics.with_loops
-def actuated_forces(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def actuated_forces(model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
     """The answer of `inverse_dynamics` where joints are actuated, or something is minimized."""
     if options["actuated"] is None and options["minimize"] is None:
         return NotImplemented
     return shares(model, arrays, options).tau
 
 
-def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Shares:
+def shares(model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Shares:
     """Torques and multipliers of a motion."""
     check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
     given = {n: x for n, x in options.items() if n not in SHARING}
@@ -79,7 +81,9 @@ def shares(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Share
     return shared(model, arrays["q"], loop_jacobian(model, arrays["q"]), tau_r, options)
 
 
-def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any]) -> Shares:
+def shared(
+    model: Model, q: ArrayLike, A: Array, tau_r: Array, options: dict[str, Any]
+) -> Shares:
     """The forces of the tree, borne by actuators and loops."""
     joints, minimize, weighting = (options.get(n) for n in SHARING)
     minimize = minimize or "torque"
@@ -92,17 +96,19 @@ def shared(model: Any, q: Any, A: np.ndarray, tau_r: Any, options: dict[str, Any
     return result
 
 
-def check_accelerations(model: Any, q: Any, v: Any, a: Any, left: Any = None) -> None:
+def check_accelerations(
+    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, left: Array | None = None
+) -> None:
     """Accelerations that keep the loops closed; left: `loop_acceleration`, if known."""
-    left = loop_acceleration(model, q, v, a) if left is None else left
-    if opens(model, q, v, a, left):
+    rest: Array = loop_acceleration(model, q, v, a) if left is None else left
+    if opens(model, q, v, a, rest):
         raise LoopError(
             f"model {model.name!r}: these accelerations open its loops (rows accelerate by up to "
-            f"{np.abs(left).max():.3g}); take them from forward_dynamics or hybrid_dynamics"
+            f"{np.abs(rest).max():.3g}); take them from forward_dynamics or hybrid_dynamics"
         )
 
 
-def opens(model: Any, q: Any, v: Any, a: Any, left: Any) -> bool:
+def opens(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, left: Array) -> bool:
     """Whether what is left of rows opens the loops of a sample that moves like this, by more than
     they are open already.
     """
@@ -111,7 +117,7 @@ def opens(model: Any, q: Any, v: Any, a: Any, left: Any) -> bool:
     return bool((over > OPEN).any() and (over > OPEN + sines(model, loop_residual(model, q))).any())
 
 
-def _refuse(model: Any, result: Shares, tau_r: np.ndarray, joints: Sequence[Any] | None) -> None:
+def _refuse(model: Model, result: Shares, tau_r: Array, joints: Sequence[Any] | None) -> None:
     """No torques of too few actuators make a motion; tell what is missing."""
     left = np.abs(result.unbalanced)
     most = 1e-8 * (1.0 + np.abs(tau_r).max(-1, initial=0.0))

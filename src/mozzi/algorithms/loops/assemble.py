@@ -184,15 +184,15 @@ def assemble(
     return result if report else result.check().q
 
 
-def _gap(model: Any, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _gap(model: Model, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.abs(loop_residual(model, q) - target).max(-1, initial=0.0)
 
 
-def _count(model: Any) -> int:
+def _count(model: Model) -> int:
     return sum(rows.stop - rows.start for rows in loop_rows(model).values())
 
 
-def _per_row(model: Any, name: str, given: Any, batch: tuple[int, ...]) -> np.ndarray:
+def _per_row(model: Model, name: str, given: Any, batch: tuple[int, ...]) -> np.ndarray:
     """Numbers for the rows of the closures, zero where none are given, for all samples."""
     m = _count(model)
     x = np.zeros(m) if given is None else np.asarray(given, dtype=float)
@@ -205,14 +205,14 @@ def _per_row(model: Any, name: str, given: Any, batch: tuple[int, ...]) -> np.nd
         ) from None
 
 
-def held_mask(model: Any, hold: JointChoice) -> np.ndarray:
+def held_mask(model: Model, hold: JointChoice) -> np.ndarray:
     """Which velocities belong to joints that are held."""
     bodies = held_by(mechanism(model), hold).bodies
     return np.array([h for body in bodies for h in body.held], dtype=bool)
 
 
 def _assembly(
-    model: Any,
+    model: Model,
     q: np.ndarray,
     gap: np.ndarray,
     target: np.ndarray,

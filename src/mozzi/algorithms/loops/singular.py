@@ -16,14 +16,13 @@ closed again: the rank there is compared.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import lengths, ranks_of
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.model import Model
 
 __all__ = ["rank_nearby"]
 
@@ -34,7 +33,7 @@ CLOSED = 1e-8  # residuals of configurations whose rank is compared, in radians 
 
 
 def rank_nearby(
-    model: Any, q: np.ndarray, rank: np.ndarray, free: np.ndarray | None = None
+    model: Model, q: np.ndarray, rank: np.ndarray, free: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """(singular, rank nearby) of closed configurations q (B, nq) whose rows have these ranks.
 

@@ -1,13 +1,13 @@
 """Sensitivities to parameters of inverse dynamics with loops of which some joints are actuated.
 
 The forces of the tree and the Jacobian A of the loops are the functions of the parameters; what
-actuators bear of them follows as in `constrained_derivatives`. At fixed q a change of the geometry
+actuators bear of them follows as in `first.py`. At fixed q a change of the geometry
 opens the loops: then A is that of the rows as they are.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,18 +16,20 @@ from mozzi.algorithms.derivatives.loops.first import InverseChanges
 from mozzi.algorithms.derivatives.parameters import Sensitivity, sensitivity, where_shared
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.actuation import SHARING, Shares, check_accelerations, shared
+from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.types import Array, ArrayLike
 
 __all__ = ["derivative", "value"]
 
 
 @where_shared("value")
-def value(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> np.ndarray:
+def value(of: Sensitivity, arrays: Sequence[ArrayLike], numbers: Array) -> Array:
     """The torques with these numbers of the parameters."""
     return _shares(of, arrays, numbers).tau
 
 
 @where_shared("derivative")
-def derivative(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> np.ndarray:
+def derivative(of: Sensitivity, arrays: Sequence[ArrayLike], numbers: Array) -> Array:
     """∂τ/∂parameters (…, nv, p)."""
     x = InverseChanges(_shares(of, arrays, numbers))
     tree = _tree(of)(*arrays, parameters=numbers)
@@ -36,7 +38,7 @@ def derivative(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> np.ndarray:
     return x.solve(tree - pull, np.einsum("...mvp,...v->...mp", turn, x.y))
 
 
-def _shares(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> Shares:
+def _shares(of: Sensitivity, arrays: Sequence[ArrayLike], numbers: Array) -> Shares:
     q, v, a = (np.asarray(x, float) for x in arrays[:3])
     left = _of(of, loop_acceleration).value(q, v, a, parameters=numbers)
     check_accelerations(of.model, q, v, a, left)
@@ -44,7 +46,7 @@ def _shares(of: Sensitivity, arrays: Any, numbers: np.ndarray) -> Shares:
     return shared(of.model, q, A, _tree(of).value(*arrays, parameters=numbers), of.options)
 
 
-def _of(of: Sensitivity, function: Any) -> Sensitivity:
+def _of(of: Sensitivity, function: Algorithm) -> Sensitivity:
     return sensitivity(function, of.model, of.names)
 
 

@@ -1,13 +1,13 @@
 """Derivatives of the corrections that take a state back onto its loops.
 
-The corrections of `loop_projection` are the solutions of M x − Aᵀ κ = 0 with A x = −φ(q) for
+The corrections of `loops/projection.py` are the solutions of M x − Aᵀ κ = 0 with A x = −φ(q) for
 positions and A x = −A v for velocities. They are differentiated as `constrained_solve` tells, with
 respect to q along the group and to v.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,18 @@ from mozzi.algorithms.derivatives.loops.first import columns, loop_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, weightless
 from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.model import Model
 from mozzi.program.differentiate import forward
+from mozzi.types import Array, Traced
 
 __all__ = ["Corrections", "correction_derivatives", "loop_drift_derivatives"]
 
 
 @algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
-def loop_drift_derivatives(model: Any, q: Any) -> Any:
+def loop_drift_derivatives(model: Mechanism, q: BlockArray) -> Traced:
     """∂φ/∂q (m, nv), along the group: `loop_jacobian` where the loops are closed.
 
     By differentiating the program of φ, O(m d).
@@ -32,22 +36,22 @@ def loop_drift_derivatives(model: Any, q: Any) -> Any:
     return inlined(model, _residual, q)[0]
 
 
-def _residual(model: Any, q: Any) -> Any:
+def _residual(model: Model, q: Traced) -> tuple[Traced]:
     return (forward(loop_drift(model, q), q, tangent_basis(model, q)),)
 
 
 class Corrections(NamedTuple):
     """δ and δv, and their derivatives by q and v."""
 
-    dq: np.ndarray
-    dv: np.ndarray
-    dq_q: np.ndarray
-    dv_q: np.ndarray
-    dv_v: np.ndarray
+    dq: Array
+    dv: Array
+    dq_q: Array
+    dv_q: Array
+    dv_v: Array
 
 
 def correction_derivatives(
-    model: Any, q: np.ndarray, v: np.ndarray, kept: Any = None
+    model: Model, q: Array, v: Array, kept: Array | None = None
 ) -> Corrections:
     """The corrections of `loop_corrections` and their derivatives."""
     A = loop_jacobian(model, q)
@@ -56,7 +60,7 @@ def correction_derivatives(
     x, k = constrained_solve(model, q, none, -loop_drift(model, q), **held)
     y, l = constrained_solve(model, q, none, -(A @ v[..., None])[..., 0], **held)
 
-    def by_q(x: np.ndarray, k: np.ndarray, seen: np.ndarray, more: Any) -> np.ndarray:
+    def by_q(x: Array, k: Array, seen: Array, more: Array | float) -> Array:
         """∂x/∂q of M x − Aᵀ κ = 0, A x = g: the rows change by ∂(A seen) + more."""
         carried, _, _ = inverse_dynamics_derivatives(weightless(model), q, still, x)
         pull, _, _ = loop_changes(model, q, still, x, k)

@@ -25,23 +25,40 @@ from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_g
 from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, inlined, mirrored
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.model import Model
 from mozzi.program.differentiate import forward
+from mozzi.types import Array, Traced
 
 __all__ = ["constrained_hessian", "forward_hessian"]
 
 
 @algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def constrained_hessian(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Mechanism,
+    q: BlockArray,
+    v: BlockArray,
+    a: BlockArray,
+    multipliers: BlockArray,
+    covector: BlockArray,
+    loop_covector: BlockArray,
+) -> tuple[Traced, Traced, Traced, Traced, Traced]:
     """(L_qq, L_qv, L_vv, L_qa, L_qλ), along the group.  Forward over reverse mode."""
-    return inlined(model, _hessian, q, v, a, multipliers, covector, loop_covector)
+    qq, qv, vv, qa, ql = inlined(model, _hessian, q, v, a, multipliers, covector, loop_covector)
+    return qq, qv, vv, qa, ql
 
 
 def _hessian(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Model,
+    q: Traced,
+    v: Traced,
+    a: Traced,
+    multipliers: Traced,
+    covector: Traced,
+    loop_covector: Traced,
+) -> tuple[Traced, ...]:
     by_q, by_v, N = motion_gradient(model, q, v, a, multipliers, covector, loop_covector)
     A = loop_jacobian(model, q)
     by_a = mass_matrix(model, q) @ covector - loop_covector @ A
@@ -51,7 +68,9 @@ def _hessian(
 
 
 @forward_dynamics_hessian.with_loops
-def forward_hessian(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def forward_hessian(
+    model: Model, arrays: dict[str, Any], options: dict[str, Any]
+) -> tuple[Array, Array, Array, Array]:
     """The answer of `forward_dynamics_hessian` with loops."""
     q, c = (np.asarray(arrays[n], dtype=float) for n in ("q", "covector"))
     given = {n: arrays[n] for n in ("q", "v", "tau")}
