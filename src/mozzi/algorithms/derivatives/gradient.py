@@ -144,9 +144,10 @@ def _negative(model: Any, x: Any) -> Any:
 def _own(i: Any, q: Any, v: Any, a: Any, V: Twist) -> Twist:
     """What a joint adds to the acceleration of its parent:  S a + V × S v + Ṡ v."""
     S: Screws[Twist] = i.joint.screws(q[i])
+    Sv: Twist = S @ v[i]
+    Sa: Twist = S @ a[i]
     drift: Twist = i.joint.screws_rate(q[i], v[i]) @ v[i]
-    coriolis: Twist = V.cross(S @ v[i])
-    return S @ a[i] + coriolis + drift
+    return Sa + V.cross(Sv) + drift
 
 
 def _stretched(i: Any, q: Any, lam: Any) -> list[Any]:
