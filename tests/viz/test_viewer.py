@@ -7,7 +7,7 @@ import pytest
 from viz.browser import wait
 
 import mozzi as mz
-from mozzi.model.generate import chain, double_pendulum
+from mozzi.model.generate import chain, double_pendulum, four_bar
 from mozzi.viz.marks import screw_axes
 from mozzi.viz.viewer import Viewer, from_sliders, quaternion, ranges
 
@@ -122,3 +122,18 @@ def changed(browser, clip, before):
     """A steady picture that differs from the one before."""
     wait(lambda: (np.abs(browser.picture(clip) - before).max(axis=-1) > 30).sum() > 150, 30.0)
     return steady(browser, clip)
+
+
+def test_a_slider_moves_a_closed_mechanism_along_its_loops():
+    """The joint that is moved goes where it is put, the others follow, and loops stay closed."""
+    model = four_bar()
+    with Viewer(model, port=8394) as viewer:
+        for angle in (0.2, 0.4, 0.7):
+            target = viewer.start[0] + angle
+            viewer.sliders[0].value = target
+            viewer._moved(0)
+            assert viewer.q[0] == pytest.approx(viewer.sliders[0].value, abs=1e-9)
+            assert np.abs(mz.loop_residual(model, viewer.q)).max() < 1e-9
+            assert [s.value for s in viewer.sliders] == pytest.approx(viewer.q, abs=1e-2)
+        viewer.reset()
+        assert np.allclose(viewer.q, viewer.start)
