@@ -175,3 +175,19 @@ def test_released_it_falls():
         free.detach("left")
     with pytest.raises(mz.ModelError, match="no closure frame"):
         free.attach("x", ("arms", "elbow"), ("bar", "bar"))
+
+
+def test_a_grasp_with_rows_that_are_there_twice_stays_so_where_it_is_open():
+    """The same grasp given twice, a little apart: of the order of what is open."""
+    arms, thing = two_arms(), bar()
+    system, _, q, Q = grasped(arms, thing)
+    rng = np.random.default_rng(1)
+    v = {"arms": rng.normal(size=arms.nv), "bar": rng.normal(size=thing.nv)}
+    v = system.consistent_velocities({"arms": q, "bar": Q}, v)
+    exact, _ = system.accelerations({"arms": q, "bar": Q}, v)
+    part = system.attachments[0]
+    twice = system.attach("again", part.a, part.b, part.joint, part.placement_a, part.placement_b)
+    for d in (1e-9, 1e-7, 1e-5):
+        near = {"arms": q + d * rng.normal(size=len(q)), "bar": Q}
+        a, _ = twice.accelerations(near, v)
+        assert np.abs(a["arms"] - exact["arms"]).max() < 1e3 * d * np.abs(exact["arms"]).max()

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.algorithms.constraints.joints import frames_of, meet
-from mozzi.algorithms.constraints.rank import TOLERANCE, pinv
+from mozzi.algorithms.constraints.rank import OPENING, WIDEST, pinv, smallest_pivot
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.accelerations import accelerations
@@ -252,7 +252,7 @@ class ClosedSystem:
         start, total = {}, 0
         for name, (_, frames) in self.systems.items():
             start[name], total = total, total + 6 * len(frames)
-        A, bias = self._rows(free, start, total, batch)
+        A, bias, sine = self._rows(free, start, total, batch)
         Lam = np.zeros((*batch, total, total))
         alpha = np.zeros((*batch, total))
         for name, x in free.items():
@@ -260,7 +260,7 @@ class ClosedSystem:
             s = slice(start[name], start[name] + n)
             Lam[..., s, s], alpha[..., s] = x[5], x[3].reshape(*x[3].shape[:-2], n)
         needed = -((A @ alpha[..., None])[..., 0] + bias)
-        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed)  # (D)
+        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)  # (D)
         wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
         out = {}
         for name, x in free.items():
@@ -270,8 +270,11 @@ class ClosedSystem:
 
     def _rows(
         self, free: dict[str, Any], start: dict[str, int], total: int, batch: tuple[int, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """A over the twists of all closure frames, and Ȧ V."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A over the twists of all closure frames, Ȧ V, and the sine from which rows count: ten
+        times what is open, as in programs (`constraints/rank.py`).
+        """
+        opening = np.zeros(batch)
         blocks, biases = [np.zeros((*batch, 0, total))], [np.zeros((*batch, 0))]
         for part in self.attachments:
             C, V, at, own = [], [], [], []
@@ -284,6 +287,8 @@ class ClosedSystem:
                 V.append((own[-1] @ twist[..., None])[..., 0])
             G = np.linalg.inv(C[0]) @ C[1]
             met = meet(part.joint, SE3.from_matrix(G))
+            error = _stack([met.error(SE3.from_matrix(G)).flatten()], batch)[..., 0, :]
+            opening = opening + np.square(error).sum(axis=-1)
             R = _stack([W.flatten() for W in met.rows], batch)  # (…, m, 6)
             if not met.exact:  # rows of a projector, some of which are nothing but rounding
                 R = np.where((R * R).sum(axis=-1, keepdims=True) > VANISHED, R, 0.0)
@@ -301,7 +306,8 @@ class ClosedSystem:
                 drift = drift - _stack([own_drift], batch)[..., 0, :]
             blocks.append(A)
             biases.append((R @ drift[..., None])[..., 0])
-        return np.concatenate(blocks, axis=-2), np.concatenate(biases, axis=-1)
+        sine = np.minimum(OPENING * np.sqrt(opening), WIDEST)
+        return np.concatenate(blocks, axis=-2), np.concatenate(biases, axis=-1), sine
 
     def consistent_velocities(self, q: State, v: State) -> dict[str, np.ndarray]:
         """The velocities nearest to v, in kinetic energy, that the attachments allow.
@@ -319,12 +325,12 @@ class ClosedSystem:
         start, total = {}, 0
         for name in names:
             start[name], total = total, total + free[name][5].shape[-1]
-        A, _ = self._rows(free, start, total, batch)
+        A, _, sine = self._rows(free, start, total, batch)
         V, Lam = np.zeros((*batch, total)), np.zeros((*batch, total, total))
         for name, x in free.items():
             s = slice(start[name], start[name] + x[5].shape[-1])
             V[..., s], Lam[..., s, s] = x[2].reshape(*x[2].shape[:-2], -1), x[5]
-        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), -(A @ V[..., None])[..., 0])
+        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), -(A @ V[..., None])[..., 0], sine)
         wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
         out = {}
         for name, x in free.items():
@@ -346,17 +352,17 @@ class ClosedSystem:
         return total
 
 
-def _multipliers(Lam: np.ndarray, needed: np.ndarray) -> np.ndarray:
+def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.ndarray:
     """f with Λ f = needed, of least norm, for a semidefinite Λ of any rank.
 
     Rows are first made alike, Λ_kk = 1: a small thing has admittances that are large, and those of
-    what holds it count as well. Then eigenvalues count from `TOLERANCE`, as pivots do in programs,
-    and one step of refinement gives back what the smallest have cost.
+    what holds it count as well. Then eigenvalues count from `smallest_pivot`, as pivots do in
+    programs, and one step of refinement gives back what the smallest have cost.
     """
     diagonal = np.einsum("...kk->...k", Lam)
     d = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     w, V = np.linalg.eigh(d[..., :, None] * Lam * d[..., None, :])
-    keep = w > TOLERANCE["float64"]
+    keep = w > smallest_pivot(np.clip(w, 0.0, 1.0), 1.0, np.square(sine)[..., None])
     inverse = np.where(keep, 1.0 / np.where(keep, w, 1.0), 0.0)
     dV = d[..., :, None] * V
     f = np.zeros(needed.shape)
