@@ -143,6 +143,7 @@ import numpy as np
 from mozzi.program.program import Input, trace
 from mozzi.targets.cpu import kernel as llvm
 from mozzi.targets.cpu import threads
+from mozzi.targets.cpu.build import compile_cpu
 llvm.THREADED_NS = llvm.SLICE_NS = 1.0
 threads.set_num_threads(3)
 kernel = compile_cpu(trace(lambda x: x * 2.0, [Input("x", (3,))]))
