@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ShapeError
 from mozzi.program.program import Input
@@ -13,7 +13,7 @@ from mozzi.program.program import Input
 __all__ = ["check_arrays"]
 
 
-def check_arrays(function: str, inputs: Sequence[Input], arrays: Sequence[Any]) -> None:
+def check_arrays(function: str, inputs: Sequence[Input], arrays: Sequence[ArrayLike]) -> None:
     """Raise for arrays that do not end with the shapes of the inputs, hold no real numbers, or
     whose batch axes do not broadcast; nothing where all fit.
     """

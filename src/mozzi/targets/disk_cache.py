@@ -24,7 +24,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from mozzi.locks import ForkLock
 
@@ -253,7 +252,7 @@ def _files(base: Path) -> Iterator[tuple[float, int, str]]:
                     yield about.st_mtime, about.st_size, file.path
 
 
-def _scan(path: Any) -> list[os.DirEntry[str]]:
+def _scan(path: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(path) as found:
             return list(found)

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.program.meaning import interpret
 from mozzi.program.node import Node
-from mozzi.program.program import Input, Loop, Program
+from mozzi.program.program import Input, Loop, Program, Statement
 from mozzi.targets.listing import listing, signature
 
 __all__ = ["InterpretedKernel", "build"]
@@ -47,11 +48,13 @@ class InterpretedKernel:
         results = (self._one_by_one if alone else self._together)(arrays, batch, kind)
         return results[0] if self.program.single else tuple(results)
 
-    def _together(self, arrays: list[np.ndarray], batch: tuple[int, ...], kind: Any) -> list[Any]:
+    def _together(
+        self, arrays: list[np.ndarray], batch: tuple[int, ...], kind: np.dtype
+    ) -> list[np.ndarray]:
         scalars = [list(np.moveaxis(a.astype(kind), -1, 0)) for a in arrays]
         with np.errstate(all="ignore"):  # as in machine code: a select may drop what is not finite
             values = interpret(self.program, scalars)
-        results = []
+        results: list[np.ndarray] = []
         for x, numbers in zip(self.outputs, values, strict=True):
             array = np.empty((*batch, x.size), kind)
             for n, value in enumerate(numbers):
@@ -59,7 +62,9 @@ class InterpretedKernel:
             results.append(array.reshape(batch + x.shape)[()])
         return results
 
-    def _one_by_one(self, arrays: list[np.ndarray], batch: tuple[int, ...], kind: Any) -> list[Any]:
+    def _one_by_one(
+        self, arrays: list[np.ndarray], batch: tuple[int, ...], kind: np.dtype
+    ) -> list[np.ndarray]:
         arrays = [np.broadcast_to(a.astype(kind), batch + a.shape[-1:]) for a in arrays]
         results = [np.empty((*batch, x.size), kind) for x in self.outputs]
         for sample in np.ndindex(batch):
@@ -81,17 +86,17 @@ def build(
     return InterpretedKernel(make(), dtype)
 
 
-def _counts(statement: Any) -> bool:
+def _counts(statement: Statement) -> bool:
     """Whether this is a loop whose number of steps is a value of the program."""
     return isinstance(statement, Loop) and isinstance(statement.stop, Node)
 
 
-def _arrays(name: str, inputs: Sequence[Input], args: Sequence[Any]) -> list[np.ndarray]:
+def _arrays(name: str, inputs: Sequence[Input], args: Sequence[ArrayLike]) -> list[np.ndarray]:
     """The arguments as arrays of shape (batch, size), checked."""
     if len(args) != len(inputs):
         names = ", ".join(x.name for x in inputs)
         raise ConfigurationError(f"{len(args)} arguments where {len(inputs)} go: {names}")
-    arrays = []
+    arrays: list[np.ndarray] = []
     for x, a in zip(inputs, args, strict=True):
         array = np.asarray(a)
         batch = array.shape[: max(0, array.ndim - len(x.shape))]

@@ -1,3 +1,5 @@
+# pyright: basic
+# (SymPy is not typed)
 """The SymPy target: closed-form expressions, for small mechanisms.
 
 The program runs on symbols, with every operation spelled by SymPy. Constants that are fractions or

@@ -1,3 +1,5 @@
+# pyright: basic
+# (PyTorch may be missing, and is typed in part)
 """The PyTorch target: functions of tensors with gradients, on the CPU and on NVIDIA GPUs.
 
 All programs and their derivatives are one function of (key, tensors…); `derived` says what a key

@@ -146,6 +146,7 @@ from mozzi.targets.cpu import threads
 from mozzi.targets.cpu.build import compile_cpu
 llvm.THREADED_NS = llvm.SLICE_NS = 1.0
 threads.set_num_threads(3)
+from mozzi.targets.cpu.build import compile_cpu
 kernel = compile_cpu(trace(lambda x: x * 2.0, [Input("x", (3,))]))
 assert (kernel(np.ones((1000, 3))) == 2).all()
 child = os.fork()

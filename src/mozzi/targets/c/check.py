@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.program.program import Program
 from mozzi.targets.c.words import RESERVED, TYPES, number
@@ -57,7 +57,11 @@ CHECKS
 
 
 def main_program(
-    program: Program, name: str, dtype: str, samples: Sequence[Sequence[Any]], tolerance: float
+    program: Program,
+    name: str,
+    dtype: str,
+    samples: Sequence[Sequence[ArrayLike]],
+    tolerance: float,
 ) -> str:
     """A main program that compares the C function of a program with the interpreter."""
     if not samples:
@@ -69,9 +73,9 @@ def main_program(
     real = TYPES[dtype]
     local = ("check", "what", "sample", "size", "got", "wanted", "scale", "wrong", "n", "SAMPLES")
     names = Names({*RESERVED, *local, name})
-    arrays, call, checks = [], [], []
+    arrays, call, checks = list[str](), list[str](), list[str]()
 
-    def table(table: str, rows: list[Any]) -> None:
+    def table(table: str, rows: list[np.ndarray]) -> None:
         arrays.append(f"static const {real} {table}[SAMPLES][{max(rows[0].size, 1)}] = {{")
         for row in rows:
             if not np.isfinite(row).all():

@@ -11,9 +11,9 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mozzi.program.node import Node, Region
 from mozzi.program.passes import prune
@@ -76,7 +76,9 @@ class CSource:
             ]
         )  # fmt: skip
 
-    def test_program(self, samples: Sequence[Sequence[Any]], tolerance: float | None = None) -> str:
+    def test_program(
+        self, samples: Sequence[Sequence[ArrayLike]], tolerance: float | None = None
+    ) -> str:
         """A main program that compares the function with the interpreter at these arguments.
 
         Its exit code is 0 where all results agree, 1 where one does not.
@@ -343,17 +345,17 @@ class _Function:
         ]
         return SPELL_C[op].format(*words, f=self.suffix), binds
 
-    def _operand(self, x: Any, level: int) -> str:
+    def _operand(self, x: Node | float, level: int) -> str:
         """A number in an expression: in parentheses where it binds less tightly than it must."""
-        if isinstance(x, float):
+        if not isinstance(x, Node):
             return self._number(x)
         text, binds = self.spelled[id(x)]
         if _is_condition(x):
             return f"({self._condition(x, 5)} ? {self._number(1.0)} : {self._number(0.0)})"
         return text if binds >= level else f"({text})"
 
-    def _condition(self, x: Node, level: int) -> str:
-        if not _is_condition(x):
+    def _condition(self, x: Node | float, level: int) -> str:
+        if not isinstance(x, Node) or not _is_condition(x):
             return f"{self._operand(x, 6)} != {self._number(0.0)}"
         text, binds = self.spelled[id(x)]
         return text if binds >= level else f"({text})"
@@ -366,7 +368,7 @@ def _is_condition(s: Node) -> bool:
     return s.op in ("lt", "le")
 
 
-def _positive(op: str, args: tuple[Node, ...]) -> tuple[str, tuple[Any, ...]]:
+def _positive(op: str, args: tuple[Node, ...]) -> tuple[str, tuple[Node | float, ...]]:
     """x + (-3) as x - 3, and x - (-3) as x + 3."""
     if op not in ("add", "sub"):
         return op, args

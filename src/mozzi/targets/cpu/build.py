@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Program, Store
@@ -25,10 +26,10 @@ __all__ = ["build", "compile_cpu", "entry_of", "module_text", "place_of"]
 
 def build(
     make: Callable[[], Program],
-    dtype: Any = "float64",
+    dtype: DTypeLike = "float64",
     key: str | None = None,
     lanes: int | None = None,
-) -> CpuKernel:
+) -> CpuKernel[Any]:
     """The kernel of the program that `make` traces; it is not called where the disk cache has the
     key.
     """
@@ -56,8 +57,12 @@ def build(
 
 
 def compile_cpu(
-    program: Program, dtype: Any = "float64", *, key: str | None = None, lanes: int | None = None
-) -> CpuKernel:
+    program: Program,
+    dtype: DTypeLike = "float64",
+    *,
+    key: str | None = None,
+    lanes: int | None = None,
+) -> CpuKernel[Any]:
     """The kernel of a program on this machine's CPU.
 
     key: names the program in the disk cache; without one its LLVM IR does. lanes: samples in a

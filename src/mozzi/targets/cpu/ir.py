@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """The body of a kernel: one program, W samples at a time, as LLVM IR text.
 
 Every value is a vector of W samples. Arguments, results and scratch buffers are structures of
@@ -6,13 +7,12 @@ arrays (one vector per element, see `pack`), tables are constants that all sampl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from mozzi.program.node import Node
-from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.program.program import Buffer, Index, Loop, Program, Statement, Store
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.math import splat
 from mozzi.targets.cpu.outline import Outline
@@ -97,7 +97,7 @@ class Body:
         """The variables of the loops around, as arguments."""
         return [f"i64 {k}" for k in self.indices.values()]
 
-    def _outlined(self, name: str, statements: list[Any]) -> None:
+    def _outlined(self, name: str, statements: Sequence[Node | Store]) -> None:
         """The statements as a function, and the call of it."""
         here = self.names, self.booleans, self.pairs, self.code, self.label
         self._open()
@@ -193,7 +193,7 @@ class Body:
 
     # statements
 
-    def region(self, statements: list[Any]) -> None:
+    def region(self, statements: list[Statement]) -> None:
         outside = dict(self.names), dict(self.pairs)  # what a loop loads is not visible behind it
         for part in self.outline.parts(statements):
             if isinstance(part, Loop):
@@ -204,7 +204,7 @@ class Body:
                 self._straight(part.statements)
         self.names, self.pairs = outside
 
-    def _straight(self, statements: list[Any], kind: str = "") -> None:
+    def _straight(self, statements: Sequence[Node | Store], kind: str = "") -> None:
         for s in statements:
             if isinstance(s, Store):
                 at = self._address(s.buffer, s.index, s.stride, s.offset)

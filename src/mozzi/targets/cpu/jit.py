@@ -1,3 +1,5 @@
+# pyright: basic
+# (llvmlite is not typed)
 """From LLVM IR text to object code to function pointers."""
 
 from __future__ import annotations

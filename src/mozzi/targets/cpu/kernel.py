@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, Generic, cast
+from typing import Any, Generic, TypeAlias, cast
 
 import numpy as np
 
@@ -27,6 +27,10 @@ SLICE_NS = 100_000.0  # work of one thread, at least
 OPERATION_NS = 0.04  # what an operation takes, one thread
 UNCOUNTED = 1 << 60  # numbers of arguments that are not arrays of the kernel's type yet
 SINGLE_CALL_NUMBERS = 500  # of one evaluation, at most; NumPy holds the GIL for fewer, too
+
+
+#: Where results go.
+Out: TypeAlias = np.ndarray | tuple[np.ndarray | None, ...] | None
 
 
 class CpuKernel(Generic[Result]):
@@ -117,14 +121,14 @@ class CpuKernel(Generic[Result]):
             check_arrays(self.name, self.inputs, arrays)
             raise
 
-    def _array(self, x: Any) -> np.ndarray:
+    def _array(self, x: ArrayLike) -> np.ndarray:
         """As an array; a float32 kernel takes other real numbers, too."""
         array = np.asarray(x)
         return array.astype(self.dtype, copy=False) if array.dtype.kind in "biuf" else array
 
     def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         """The batch shape; () where something does not fit, and the ufunc says what."""
-        batches = []
+        batches: list[tuple[int, ...]] = []
         for x, own, core in zip(arrays, self._shapes, self._cores):
             shape = x.shape
             edge = len(shape) - core
@@ -138,17 +142,19 @@ class CpuKernel(Generic[Result]):
         except ValueError:
             return ()
 
-    def _outs(self, batch: tuple[int, ...], out: Any, arrays: Any) -> tuple[np.ndarray, ...] | None:
+    def _outs(
+        self, batch: tuple[int, ...], out: Out, arrays: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, ...] | None:
         """Arrays for the results; None where those given need the ufunc's own care."""
         given = out if isinstance(out, tuple) else (out,) * len(self.outputs)
         if out is not None and len(given) != len(self.outputs):
             return None
-        outs = []
+        outs: list[np.ndarray] = []
         for x, own in zip(given, self.outputs):
             shape = batch + own.shape
             if x is None:
                 x = np.empty(shape, self.dtype)
-            elif not isinstance(x, np.ndarray) or x.shape != shape or _overlap(x, (*arrays, *outs)):
+            elif type(x) is not np.ndarray or x.shape != shape or _overlap(x, (*arrays, *outs)):
                 return None
             outs.append(x)
         return tuple(outs)
@@ -168,13 +174,14 @@ class CpuKernel(Generic[Result]):
             taken = [np.zeros(batch, self.dtype)]
         shapes = [batch + x.shape for x in operands_of(self.entry.inputs, ())[0]]
         found = self.ufunc(*map(np.broadcast_to, taken, shapes))
-        results = iter(found if isinstance(found, tuple) else (found,))
+        several = cast("tuple[np.ndarray, ...]", found)
+        results = iter(several if isinstance(found, tuple) else (found,))
         filled = tuple(
             next(results) if x.size else np.empty(batch + x.shape, self.dtype) for x in self.outputs
         )
         return filled[0] if self.single else filled
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _again, (self.entry.to_bytes(), jit.host())
 
     @property
@@ -208,6 +215,6 @@ def _overlap(x: np.ndarray, others: Sequence[np.ndarray]) -> bool:
     return any(np.may_share_memory(x, a) for a in others)
 
 
-def _describe(kernel: CpuKernel) -> str:
+def _describe(kernel: CpuKernel[Any]) -> str:
     names = [", ".join(x.name for x in part) for part in (kernel.inputs, kernel.outputs)]
     return f"{kernel.name}({names[0]}) -> {names[1]}, compiled for this CPU."

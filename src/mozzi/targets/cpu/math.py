@@ -168,7 +168,7 @@ def sincos(T: str, W: int, fused: bool = True) -> str:
     c = f.fma(f.two("fmul", z, z), f.polynomial(z, _COS[T]), f.fma(z, f.c(-0.5), f.c(1.0)))
     odd = f(f"icmp ne {I} {f.bit('and', '%q', f.i(1))}, zeroinitializer")
     top = f.i(-(1 << (bits - 1)))
-    results = []
+    results: list[str] = []
     for a, b, quarter in ((c, s, "%q"), (s, c, f.bit("add", "%q", f.i(1)))):
         value = f.as_bits(f.select(odd, a, b))
         sign = f.bit("and", f.bit("shl", quarter, f.i(bits - 2)), top)
@@ -353,7 +353,7 @@ def atan2(T: str, W: int, fused: bool = True) -> str:
     sign_y = f.bit("and", f.as_bits("%y"), f.i(-(1 << (bits - 1))))
     left = f(f"icmp ne {I} {sign_x}, zeroinitializer")
     high, low = _PI_2[T][:2]
-    parts = []
+    parts: list[str] = []
     for part in (high, low):
         k1 = f.select(turned, f.c(part / 2), f.c(0.0))
         k2 = f.select(steep, f.two("fsub", f.c(part), k1), k1)

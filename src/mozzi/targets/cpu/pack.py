@@ -124,7 +124,7 @@ def packing(T: str, W: int) -> str:
 
 def _rows(W: int, last: str) -> list[str]:
     """%p0 … %p{W−1}: the row of every lane, the last valid one where there is none."""
-    code = []
+    code: list[str] = []
     for k in range(W):
         code.append(f"  %k{k} = call i64 @llvm.smin.i64(i64 {k}, i64 {last})")
         code.append(f"  %m{k} = mul i64 %k{k}, %outer")
@@ -194,12 +194,12 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
             f"  %bp{k} = getelementptr {T}, ptr %p{k}, i64 %bj",
             f"  %r{k} = load {block}, ptr %bp{k}, align 1",
         ]
-    names = []
+    names: list[str] = []
     for i, rows in enumerate(_row_order(W, T, B)):
         parts = [f"%r{k}" for k in rows]
         size, level = B, 0
         while len(parts) > 1:
-            joined = []
+            joined: list[str] = []
             for n in range(0, len(parts), 2):
                 name = f"%j{i}.{level}.{n}"
                 half = f"<{size} x {T}>"
@@ -267,7 +267,7 @@ def _unpack(name: str, T: str, W: int, item: int, B: int) -> str:
         "b.loop:",
         "  %bj = phi i64 [0, %blocks], [%bj2, %b.loop]",
     ]
-    names = []
+    names: list[str] = []
     for i in range(B):
         code += [
             f"  %bi{i} = add i64 %bj, {i}",

@@ -103,7 +103,7 @@ def set_num_threads(number: int | None) -> None:
         >>> mz.set_num_threads(None)
     """
     global _number, _pool
-    if number is not None and (not isinstance(number, int) or not 1 <= number <= MAX_THREADS):
+    if number is not None and (type(number) is not int or not 1 <= number <= MAX_THREADS):
         raise ConfigurationError(f"{number!r} threads; give a whole number from 1 to {MAX_THREADS}")
     with _lock:
         _number = number

@@ -1,3 +1,5 @@
+# pyright: basic, reportMissingImports=warning
+# (CuPy is not typed)
 """The CUDA target: one thread per sample, compiled at run time by NVRTC through CuPy.
 
 Arrays come and go on the device without copies: CuPy arrays, PyTorch tensors, JAX arrays, and

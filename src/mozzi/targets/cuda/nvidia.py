@@ -1,3 +1,5 @@
+# pyright: basic
+# (NVIDIA's C interface is not typed)
 """What the CUDA target takes from NVIDIA: NVRTC for machine code, the driver to load and launch it.
 
 Code is loaded as a library of the driver, which is there on all devices of its kind; a launch runs

@@ -156,7 +156,7 @@ class CudaSource:
     def _entry(self) -> list[str]:
         """The kernel. Where results are staged, threads beyond the last row repeat it."""
         row = "at" if self.staged else "row"
-        parameters, accessors = ["Int n"], []
+        parameters, accessors = ["Int n"], list[str]()
         for k, x in enumerate(self.program.inputs):
             place = self._place(row, f"x{k}", x.size)
             parameters.append(f"const T* __restrict__ x{k}")
@@ -296,7 +296,7 @@ class CudaSource:
 
 def _indexed(program: Program) -> set[int]:
     """The buffers that are addressed through loop variables."""
-    found = set()
+    found: set[int] = set()
     for s, _ in program.walk():
         if isinstance(s, Store) and s.index is not None:
             found.add(id(s.buffer))

@@ -1,3 +1,5 @@
+# pyright: basic, reportMissingImports=warning
+# (CuPy and XLA's C interface are not typed)
 """CUDA kernels inside jit: a handler for XLA's foreign function interface, in machine code.
 
 XLA calls a handler with a call frame (xla/ffi/api/c_api.h, whose layout is stable): arguments and

@@ -1,3 +1,5 @@
+# pyright: basic
+# (JAX's primitives are not typed)
 """The JAX target: a program as a function of JAX arrays that traces under jit, vmap and grad.
 
 All programs are one JAX primitive. On NVIDIA GPUs it is the CUDA kernel, called by XLA through its

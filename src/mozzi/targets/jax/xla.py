@@ -1,3 +1,5 @@
+# pyright: basic
+# (JAX's arrays under a trace are typed in part)
 """A program as XLA operations, through the interpreter on JAX arrays.
 
 Straight-line code becomes one operation each, rolled code loops over bodies (`lax.fori_loop`,
@@ -29,7 +31,7 @@ def operations(program: Program, dtype: Any, arrays: Sequence[Any]) -> list[Any]
     ]
     run = _XlaRun(columns, batch, np.dtype(dtype))
     run.region(program.region)
-    return [run.output(x, batch) for x in program.outputs]
+    return [run.array(x, batch) for x in program.outputs]
 
 
 def _meaning() -> dict[str, Callable[..., Any]]:
@@ -49,7 +51,7 @@ def _meaning() -> dict[str, Callable[..., Any]]:
     }
 
 
-class _XlaRun(Run):
+class _XlaRun(Run[Any]):
     """The interpreter on JAX arrays: buffers are arrays (size, batch), loops are XLA loops."""
 
     def __init__(self, columns: Sequence[Any], batch: tuple[int, ...], dtype: np.dtype):
@@ -134,7 +136,7 @@ class _XlaRun(Run):
         new.memory = self.memory | memory
         return new
 
-    def output(self, output: Any, batch: tuple[int, ...]) -> Any:
+    def array(self, output: Any, batch: tuple[int, ...]) -> Any:
         import jax.numpy as jnp
 
         if isinstance(output.values, Buffer):
