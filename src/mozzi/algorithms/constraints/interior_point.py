@@ -9,15 +9,15 @@ as far as all quantities stay inside. The root in the shift is smoothed by a ten
 derivative is kept.
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mozzi.algorithms.constraints.iterate import repeat
 from mozzi.algorithms.constraints.one_sided import Problem, dot
 from mozzi.algorithms.constraints.sets import Cone, Line, reciprocal
-from mozzi.program.scalar import maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
 
 __all__ = ["interior_point"]
 
@@ -31,7 +31,7 @@ class ConePairs:
 
     count = 1.0
 
-    def __init__(self, state: Sequence[Any], w: Sequence[Any], kappa: Any):
+    def __init__(self, state: Sequence[Real], w: Sequence[Real], kappa: Real):
         self.l, self.u = l, u = list(state[:3]), list(state[3:])
         shift = sqrt(u[1] * u[1] + u[2] * u[2] + SMOOTH * kappa * kappa + TINY)
         inverse = reciprocal(shift)
@@ -47,15 +47,15 @@ class ConePairs:
         self.push = jordan(l, self.r)
 
     @staticmethod
-    def start(kind: Cone) -> list[Any]:
+    def start(kind: Cone) -> list[Real]:
         return [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
 
     @staticmethod
-    def gap(state: Sequence[Any]) -> Any:
+    def gap(state: Sequence[Real]) -> Real:
         """l · u."""
         return dot(state[:3], state[3:])
 
-    def target(self, kappa: Any, second: Sequence[Any] | None) -> list[Any]:
+    def target(self, kappa: Real, second: Sequence[Real] | None) -> list[Real]:
         now = jordan(self.l, self.u)
         out = [kappa - now[0], -now[1], -now[2]]
         if second is not None:
@@ -63,26 +63,28 @@ class ConePairs:
             out = [a - b for a, b in zip(out, more, strict=True)]
         return [a - b for a, b in zip(out, self.push, strict=True)]
 
-    def moved(self, dx: Sequence[Any], dw: Sequence[Any], target: Any, second: Any) -> list[Any]:
+    def moved(
+        self, dx: Sequence[Real], dw: Sequence[Real], target: Real, second: Sequence[Real] | None
+    ) -> list[Real]:
         du0 = dw[0] + self.g1 * dw[1] + self.g2 * dw[2] + self.r[0]
         return [*dx, du0, dw[1] + self.r[1], dw[2] + self.r[2]]
 
-    def nearest(self, d: Sequence[Any]) -> Any:
+    def nearest(self, d: Sequence[Real]) -> Real:
         """1/α of the largest step α that stays inside."""
         return maximum(_edge(self.l, d[:3]), _edge(self.u, d[3:]))
 
     @staticmethod
-    def impulse(kind: Cone, state: Sequence[Any]) -> list[Any]:
+    def impulse(kind: Cone, state: Sequence[Real]) -> list[Real]:
         return list(state[:3])
 
 
 class LinePairs:
     """Of a line: (l, y) of every stop, then (x, p, m) of dry friction."""
 
-    def __init__(self, kind: Line, state: Sequence[Any], w: Sequence[Any], kappa: Any):
+    def __init__(self, kind: Line, state: Sequence[Real], w: Sequence[Real], kappa: Real):
         self.kind, self.state, self.w = kind, list(state), w[0]
-        K: Any = 0.0
-        self.stops = []
+        K: Real = 0.0
+        self.stops: list[tuple[float, Real, Real, Real, Real]] = []
         at = 0
         for there, sign, bound in ((kind.below, 1.0, kind.lo), (kind.above, -1.0, kind.hi)):
             if there:
@@ -101,8 +103,8 @@ class LinePairs:
         self.Q, self.S = [[K]], [[1.0]]
 
     @staticmethod
-    def start(kind: Line) -> list[Any]:
-        out: list[Any] = []
+    def start(kind: Line) -> list[Real]:
+        out: list[Real] = []
         for there in (kind.below, kind.above):
             out += [1.0, 1.0] if there else []
         return out + ([0.0, reciprocal(kind.b), reciprocal(kind.b)] if kind.rubs else [])
@@ -112,8 +114,8 @@ class LinePairs:
         return float(kind.below) + float(kind.above) + 2.0 * kind.rubs
 
     @staticmethod
-    def gap(kind: Line, state: Sequence[Any]) -> Any:
-        total: Any = 0.0
+    def gap(kind: Line, state: Sequence[Real]) -> Real:
+        total: Real = 0.0
         at = 0
         for there in (kind.below, kind.above):
             if there:
@@ -124,9 +126,9 @@ class LinePairs:
             total = total + p * (kind.b + x) + m * (kind.b - x)
         return total
 
-    def _rates(self, kappa: Any, second: Any) -> list[Any]:
+    def _rates(self, kappa: Real, second: Sequence[Real] | None) -> list[Real]:
         """What every impulse changes by where w does not change."""
-        out = []
+        out: list[Real] = []
         for n, (_, l, _, inverse, r) in enumerate(self.stops):
             more = second[2 * n] * second[2 * n + 1] if second is not None else 0.0
             out.append((kappa - more) * inverse - l - l * inverse * r)
@@ -137,18 +139,20 @@ class LinePairs:
             out.append((rest - r) * B)
         return out
 
-    def _crossed(self, second: Sequence[Any]) -> tuple[Any, Any]:
+    def _crossed(self, second: Sequence[Real]) -> tuple[Real, Real]:
         dx, dp, dm = second[-3:]
         return dx * dp, -dx * dm
 
-    def target(self, kappa: Any, second: Any) -> list[Any]:
+    def target(self, kappa: Real, second: Sequence[Real] | None) -> list[Real]:
         rates = self._rates(kappa, second)
         signs = [s[0] for s in self.stops] + [1.0] * (self.friction is not None)
         return [sum((a * b for a, b in zip(signs, rates, strict=True)), 0.0)]
 
-    def moved(self, dx: Any, dw: Sequence[Any], kappa: Any, second: Any) -> list[Any]:
+    def moved(
+        self, dx: Sequence[Real], dw: Sequence[Real], kappa: Real, second: Sequence[Real] | None
+    ) -> list[Real]:
         rates = self._rates(kappa, second)
-        out = []
+        out: list[Real] = []
         for (sign, l, _, inverse, r), k in zip(self.stops, rates, strict=False):
             change = sign * dw[0]
             out += [k - l * inverse * change, change + r]
@@ -159,8 +163,8 @@ class LinePairs:
             out += [d, (kappa - m1) * s1 - p - p * s1 * d, (kappa - m2) * s2 - m + m * s2 * d]
         return out
 
-    def nearest(self, d: Sequence[Any]) -> Any:
-        worst: Any = 0.0
+    def nearest(self, d: Sequence[Real]) -> Real:
+        worst: Real = 0.0
         for n, (_, l, _, inverse, _) in enumerate(self.stops):
             worst = maximum(worst, maximum(-d[2 * n] * reciprocal(l), -d[2 * n + 1] * inverse))
         if self.friction is not None:
@@ -171,7 +175,7 @@ class LinePairs:
         return worst
 
     @staticmethod
-    def impulse(kind: Line, state: Sequence[Any]) -> list[Any]:
+    def impulse(kind: Line, state: Sequence[Real]) -> list[Real]:
         at, x = 0, 0.0
         for there, sign in ((kind.below, 1.0), (kind.above, -1.0)):
             if there:
@@ -179,12 +183,12 @@ class LinePairs:
         return [x + state[at] if kind.rubs else x]
 
 
-def jordan(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
+def jordan(x: Sequence[Real], y: Sequence[Real]) -> list[Real]:
     """x ∘ y of the second-order cone."""
     return [dot(x, y), x[0] * y[1] + y[0] * x[1], x[0] * y[2] + y[0] * x[2]]
 
 
-def _edge(x: Sequence[Any], d: Sequence[Any]) -> Any:
+def _edge(x: Sequence[Real], d: Sequence[Real]) -> Real:
     """1/α of the largest α with x + α d in the cone, or less than 0."""
     det = maximum(x[0] * x[0] - x[1] * x[1] - x[2] * x[2], 1e-40)
     scale = reciprocal(sqrt(det))
@@ -195,9 +199,9 @@ def _edge(x: Sequence[Any], d: Sequence[Any]) -> Any:
     return (sqrt(d1 * d1 + d2 * d2 + TINY) - along) * scale
 
 
-def interior_point(problem: Problem, steps: int) -> list[Any]:
+def interior_point(problem: Problem, steps: int) -> list[Real]:
     """Impulses near a solution, from no start."""
-    V: Any = 1e-12
+    V: Real = 1e-12
     for g in problem.g:
         V = maximum(V, maximum(g, -g))
     for kind in problem.sets:  # distances of stops from rest are velocities, too
@@ -207,7 +211,7 @@ def interior_point(problem: Problem, steps: int) -> list[Any]:
     unit = reciprocal(V)
     sets = [kind.over(V, V) for kind in problem.sets]
     g = [x * unit for x in problem.g]
-    begin: list[Any] = []
+    begin: list[Real] = []
     spans: list[slice] = []
     total = 0.0
     for kind in sets:
@@ -218,15 +222,15 @@ def interior_point(problem: Problem, steps: int) -> list[Any]:
     if total == 0.0:
         return [0.0] * len(g)
 
-    def gap(state: Sequence[Any]) -> Any:
-        out: Any = 0.0
+    def gap(state: Sequence[Real]) -> Real:
+        out: Real = 0.0
         for kind, span in zip(sets, spans, strict=True):
             own = state[span]
             out = out + (ConePairs.gap(own) if isinstance(kind, Cone) else LinePairs.gap(kind, own))
         return out * (1.0 / total)
 
-    def impulses(state: Sequence[Any]) -> list[Any]:
-        out: list[Any] = []
+    def impulses(state: Sequence[Real]) -> list[Real]:
+        out: list[Real] = []
         for kind, span in zip(sets, spans, strict=True):
             own = state[span]
             out += (
@@ -236,11 +240,11 @@ def interior_point(problem: Problem, steps: int) -> list[Any]:
             )
         return out
 
-    def step(state: list[Any]) -> list[Any]:
+    def step(state: list[Real]) -> list[Real]:
         kappa = gap(state)
         x = impulses(state)
         w = [a + b for a, b in zip(problem.answer(x), g, strict=True)]
-        parts: list[Any] = []
+        parts: list[ConePairs | LinePairs] = []
         for kind, span, rows in zip(sets, spans, problem.blocks, strict=True):
             own, at = state[span], [w[k] for k in rows]
             parts.append(
@@ -250,17 +254,17 @@ def interior_point(problem: Problem, steps: int) -> list[Any]:
             )
         solve = problem.factored(parts, 0.0)
 
-        def direction(aim: Any, second: Any) -> list[Any]:
+        def direction(aim: Real, second: Sequence[Real] | None) -> list[Real]:
             before = [None if second is None else second[s] for s in spans]
             aims = [p.target(aim, b) for p, b in zip(parts, before, strict=True)]
             dx, dw = solve([c for own in aims for c in own])
-            out: list[Any] = []
+            out: list[Real] = []
             for p, rows, b in zip(parts, problem.blocks, before, strict=True):
                 out += p.moved([dx[k] for k in rows], [dw[k] for k in rows], aim, b)
             return out
 
-        def farthest(d: list[Any]) -> Any:
-            worst: Any = 1e-30
+        def farthest(d: list[Real]) -> Real:
+            worst: Real = 1e-30
             for p, span in zip(parts, spans, strict=True):
                 worst = maximum(worst, p.nearest(d[span]))
             return reciprocal(worst)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mozzi.program.node import active
 from mozzi.program.program import Buffer, load, loop, store
+from mozzi.program.scalar import Real
 
 __all__ = ["repeat"]
 
 
 def repeat(
-    count: int, state: Sequence[Any], step: Callable[[list[Any]], Sequence[Any]], name: str
-) -> list[Any]:
+    count: int, state: Sequence[Real], step: Callable[[list[Real]], Sequence[Real]], name: str
+) -> list[Real]:
     """state ↦ step(state), this many times."""
     now = list(state)
     if active() is None:
@@ -24,11 +24,13 @@ def repeat(
         return now
     memory = Buffer(name, max(1, len(now)), "scratch")
 
-    def put(values: Sequence[Any]) -> None:
+    def put(values: Sequence[Real]) -> None:
         for k, x in enumerate(values):
             store(memory, None, 0, k, x)
 
-    get = lambda: [load(memory, None, 0, k) for k in range(len(now))]
+    def get() -> list[Real]:
+        return [load(memory, None, 0, k) for k in range(len(now))]
+
     put(now)
     for _ in loop(0, count, name=name):
         put(list(step(get())))

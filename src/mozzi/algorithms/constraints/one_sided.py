@@ -11,28 +11,38 @@ Of all iterates the one that misses its laws least is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from mozzi.algorithms.constraints.iterate import repeat
 from mozzi.algorithms.constraints.sets import Law, Set, reciprocal
 from mozzi.lie.vec import number
-from mozzi.program.scalar import maximum, select, sqrt
+from mozzi.program.scalar import Real, maximum, select, sqrt
 
 __all__ = ["ByRows", "ByVelocities", "Problem", "Solution", "newton"]
 
-Matrix = Sequence[Sequence[Any]]
-Solve = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
+Matrix = Sequence[Sequence[Real]]
+Elimination = Callable[[Sequence[Real]], list[Real]]
+Solve = Callable[[Sequence[Real]], tuple[list[Real], list[Real]]]
+
+
+class Linear(Protocol):
+    """What a step of Newton's method takes for the law of a block: Q w + S x is given."""
+
+    @property
+    def Q(self) -> Matrix: ...
+    @property
+    def S(self) -> Matrix: ...
 
 
 @dataclass
 class Solution:
     """Impulses and velocities of all rows, and the square of what the laws are missed by."""
 
-    x: list[Any]
-    w: list[Any]
-    error: Any
+    x: list[Real]
+    w: list[Real]
+    error: Real
 
 
 class Problem:
@@ -42,13 +52,13 @@ class Problem:
     inertia of what the rows act on.
     """
 
-    def __init__(self, diagonal: Sequence[Any], g: Sequence[Any], sets: Sequence[Set]):
+    def __init__(self, diagonal: Sequence[Real], g: Sequence[Real], sets: Sequence[Set]):
         self.blocks: list[range] = []
         start = 0
         for kind in sets:
             self.blocks.append(range(start, start + kind.size))
             start += kind.size
-        self.scale: list[Any] = []  # a: velocities times a, impulses over a
+        self.scale: list[Real] = []  # a: velocities times a, impulses over a
         for rows in self.blocks:
             mean = sum((diagonal[k] for k in rows), 0.0) * (1.0 / len(rows))
             self.scale += [reciprocal(sqrt(maximum(mean, 1e-100)))] * len(rows)
@@ -59,37 +69,39 @@ class Problem:
     def __len__(self) -> int:
         return len(self.g)
 
-    def answer(self, x: Sequence[Any]) -> list[Any]:
+    def answer(self, x: Sequence[Real]) -> list[Real]:
         """Λ x."""
         raise NotImplementedError
 
-    def factored(self, laws: Sequence[Any], eps: Any) -> Solve:
+    def factored(self, laws: Sequence[Linear], eps: Real) -> Solve:
         """c ↦ (x, Λ x) with Q (Λ + ε) x + S x = c in all blocks."""
         raise NotImplementedError
 
-    def velocities(self, x: Sequence[Any]) -> list[Any]:
+    def velocities(self, x: Sequence[Real]) -> list[Real]:
         """w = Λ x + g."""
         return [w + g for w, g in zip(self.answer(x), self.g, strict=True)]
 
-    def by_block(self, *vectors: Sequence[Any]) -> Any:
+    def by_block(
+        self, *vectors: Sequence[Real]
+    ) -> Iterator[tuple[Set, *tuple[list[Real], ...]]]:
         """Every set with its parts of the vectors."""
         for kind, rows in zip(self.sets, self.blocks, strict=True):
             yield kind, *([x[k] for k in rows] for x in vectors)
 
-    def fit(self, x: Sequence[Any]) -> list[Any]:
+    def fit(self, x: Sequence[Real]) -> list[Real]:
         """Impulses in their sets, near x."""
         return [y for kind, part in self.by_block(x) for y in kind.fit(part)]
 
-    def error(self, x: Sequence[Any], w: Sequence[Any]) -> Any:
+    def error(self, x: Sequence[Real], w: Sequence[Real]) -> Real:
         """The square of what the laws are missed by: of the worst block."""
-        worst: Any = 0.0
+        worst: Real = 0.0
         for kind, a, b in self.by_block(x, w):
             worst = maximum(worst, kind.error(a, b))
         return worst
 
-    def solve(self, laws: Sequence[Law], eps: Any, x: Sequence[Any]) -> list[Any]:
+    def solve(self, laws: Sequence[Law], eps: Real, x: Sequence[Real]) -> list[Real]:
         """x⁺ with Q (Λ x⁺ + g + ε (x⁺ − x)) + S x⁺ = c in all blocks."""
-        r: list[Any] = []
+        r: list[Real] = []
         for law, rows in zip(laws, self.blocks, strict=True):
             at = [self.g[k] - eps * x[k] for k in rows]
             r += [c - dot(q, at) for q, c in zip(law.Q, law.c, strict=True)]
@@ -99,16 +111,16 @@ class Problem:
 class ByRows(Problem):
     """With the admittance Λ of the rows: for few rows."""
 
-    def __init__(self, L: Matrix, g: Sequence[Any], sets: Sequence[Set]):
+    def __init__(self, L: Matrix, g: Sequence[Real], sets: Sequence[Set]):
         super().__init__([L[k][k] for k in range(len(g))], g, sets)
         a, n = self.scale, range(len(g))
         self.L = [[L[i][j] if _zero(L[i][j]) else a[i] * L[i][j] * a[j] for j in n] for i in n]
 
-    def answer(self, x: Sequence[Any]) -> list[Any]:
+    def answer(self, x: Sequence[Real]) -> list[Real]:
         return [dot(row, x) for row in self.L]
 
-    def factored(self, laws: Sequence[Any], eps: Any) -> Solve:
-        A: list[list[Any]] = []
+    def factored(self, laws: Sequence[Linear], eps: Real) -> Solve:
+        A: list[list[Real]] = []
         for law, rows in zip(laws, self.blocks, strict=True):
             for q, s in zip(law.Q, law.S, strict=True):
                 line = [dot(q, [self.L[k][j] for k in rows]) for j in range(len(self))]
@@ -118,7 +130,7 @@ class ByRows(Problem):
         order = [k for rows in self.blocks for k in (*rows[1:], rows[0])]  # normals last
         solve = eliminate(A, order)
 
-        def both(c: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        def both(c: Sequence[Real]) -> tuple[list[Real], list[Real]]:
             x = solve(c)
             return x, self.answer(x)
 
@@ -134,13 +146,13 @@ class ByVelocities(Problem):
     """
 
     def __init__(
-        self, M: Matrix, J: Matrix, g: Sequence[Any], sets: Sequence[Set], R: Sequence[Any]
+        self, M: Matrix, J: Matrix, g: Sequence[Real], sets: Sequence[Set], R: Sequence[Real]
     ):
         self.M = [{j: x for j, x in enumerate(row) if not _zero(x)} for row in M]
         self.order = least_degree(self.M, J)
         self.inertia = eliminate_sparse(self.M, self.order)
         sparse = [{j: x for j, x in enumerate(row) if not _zero(x)} for row in J]
-        diagonal = []
+        diagonal: list[Real] = []
         for row, r in zip(sparse, R, strict=True):
             y = self.inertia([row.get(k, 0.0) for k in range(len(M))])
             diagonal.append(sum((x * y[k] for k, x in row.items()), r))
@@ -149,26 +161,26 @@ class ByVelocities(Problem):
         self.J = [{k: x * s for k, x in row.items()} for row, s in zip(sparse, a, strict=True)]
         self.R = [0.0 if _zero(r) else r * s * s for r, s in zip(R, a, strict=True)]
 
-    def _push(self, x: Sequence[Any]) -> list[Any]:
+    def _push(self, x: Sequence[Real]) -> list[Real]:
         """Jᵀ x."""
-        out: list[Any] = [0.0] * len(self.M)
+        out: list[Real] = [0.0] * len(self.M)
         for row, s in zip(self.J, x, strict=True):
             for k, e in row.items():
                 out[k] = out[k] + e * s
         return out
 
-    def _pull(self, y: Sequence[Any], x: Sequence[Any]) -> list[Any]:
+    def _pull(self, y: Sequence[Real], x: Sequence[Real]) -> list[Real]:
         """J y + R x."""
         rows = zip(self.J, self.R, x, strict=True)
         return [sum((e * y[k] for k, e in row.items()), 0.0 if _zero(r) else r * s)
                 for row, r, s in rows]  # fmt: skip
 
-    def answer(self, x: Sequence[Any]) -> list[Any]:
+    def answer(self, x: Sequence[Real]) -> list[Real]:
         return self._pull(self.inertia(self._push(x)), x)
 
-    def factored(self, laws: Sequence[Any], eps: Any) -> Solve:
+    def factored(self, laws: Sequence[Linear], eps: Real) -> Solve:
         A = [dict(row) for row in self.M]
-        inverses = []
+        inverses: list[tuple[Elimination, list[list[Real]]]] = []
         for law, rows in zip(laws, self.blocks, strict=True):
             size = range(len(rows))
             S = [
@@ -188,13 +200,13 @@ class ByVelocities(Problem):
                         A[l][k] = A[l][k] + add if k in A[l] else add
         solve = eliminate_sparse(A, self.order)
 
-        def both(c: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        def both(c: Sequence[Real]) -> tuple[list[Real], list[Real]]:
             k = [
                 x for (inverse, _), rows in zip(inverses, self.blocks, strict=True)
                 for x in inverse([c[r] for r in rows])
             ]  # fmt: skip
             w = self._pull(solve(self._push(k)), [0.0] * len(k))
-            x: list[Any] = []
+            x: list[Real] = []
             for (_, columns), rows in zip(inverses, self.blocks, strict=True):
                 for i, r in enumerate(rows):
                     back = (column[i] * w[s] for column, s in zip(columns, rows, strict=True))
@@ -204,7 +216,9 @@ class ByVelocities(Problem):
         return both
 
 
-def newton(problem: Problem, start: Sequence[Any], steps: int, eps: float, last: float) -> Solution:
+def newton(
+    problem: Problem, start: Sequence[Real], steps: int, eps: float, last: float
+) -> Solution:
     """Newton's method from an impulse, the best of all iterates. The proximal term falls tenfold in
     every step, from eps to last.
     """
@@ -212,7 +226,7 @@ def newton(problem: Problem, start: Sequence[Any], steps: int, eps: float, last:
     w = problem.velocities(x)
     n = len(x)
 
-    def step(state: list[Any]) -> list[Any]:
+    def step(state: list[Real]) -> list[Real]:
         now, w, best = state[:n], state[n : 2 * n], state[2 * n : 3 * n]
         least, near = state[3 * n :]
         laws = [kind.law(a, b) for kind, a, b in problem.by_block(now, w)]
@@ -228,17 +242,17 @@ def newton(problem: Problem, start: Sequence[Any], steps: int, eps: float, last:
     return Solution(x, w, problem.error(x, w))
 
 
-def eliminate(A: Matrix, order: Sequence[int]) -> Any:
+def eliminate(A: Matrix, order: Sequence[int]) -> Elimination:
     """The solution r ↦ A⁻¹ r by elimination in this order, without exchange of rows."""
     rows = [{j: x for j, x in enumerate(row) if not _zero(x)} for row in A]
     return eliminate_sparse(rows, order)
 
 
-def eliminate_sparse(A: Sequence[dict[int, Any]], order: Sequence[int]) -> Any:
+def eliminate_sparse(A: Sequence[dict[int, Real]], order: Sequence[int]) -> Elimination:
     """The same of sparse rows."""
     rows = [dict(row) for row in A]
-    inverse: dict[int, Any] = {}
-    lower: dict[int, dict[int, Any]] = {}
+    inverse: dict[int, Real] = {}
+    lower: dict[int, dict[int, Real]] = {}
     at = {k: n for n, k in enumerate(order)}
     for k in order:
         row = {j: x for j, x in rows[k].items() if at[j] > at[k]}
@@ -252,7 +266,7 @@ def eliminate_sparse(A: Sequence[dict[int, Any]], order: Sequence[int]) -> Any:
             for j, x in row.items():
                 rows[i][j] = rows[i][j] - l * x if j in rows[i] else -(l * x)
 
-    def solve(r: Sequence[Any]) -> list[Any]:
+    def solve(r: Sequence[Real]) -> list[Real]:
         x = list(r)
         for k in order:
             if _zero(x[k]):
@@ -269,14 +283,14 @@ def eliminate_sparse(A: Sequence[dict[int, Any]], order: Sequence[int]) -> Any:
     return solve
 
 
-def least_degree(M: Sequence[dict[int, Any]], J: Sequence[Sequence[Any]]) -> list[int]:
+def least_degree(M: Sequence[dict[int, Real]], J: Sequence[Sequence[Real]]) -> list[int]:
     """An order of elimination of M + Jᵀ K J with little fill."""
     meets: dict[int, set[int]] = {k: set(row) - {k} for k, row in enumerate(M)}
     for row in J:
         used = {k for k, x in enumerate(row) if not _zero(x)}
         for k in used:
             meets[k] |= used - {k}
-    order = []
+    order: list[int] = []
     while meets:
         k = min(meets, key=lambda n: (len(meets[n]), -n))
         around = meets.pop(k)
@@ -286,10 +300,10 @@ def least_degree(M: Sequence[dict[int, Any]], J: Sequence[Sequence[Any]]) -> lis
     return order
 
 
-def dot(a: Sequence[Any], b: Sequence[Any], start: Any = 0.0) -> Any:
+def dot(a: Sequence[Real], b: Sequence[Real], start: Real = 0.0) -> Real:
     """Σ a b."""
     return sum((x * y for x, y in zip(a, b, strict=True) if not (_zero(x) or _zero(y))), start)
 
 
-def _zero(x: Any) -> bool:
+def _zero(x: Real) -> bool:
     return number(x) == 0.0

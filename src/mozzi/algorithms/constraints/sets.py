@@ -20,20 +20,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mozzi.lie.vec import number
-from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
 __all__ = ["TINY", "Cone", "Law", "Line", "Set", "reciprocal"]
 
 TINY = 1e-150
 """Added to squares whose root is divided by."""
 
-Block = Sequence[Any]
+Block = Sequence[Real]
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: Real) -> Real:
     """1/x of what is never zero."""
     return divide(1.0, x, nonzero=True)
 
@@ -42,25 +41,25 @@ def reciprocal(x: Any) -> Any:
 class Law:
     """Q w + S x = c: the law of a block, or what Newton's method takes for it."""
 
-    Q: list[list[Any]]
-    S: list[list[Any]]
-    c: list[Any]
+    Q: list[list[Real]]
+    S: list[list[Real]]
+    c: list[Real]
 
 
 @dataclass
 class Line:
     """One row between two stops, with dry friction."""
 
-    lo: Any
-    hi: Any
-    b: Any
+    lo: Real
+    hi: Real
+    b: Real
     size = 1
 
-    def scaled(self, a: Any) -> Line:
+    def scaled(self, a: Real) -> Line:
         """With velocities times a and impulses over a."""
         return self.over(reciprocal(a), a)
 
-    def over(self, velocity: Any, impulse: Any) -> Line:
+    def over(self, velocity: Real, impulse: Real) -> Line:
         """With velocities over one unit and impulses over another."""
         one = reciprocal(velocity)
         lo, hi = (x if math.isinf(number(x) or 0.0) else x * one for x in (self.lo, self.hi))
@@ -86,7 +85,7 @@ class Line:
         held, stop, force = self.branch(w[0] - x[0])
         return Law([[held]], [[1.0 - held]], [select(held > 0.5, stop, force)])
 
-    def branch(self, y: Any) -> tuple[Any, Any, Any]:
+    def branch(self, y: Real) -> tuple[Real, Real, Real]:
         """At y = w − x: whether the velocity is given (1 or 0), that velocity, else the impulse."""
         held, stop, force, soft = 0.0, 0.0, 0.0, y
         if self.rubs:
@@ -99,7 +98,7 @@ class Line:
             held, stop = (select(soft > self.hi, a, b) for a, b in ((1.0, held), (self.hi, stop)))
         return held, stop, force
 
-    def fit(self, x: Block) -> list[Any]:
+    def fit(self, x: Block) -> list[Real]:
         """An impulse that the set has, near x."""
         one = x[0]
         if not self.below:
@@ -108,7 +107,7 @@ class Line:
             one = maximum(one, -self.b)
         return [one]
 
-    def error(self, x: Block, w: Block) -> Any:
+    def error(self, x: Block, w: Block) -> Real:
         """The square of what w or x is missed by, on the branch that (x, w) is nearest to."""
         held, stop, force = self.branch(w[0] - x[0])
         d = select(held > 0.5, w[0] - stop, x[0] - force)
@@ -121,11 +120,11 @@ class Cone:
 
     size = 3
 
-    def scaled(self, a: Any) -> Cone:
+    def scaled(self, a: Real) -> Cone:
         """With velocities times a and impulses over a."""
         return self
 
-    def over(self, velocity: Any, impulse: Any) -> Cone:
+    def over(self, velocity: Real, impulse: Real) -> Cone:
         """With velocities over one unit and impulses over another."""
         return self
 
@@ -144,10 +143,11 @@ class Cone:
         stick = select(slides, 0.0, closed)
         slide = select(slides, closed, 0.0)
         across = [[f * u2 * u2, -f * u1 * u2], [-f * u1 * u2, f * u1 * u1]]  # f e eᵀ, e ⟂ u
-        Q = [[closed, 0.0, 0.0]]
-        S = [[1.0 - closed, 0.0, 0.0]]
+        Q: list[list[Real]] = [[closed, 0.0, 0.0]]
+        S: list[list[Real]] = [[1.0 - closed, 0.0, 0.0]]
         for k, u in enumerate((u1, u2)):
-            line, rest = [0.0], [-slide * u]
+            line: list[Real] = [0.0]
+            rest: list[Real] = [-slide * u]
             for j in range(2):
                 one = 1.0 if j == k else 0.0
                 part = slide * across[k][j]
@@ -157,13 +157,13 @@ class Cone:
             S.append(rest)
         return Law(Q, S, [0.0, 0.0, 0.0])
 
-    def fit(self, x: Block) -> list[Any]:
+    def fit(self, x: Block) -> list[Real]:
         """x with x_n ≥ 0 and x_t shortened to x_n."""
         n = maximum(x[0], 0.0)
         f = _shortened(x[1], x[2], n)
         return [n, f * x[1], f * x[2]]
 
-    def error(self, x: Block, w: Block) -> Any:
+    def error(self, x: Block, w: Block) -> Real:
         """The square of what the fixed point x = P(x − w) is missed by, P_t onto the disc of
         radius x_n.
         """
@@ -177,7 +177,7 @@ class Cone:
 Set = Line | Cone
 
 
-def _shortened(x: Any, y: Any, length: Any) -> Any:
+def _shortened(x: Real, y: Real, length: Real) -> Real:
     """The factor that brings (x, y) into the disc of this radius."""
     square = x * x + y * y
     out = square > length * length

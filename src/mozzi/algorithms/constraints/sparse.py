@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from mozzi.lie.vec import number
+from mozzi.program.scalar import Real
 
 __all__ = ["Row", "add_to", "dot", "elimination_order", "gram"]
 
-Row = dict[int, Any]
+Row = dict[int, Real]
 """A sparse row: column → scalar that is not structurally zero."""
 
 
@@ -45,7 +45,7 @@ def elimination_order(rows: Sequence[Iterable[int]]) -> list[int]:
             meets[k].update(users)
     for k, others in meets.items():
         others.discard(k)
-    order = []
+    order: list[int] = []
     while meets:
         k = min(meets, key=lambda n: (len(meets[n]), n))
         around = meets.pop(k)
@@ -56,14 +56,14 @@ def elimination_order(rows: Sequence[Iterable[int]]) -> list[int]:
     return order
 
 
-def dot(a: Row, b: Row) -> Any:
+def dot(a: Row, b: Row) -> Real:
     """The product of two sparse rows."""
     if len(b) < len(a):
         a, b = b, a
     return sum((x * b[c] for c, x in a.items() if c in b), 0.0)
 
 
-def add_to(total: Row, row: Row, factor: Any) -> None:
+def add_to(total: Row, row: Row, factor: Real) -> None:
     """total + factor · row, in place."""
     for c, x in row.items():
         total[c] = total[c] + x * factor if c in total else x * factor

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from mozzi.model.shapes import (
 )  # fmt: skip
 from mozzi.program.node import active
 from mozzi.program.program import Buffer, load, loop, store
-from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
 __all__ = ["Touch", "nearest", "point_count"]
 
@@ -45,17 +44,19 @@ class Touch:
     to a and the first of the two directions across it.
     """
 
-    gap: Any
+    gap: Real
     point: Vec3
     normal: Vec3
     across: Vec3
 
 
-Points = Sequence[tuple[Vec3, Any]]
+Points = Sequence[tuple[Vec3, Real]]
 """Points of a geometry, and the radius around each."""
 
 
-def nearest(a: Geometry, b: Geometry, T_ba: SE3, points: Sequence[Any] = ()) -> list[Touch]:
+def nearest(
+    a: Geometry, b: Geometry, T_ba: SE3, points: Sequence[Sequence[float]] = ()
+) -> list[Touch]:
     """The points of contact of a and b, in the frame of b; T_ba is the pose of a in it.
 
     points: the extremal points that stand for a, where it is a mesh.
@@ -77,7 +78,7 @@ def nearest(a: Geometry, b: Geometry, T_ba: SE3, points: Sequence[Any] = ()) -> 
     return [_on_field(p, r, b) if isinstance(b, HeightField) else _on_plane(p, r) for p, r in those]
 
 
-def point_count(a: Geometry, b: Geometry, points: Sequence[Any] = ()) -> int:
+def point_count(a: Geometry, b: Geometry, points: Sequence[Sequence[float]] = ()) -> int:
     """How many points of contact a pair has."""
     still = SE3.translation(0.0, 0.0, 10.0)
     if isinstance(b, HeightField) or isinstance(a, HeightField):
@@ -95,7 +96,7 @@ def _seen_from(x: Touch, T_ba: SE3) -> Touch:
 # -- the points of a geometry --
 
 
-def _points(a: Geometry, down: Vec3, points: Sequence[Any]) -> Points:
+def _points(a: Geometry, down: Vec3, points: Sequence[Sequence[float]]) -> Points:
     match a:
         case Sphere(radius=r):
             return [(Vec3.zero(), r)]
@@ -121,7 +122,7 @@ def _lower_face(a: Box, down: Vec3) -> list[Vec3]:
     is_y = (1.0 - is_x) * select(size[1] >= size[2], 1.0, 0.0)
     is_z = 1.0 - is_x - is_y
     low = [select(x >= 0.0, h, -h) for x, h in zip(d, s, strict=True)]
-    corners = []
+    corners: list[Vec3] = []
     for i in (1.0, -1.0):
         for j in (1.0, -1.0):  # signs along the two edges of the face
             corners.append(
@@ -150,7 +151,7 @@ def _rim(r: float, half: float, down: Vec3) -> list[Vec3]:
 # -- a point with a radius on a surface --
 
 
-def _on_plane(p: Vec3, r: Any) -> Touch:
+def _on_plane(p: Vec3, r: Real) -> Touch:
     gap = p.z - r
     point = Vec3(p.x, p.y, p.z - 0.5 * (gap + 2.0 * r))
     return Touch(gap, point, Vec3(0.0, 0.0, 1.0), Vec3(1.0, 0.0, 0.0))
@@ -164,7 +165,7 @@ def _face_normal(p: Vec3, b: Box) -> Vec3:
     return _signed(p, is_x, 1.0 - is_z - is_x, is_z)
 
 
-def _signed(p: Vec3, x: Any, y: Any, z: Any) -> Vec3:
+def _signed(p: Vec3, x: Real, y: Real, z: Real) -> Vec3:
     return Vec3(*(w * select(c >= 0.0, 1.0, -1.0) for c, w in zip(p, (x, y, z), strict=True)))
 
 
@@ -178,7 +179,7 @@ def _on_face(p: Vec3, n: Vec3, b: Box) -> Touch:
     return Touch(gap, point, n, _axis_across(n))
 
 
-def _ball_on_box(p: Vec3, r: Any, b: Box) -> Touch:
+def _ball_on_box(p: Vec3, r: Real, b: Box) -> Touch:
     """The nearest point of a box to the centre of a sphere; inside, through the nearest face."""
     h = [0.5 * s for s in b.size]
     inside = Vec3(*(minimum(maximum(x, -s), s) for x, s in zip(p, h, strict=True)))
@@ -193,7 +194,7 @@ def _ball_on_box(p: Vec3, r: Any, b: Box) -> Touch:
     return Touch(gap, p - n * (r + 0.5 * gap), n, across(n))
 
 
-def _on_field(p: Vec3, r: Any, b: HeightField) -> Touch:
+def _on_field(p: Vec3, r: Real, b: HeightField) -> Touch:
     """The plane that touches the field below the point (bilinear between its heights)."""
     z, zx, zy = field_height(p.x, p.y, b)
     n = Vec3(-zx, -zy, 1.0)
@@ -202,7 +203,7 @@ def _on_field(p: Vec3, r: Any, b: HeightField) -> Touch:
     return Touch(gap, p - n * (r + 0.5 * gap), n, across(n))
 
 
-def field_height(x: Any, y: Any, b: HeightField) -> tuple[Any, Any, Any]:
+def field_height(x: Real, y: Real, b: HeightField) -> tuple[Real, Real, Real]:
     """Height and slopes at (x, y); beyond the edge, of the nearest point of it.
 
     A sum over all heights with hats, which are zero but for the four around: the same instructions
@@ -216,7 +217,7 @@ def field_height(x: Any, y: Any, b: HeightField) -> tuple[Any, Any, Any]:
     hats = [_hat(u - float(k)) for k in range(columns)]
     if active() is None:
         lines = [[float(h) for h in row] for row in b.heights]
-        total = [0.0, 0.0, 0.0]
+        total: list[Real] = [0.0, 0.0, 0.0]
         for k, line in enumerate(lines):
             total = _field_row(total, line, hats, _hat(v - float(k)))
     else:
@@ -236,13 +237,18 @@ def field_height(x: Any, y: Any, b: HeightField) -> tuple[Any, Any, Any]:
     return total[0], total[1] * (1.0 / dx), total[2] * (1.0 / dy)
 
 
-def _field_row(total: Sequence[Any], line: Any, hats: Any, at: tuple[Any, Any]) -> list[Any]:
+def _field_row(
+    total: Sequence[Real],
+    line: Sequence[Real],
+    hats: Sequence[tuple[Real, Real]],
+    at: tuple[Real, Real],
+) -> list[Real]:
     z = sum((h * c for h, (c, _) in zip(line, hats, strict=True)), 0.0)
     slope = sum((h * s for h, (_, s) in zip(line, hats, strict=True)), 0.0)
     return [total[0] + at[0] * z, total[1] + at[0] * slope, total[2] + at[1] * z]
 
 
-def _hat(x: Any) -> tuple[Any, Any]:
+def _hat(x: Real) -> tuple[Real, Real]:
     """max(0, 1 − |x|) and its slope (from the right at 0, from the left at 1)."""
     value = maximum(1.0 - maximum(x, -x), 0.0)
     slope = select(x < 0.0, 1.0, -1.0)
@@ -261,7 +267,7 @@ def _faces(a: Box, b: Box, T_ba: SE3) -> list[Touch]:
     R, p = T_ba.R.general(), T_ba.p
     h_a, h_b = ([0.5 * s for s in g.size] for g in (a, b))
     entries = R.flatten()
-    d = []
+    d: list[Real] = []
     for k, c in enumerate(p):
         reach = sum((maximum(e, -e) * s for e, s in zip(entries[3 * k : 3 * k + 3], h_a)), h_b[k])
         d.append(maximum(c, -c) - reach)
@@ -273,7 +279,7 @@ def _faces(a: Box, b: Box, T_ba: SE3) -> list[Touch]:
     corners = [T_ba @ c for c in _lower_face(a, down)]
     m = _face_of(a, down, T_ba)  # normal of that face
     slope = reciprocal_sign(m.dot(n))
-    out = []
+    out: list[Touch] = []
     for c in corners:
         kept = Vec3(*(
             select(w * w > 0.5, x, minimum(maximum(x, -s), s))
@@ -293,7 +299,7 @@ def _face_of(a: Box, down: Vec3, T_ba: SE3) -> Vec3:
     return T_ba.R.rotate(_signed(down, is_x, is_y, 1.0 - is_x - is_y))
 
 
-def reciprocal_sign(x: Any) -> Any:
+def reciprocal_sign(x: Real) -> Real:
     """1/x of a cosine between a half and one in magnitude; never more than two."""
     return divide(1.0, select(x < 0.0, minimum(x, -0.5), maximum(x, 0.5)), nonzero=True)
 
@@ -301,12 +307,12 @@ def reciprocal_sign(x: Any) -> Any:
 # -- spheres and capsules among each other --
 
 
-def _segments(a: Any, b: Any, T_ba: SE3) -> Touch:
+def _segments(a: Sphere | Capsule, b: Sphere | Capsule, T_ba: SE3) -> Touch:
     """The nearest points of two segments (or centres), each with its radius."""
     half_a, half_b = (0.5 * getattr(g, "length", 0.0) for g in (a, b))
     d_a = T_ba.R.rotate(Vec3(0.0, 0.0, 1.0))
     p = T_ba.p
-    s: Any = 0.0
+    s: Real = 0.0
     if half_a and half_b:
         c = d_a.z
         det = 1.0 - c * c
@@ -319,7 +325,7 @@ def _segments(a: Any, b: Any, T_ba: SE3) -> Touch:
     elif half_a:
         s = minimum(maximum(-p.dot(d_a), -half_a), half_a)
     x = p + d_a * s
-    t: Any = 0.0
+    t: Real = 0.0
     if half_b:
         t = minimum(maximum(x.z, -half_b), half_b)
         if half_a:  # once more for a, where b has ended
@@ -341,7 +347,7 @@ def _segments(a: Any, b: Any, T_ba: SE3) -> Touch:
 # -- directions --
 
 
-def reciprocal_root(x: Any) -> Any:
+def reciprocal_root(x: Real) -> Real:
     """1/√x of what is positive."""
     return divide(1.0, sqrt(x), nonzero=True)
 
