@@ -1,7 +1,8 @@
 """What answers for models with loops: imported once, when the first such model is met.
 
 The algorithms of the tree stand below these modules and do not know them; here they register
-themselves with the algorithms that they answer for (`Algorithm.with_loops`).
+themselves with the algorithms that they answer for (`Algorithm.with_loops`). Where a call meets a
+model with loops, `Algorithm.__call__` (recursion/algorithm.py) asks them.
 """
 
 from mozzi.algorithms.derivatives.loops import along, first, gradient, parameters, second

@@ -78,7 +78,7 @@ def inside(model: Model, q: Any) -> Any:
     """The nearest coordinates within the limits; told where those are others."""
     import numpy as np
 
-    from mozzi.model.couplings import coupled, limits
+    from mozzi.model.coupled_coordinates import coupled, limits
 
     low, high = limits(model)
     moved = np.clip(q, low, high)

@@ -14,7 +14,7 @@ from mozzi.lie.inertia import ArticulatedInertia, Inertia
 from mozzi.lie.quaternion import Quaternion
 from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
 from mozzi.lie.se3 import SE3
-from mozzi.lie.small import inverse_spd, solve_spd
+from mozzi.lie.small_matrices import inverse_spd, solve_spd
 from mozzi.lie.so3 import Rotation, RotationZ
 from mozzi.lie.vec import Mat3, Sym3, Vec3
 

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, Self, TypeVar, cast, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mozzi.lie.small import Matrix
+from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial, Vec3, number, stack
 from mozzi.program.scalar import Real

@@ -233,6 +233,7 @@ def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
 
 
 def _coupling(model: Any, coupling: Coupling, move: Moving) -> Rows:
+    """A linear relation of coordinates, such as a mimic joint's."""
     total: Any = -coupling.offset
     forces: dict[int, list[list[Any]]] = {}
     for joint, k, c in coupling.terms:

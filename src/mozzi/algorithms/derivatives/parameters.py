@@ -30,6 +30,7 @@ from mozzi.lie import SE3, Inertia, Twist
 from mozzi.model import Model
 from mozzi.program.differentiate import jacobian
 from mozzi.program.scalar import Real
+from mozzi.program.settings import settings, tracing
 from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Sensitivity", "sensitivity"]
@@ -164,7 +165,8 @@ def _varying(
         parameters = given.pop("parameters").array()
         view = varied(model.model, names, parameters)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
-        out = function.run(view, (), plain)
+        with tracing(replace(settings(), varied=function.name)):
+            out = function.run(view, (), plain)
         if what == "value":
             return out
         if isinstance(out, tuple):

@@ -24,7 +24,7 @@ from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import rates
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.algorithm import algorithm, refuse_varied
 from mozzi.algorithms.recursion.arguments import shape_of
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
@@ -117,6 +117,7 @@ def inlined(model: Mechanism, make: Traceable, *arrays: BlockArray | Traced) -> 
     """The outputs of make(model, arrays…), traced once for a model, at these arrays: numbers, or
     scalars of the present trace. Arguments get their shapes from their names.
     """
+    refuse_varied(make.__name__)
     program = _program(model.model, make)
     plain = [x.array() if isinstance(x, BlockArray) else x for x in arrays]
     flat = interpret(program, [list(x.ravel()) for x in plain])

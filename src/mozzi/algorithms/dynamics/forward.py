@@ -3,8 +3,13 @@
 Some coordinates may be *held*: their accelerations are given, and their forces wanted (Table 4).
 Where nothing is held it is Table 3. Loops answer between the sweeps, in one place (`closed_by`).
 
-    Kim    η   B̂   Î   ÎS   Ψ   τ − SᵀB̂   V̇
-    here   n   B   P   U    D   u         A = (ω̇, Rᵀr̈): see `kinematics/motion.py`
+    Kim    η   B̂   Î   ÎS   Ψ   τ − SᵀB̂   Π    β      Ad V̇_λ + η   V̇
+    here   n   B   P   U    D   u         Pi   beta   X            A = (ω̇, Rᵀr̈)
+
+With A in place of V̇ (derived in `kinematics/motion.py`) n and B differ from η and B̂ by terms of
+ω × v, and of V only the angular half w is needed. D holds Ψ, the inverse, with armature. What the
+table gathers over children a body scatters to its parent here. Two signs of the table are
+misprinted: docs/errata.md.
 """
 
 from __future__ import annotations
@@ -78,7 +83,7 @@ class Sweeps:
             u[i] = minus(free(i, self.force(i)), S.T @ B[i])
             beta = B[i] + Pi @ n[i]  # with Π = Î − U Ψ Uᵀ: B̂ + Î η − U Ψ Uᵀ η
             beta = beta + U[i] @ apply(D[i], u[i]) if len(S) else beta
-            B[i.parent] += T[i].push(beta)  # K50, K52
+            B[i.parent] += T[i].push(beta)  # K50, K53
 
     def force(self, i: BodyView) -> Sequence[Real]:
         """τ, less the resistance of the joint."""

@@ -16,11 +16,12 @@ from mozzi.algorithms.recursion.documentation import documented, public_signatur
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.origins import ALGORITHMS
 from mozzi.algorithms.recursion.rolling import rolls
-from mozzi.errors import LoopError, ShapeError
+from mozzi.errors import ConfigurationError, LoopError, ShapeError
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.node import active
+from mozzi.program.settings import settings
 
-__all__ = ["Algorithm", "algorithm", "closed", "refuse_loops"]
+__all__ = ["Algorithm", "algorithm", "closed", "refuse_loops", "refuse_varied"]
 
 Recursion = Callable[..., Any]
 """A function of a mechanism and of arrays as recursions see them."""
@@ -118,11 +119,13 @@ class Algorithm:
 
     def inline(self, model: Model, *args: Any, **options: Any) -> Any:
         """Trace the recursion here."""
+        refuse_varied(self.name)
         view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
         return self.run(view, args, options)
 
     def python(self, model: Model, *args: Any, **options: Any) -> Any:
         """Run the recursion as plain Python, on numbers of any kind."""
+        refuse_varied(self.name)
         return self.run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
 
     def run(self, view: Mechanism, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -199,6 +202,15 @@ def met_loops(model: Model) -> bool:
     import mozzi.algorithms.with_loops  # noqa: F401
 
     return True
+
+
+def refuse_varied(part: str) -> None:
+    """Raise where a program of the model as it is would be part of one with other parameters."""
+    if varied := settings().varied:
+        raise ConfigurationError(
+            f"sensitivity: {varied} is made of programs ({part}) that have the parameters of the "
+            "model as they are; take differences of it over models with other parameters"
+        )
 
 
 def refuse_loops(model: Model, function: str, on_arrays: bool = False) -> None:

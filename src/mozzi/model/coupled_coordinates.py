@@ -1,4 +1,7 @@
-"""Coordinates that satisfy couplings: the nearest ones, within the limits of the joints."""
+"""Coordinates that satisfy couplings: the nearest ones, within the limits of the joints.
+
+In dynamics couplings (mimic joints of a file) act as rows: `algorithms/constraints/rows.py`.
+"""
 
 from __future__ import annotations
 
