@@ -15,15 +15,22 @@ from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial, Vec3, number, stack
 from mozzi.program.scalar import Real
 
-__all__ = ["Algebra", "Dual", "Momentum", "Movable", "Screws", "Six", "Twist", "Wrench", "angular"]
+__all__ = [
+    "Algebra", "Dual", "Momentum", "Pullable", "Pushable", "Screws", "Six", "Twist", "Wrench",
+    "angular",
+]  # fmt: skip
 
 
-class Movable(Protocol):
-    """What has coordinates in frames, and so goes from one to another."""
+class Pullable(Protocol):
+    """What has coordinates in frames, and goes into one."""
 
     def pulled(self, R: SO3, p: Vec3) -> Self:
         """In the frame with the rotation R and the position p."""
         ...
+
+
+class Pushable(Protocol):
+    """What has coordinates in frames, and goes out of one."""
 
     def pushed(self, R: SO3, p: Vec3) -> Self:
         """Out of the frame with the rotation R and the position p."""

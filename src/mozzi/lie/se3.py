@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mozzi.lie.dexp import dexp_inverse
-from mozzi.lie.screw import Movable, Twist, matrix_of
+from mozzi.lie.screw import Pullable, Pushable, Twist, matrix_of
 from mozzi.lie.series import C1, C2, C3
 from mozzi.lie.so3 import SO3, Rotation
 from mozzi.lie.vec import Spatial, Vec3, number, stack, unstack
@@ -19,7 +19,8 @@ from mozzi.program.scalar import Real, cos, sin
 
 __all__ = ["SE3"]
 
-M = TypeVar("M", bound=Movable)
+In = TypeVar("In", bound=Pullable)
+Out = TypeVar("Out", bound=Pushable)
 
 
 @final
@@ -123,11 +124,11 @@ class SE3(Spatial):
             return self.R.rotate(other) + self.p
         return NotImplemented
 
-    def pull(self, x: M) -> M:
+    def pull(self, x: In) -> In:
         """x_B of x_A, for the pose T_AB; x is a point, screw, inertia or pose."""
         return x.pulled(self.R, self.p)
 
-    def push(self, x: M) -> M:
+    def push(self, x: Out) -> Out:
         """x_A of x_B, for the pose T_AB; x is a point, screw, inertia or pose."""
         return x.pushed(self.R, self.p)
 

@@ -12,14 +12,25 @@ where his Proposition 1 has [ω]J + J[ω] = [(tr(J) 1 − J) ω] in place of [ϑ
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Iterable, Sequence
+from typing import final
 
 from mozzi.algorithms.dynamics.mass_matrix import second_moments_flow
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import summed, transposed
-from mozzi.algorithms.recursion.containers import Columns, joint_array, joint_matrix, per_body
+from mozzi.algorithms.recursion.containers import (
+    BlockArray,
+    Columns,
+    joint_array,
+    joint_matrix,
+    per_body,
+)
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Inertia, Mat3, Momentum, Screws, Twist, Vec3
+from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial
+from mozzi.program.scalar import Real
 
 __all__ = ["christoffel", "coriolis_matrix"]
 
@@ -48,29 +59,29 @@ class Flow(Spatial):
         """Rest."""
         return cls(Mat3.zero(), Vec3.zero())
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return self.N.flatten() + self.p.flatten()
 
     @classmethod
-    def unflatten(cls, scalars: Any) -> Flow:
+    def unflatten(cls, scalars: Iterable[Real]) -> Flow:
         s = tuple(scalars)
         return cls(Mat3(*s[:9]), Vec3(*s[9:]))
 
     def __add__(self, other: Flow) -> Flow:
         return Flow(self.N + other.N, self.p + other.p)
 
-    def pushed(self, R: Any, p: Vec3) -> Flow:
+    def pushed(self, R: SO3, p: Vec3) -> Flow:
         N, lin = R.congruence(self.N), R.rotate(self.p)
         return Flow(N if p.vanishes() else N + lin.outer(p), lin)
 
-    def __matmul__(self, S: Screws) -> Screws:
+    def __matmul__(self, S: Screws[Twist]) -> Screws[Momentum]:
         """B S."""
         trace = self.N.xx + self.N.yy + self.N.zz
         return Screws(
             Momentum(x.ang * trace - self.N @ x.ang, x.ang.cross(self.p)) for x in S.columns
         )
 
-    def transpose(self, S: Screws) -> Screws:
+    def transpose(self, S: Screws[Twist]) -> Screws[Momentum]:
         """Bᵀ S: pure moments."""
         trace = self.N.xx + self.N.yy + self.N.zz
         return Screws(
@@ -80,7 +91,7 @@ class Flow(Spatial):
 
 
 @algorithm(regroup=True)
-def coriolis_matrix(model: Any, q: Any, v: Any) -> Any:
+def coriolis_matrix(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """C(q, v) with C v the Coriolis and centrifugal forces and Ṁ − 2C skew-symmetric.
 
     Composite bodies and the flow of their mass, O(n d). C is linear in v: C = Σ_k Γ_··k v_k with
@@ -122,7 +133,7 @@ def coriolis_matrix(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def christoffel(model: Any, q: Any) -> Any:
+def christoffel(model: Mechanism, q: JointVector) -> BlockArray:
     """Γ (nv, nv, nv):  C(q, v)_ij = Σ_k Γ_ijk v_k, so that bias forces are Σ Γ_ijk v_j v_k + g.
 
     Composite bodies, O(n d²): with m the outermost of i, j, k, and +1 where k is not outside j,
@@ -166,11 +177,14 @@ def christoffel(model: Any, q: Any) -> Any:
     return G
 
 
-def _symbols(I: Any, Ji: Any, Jj: Any, Jk: Any, outside: bool, own: Any = None) -> Any:
+def _symbols(
+    I: Inertia, Ji: Screws[Twist], Jj: Screws[Twist], Jk: Screws[Twist], outside: bool,
+    own: Sequence[Screws[Twist]] | None = None,
+) -> list[Real]:  # fmt: skip
     """A block of symbols: I is the composite inertia of the outermost of the bodies i, j, k;
     outside: k is outside j."""
     hi, hj, hk = I @ Ji, I @ Jj, I @ Jk
-    block = []
+    block: list[Real] = []
     for i, x in enumerate(Ji):
         for j, y in enumerate(Jj):
             for k, z in enumerate(Jk):

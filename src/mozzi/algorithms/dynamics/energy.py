@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.dynamics.mass_matrix import composites
 from mozzi.algorithms.dynamics.springs import stored
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_array, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Inertia, Momentum, Twist, Vec3
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = [
     "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "kinetic_energy",
@@ -19,7 +21,7 @@ __all__ = [
 
 
 @algorithm(regroup=True)
-def kinetic_energy(model: Any, q: Any, v: Any) -> Any:
+def kinetic_energy(model: Mechanism, q: JointVector, v: JointVector) -> Traced:
     """½ vᵀ M(q) v: of the bodies, and of the rotors (armature).
 
     Body-fixed twists, O(n).  Müller, Dynamics (80).
@@ -45,7 +47,7 @@ def kinetic_energy(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def potential_energy(model: Any, q: Any, springs: bool = True) -> Any:
+def potential_energy(model: Mechanism, q: JointVector, springs: bool = True) -> Traced:
     """−m gᵀ c(q) + ½ Σ stiffness·(q ⊖ rest)² + `spring_energy`: of weight and of springs.
 
     That of weight is zero where the centre of mass is at the height of the inertial origin; first
@@ -75,7 +77,7 @@ def potential_energy(model: Any, q: Any, springs: bool = True) -> Any:
 
 
 @algorithm(regroup=True)
-def center_of_mass(model: Any, q: Any) -> Any:
+def center_of_mass(model: Mechanism, q: JointVector) -> Traced:
     """c(q) of all moving bodies, in the inertial frame.
 
     First moments, summed inward, O(n).
@@ -94,7 +96,7 @@ def center_of_mass(model: Any, q: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def momentum(model: Any, q: Any, v: Any) -> Any:
+def momentum(model: Mechanism, q: JointVector, v: JointVector) -> Traced:
     """Angular and linear momentum (6,) of all bodies, about the inertial origin.
 
     Body-fixed momenta, summed inward, O(n); its rate is the wrench on the whole.  Müller, Dynamics
@@ -114,7 +116,7 @@ def momentum(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def centroidal_momentum(model: Any, q: Any, v: Any) -> Any:
+def centroidal_momentum(model: Mechanism, q: JointVector, v: JointVector) -> Traced:
     """Angular and linear momentum (6,) of all bodies, about their centre of mass, in inertial axes.
 
     The momentum about the origin, moved to c(q), O(n).
@@ -134,7 +136,7 @@ def centroidal_momentum(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def centroidal_momentum_matrix(model: Any, q: Any) -> Any:
+def centroidal_momentum_matrix(model: Mechanism, q: JointVector) -> BlockArray:
     """A(q) (6, nv) with A v the centroidal momentum (angular, linear).
 
     Composite bodies: the momentum of what each joint moves, in inertial axes, O(n).
@@ -161,7 +163,7 @@ def centroidal_momentum_matrix(model: Any, q: Any) -> Any:
     return A
 
 
-def _first_moment(model: Any, q: Any) -> tuple[Vec3, float]:
+def _first_moment(model: Mechanism, q: JointVector) -> tuple[Vec3, Real]:
     """∫ x dm about the inertial origin, and the mass."""
     h, m = per_body(model, h=Vec3, m=None)
     for i in model.outward():
@@ -173,11 +175,11 @@ def _first_moment(model: Any, q: Any) -> tuple[Vec3, float]:
     return h[model.world] + model.fixed.h, _mass(model)
 
 
-def _mass(model: Any) -> float:
+def _mass(model: Mechanism) -> Real:
     return sum(body.inertia.m for body in model.bodies) + model.fixed.m
 
 
-def _momentum(model: Any, q: Any, v: Any) -> Momentum:
+def _momentum(model: Mechanism, q: JointVector, v: JointVector) -> Momentum:
     T, V, H = per_body(model, T="local", V=Twist, H=Momentum)
     for i in model.outward():
         T[i] = i.pose(q[i])
@@ -188,7 +190,7 @@ def _momentum(model: Any, q: Any, v: Any) -> Momentum:
     return H[model.world]
 
 
-def _scalar(x: Any) -> Any:
+def _scalar(x: Real) -> Traced:
     out = np.empty((), dtype=object)
     out[()] = x
     return out

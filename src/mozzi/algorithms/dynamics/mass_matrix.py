@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import (
@@ -14,13 +12,23 @@ from mozzi.algorithms.recursion.blocks import (
     summed,
     transposed,
 )
-from mozzi.algorithms.recursion.containers import Columns, joint_array, joint_matrix, per_body
-from mozzi.lie import Inertia, Momentum, Screws, Twist, Wrench, second_moments
+from mozzi.algorithms.recursion.containers import (
+    BlockArray,
+    Columns,
+    joint_array,
+    joint_matrix,
+    per_body,
+)
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
+from mozzi.lie import Inertia, Mat3, Momentum, Screws, Twist, Wrench, second_moments
 
 __all__ = ["composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
 
 
-def composites(model: Any, q: Any, T: Any, I: Any) -> None:
+def composites(
+    model: Mechanism, q: JointVector, T: PerBody[RelativePose], I: PerBody[Inertia]
+) -> None:
     """Poses in the parents, and the inertia of each body with all that hangs on it."""
     for i in model.outward():
         T[i] = i.pose(q[i])
@@ -30,7 +38,7 @@ def composites(model: Any, q: Any, T: Any, I: Any) -> None:
 
 
 @algorithm(regroup=True)
-def mass_matrix(model: Any, q: Any) -> Any:
+def mass_matrix(model: Mechanism, q: JointVector) -> BlockArray:
     """Kinetic energy is ½ vᵀ M(q) v.
 
     Composite bodies, O(n d).  Müller, Dynamics (81); Rodriguez et al. (0.14).
@@ -60,7 +68,7 @@ def mass_matrix(model: Any, q: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def mass_matrix_rate(model: Any, q: Any, v: Any) -> Any:
+def mass_matrix_rate(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """Ṁ along the velocity v.
 
     Composite bodies and their rates, O(n d).  Ploen (28).
@@ -99,7 +107,7 @@ def mass_matrix_rate(model: Any, q: Any, v: Any) -> Any:
 
 
 @algorithm(regroup=True)
-def mass_matrix_inverse(model: Any, q: Any) -> Any:
+def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
     """M(q)⁻¹: the accelerations that unit joint forces produce, without gravity and at rest.
 
     Articulated bodies, O(n²): M⁻¹ = (1 − HψK)ᵀ D⁻¹ (1 − HψK), joint by joint, inward along its
@@ -153,10 +161,10 @@ def carried(I: Inertia, V: Twist) -> Inertia:
     return Inertia.from_parameters((0.0, *p, yy + zz, -xy, -xz, xx + zz, -yz, xx + yy))
 
 
-def second_moments_flow(I: Inertia, V: Twist) -> Any:
+def second_moments_flow(I: Inertia, V: Twist) -> Mat3:
     """N = ∫ ẋ xᵀ dm of a body that moves with the twist V."""
     return V.ang.hat() @ second_moments(I) + V.lin.outer(I.h)
 
 
-def _screws(i: Any, q: Any) -> Screws:
+def _screws(i: BodyView, q: JointVector) -> Screws[Twist]:
     return i.joint.screws(q[i])

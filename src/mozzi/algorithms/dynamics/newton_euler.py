@@ -5,10 +5,11 @@ Müller, Dynamics, section 3; the representations are those of `representations`
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import overload
 
 from mozzi.algorithms.recursion.representations import check, turning
 from mozzi.lie import SE3, AccelerationField, Inertia, Twist, Vec3, Wrench
+from mozzi.lie.so3 import SO3
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["arbitrary_newton_euler", "gyroscopic", "newton_euler"]
@@ -36,8 +37,9 @@ def newton_euler(
     pose: SE3 | None = None,
 ) -> Array: ...  # fmt: skip
 def newton_euler(
-    inertia: Inertia, twist: Any, twist_rate: Any, rep: Rep = "body", pose: SE3 | None = None
-) -> Wrench | Array:
+    inertia: Inertia, twist: Twist | ArrayLike, twist_rate: Twist | ArrayLike, rep: Rep = "body",
+    pose: SE3 | None = None,
+) -> Wrench | Array:  # fmt: skip
     """The wrench that gives a body this twist and twist rate, all in one representation.
 
     Müller, Dynamics (MD), 38, 41, 53, 56, 57.
@@ -57,9 +59,11 @@ def newton_euler(
         >>> mz.newton_euler(ball, np.zeros(6), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
         array([0., 0., 0., 2., 0., 0.])
     """
-    if not isinstance(twist, Twist):
+    if not isinstance(twist, Twist) and not isinstance(twist_rate, Twist):
         V, dV = Twist.from_array(twist), Twist.from_array(twist_rate)
         return newton_euler(inertia, V, dV, rep, pose).array()
+    if not (isinstance(twist, Twist) and isinstance(twist_rate, Twist)):
+        raise TypeError("of twist and twist_rate one is a Twist and one is not: give both alike")
     if check(rep) != "body" and pose is None:
         raise ValueError(f"the {rep} representation needs the pose of the body: give pose=")
     return _EQUATIONS[rep](inertia, twist, twist_rate, pose or SE3.identity())
@@ -91,7 +95,7 @@ _EQUATIONS = {"body": _body, "spatial": _spatial, "hybrid": _hybrid, "mixed": _m
 
 
 def arbitrary_newton_euler(
-    inertia: Inertia, V: Twist, dV: Twist, V_j: Twist, w_k: Vec3, C_ji: SE3, R_kj: Any = None
+    inertia: Inertia, V: Twist, dV: Twist, V_j: Twist, w_k: Vec3, C_ji: SE3, R_kj: SO3 | None = None
 ) -> Wrench:
     """Newton–Euler measured at a frame j and resolved in a frame k, both moving in any way.
 

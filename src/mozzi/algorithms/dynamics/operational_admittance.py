@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
-from mozzi.algorithms.recursion.blocks import transposed
+from mozzi.algorithms.recursion.blocks import Block, transposed
 from mozzi.algorithms.recursion.containers import Columns, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
 from mozzi.errors import ModelError
 from mozzi.lie import ArticulatedInertia, Mat3, Screws, Sym3, Twist, Vec3, Wrench
+from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = ["Compliance", "compliances", "operational_admittance"]
 
@@ -38,30 +43,30 @@ class Compliance(Spatial):
         """Rigidity."""
         return cls(ArticulatedInertia.zero())
 
-    def flatten(self) -> tuple[Any, ...]:
+    def flatten(self) -> tuple[Real, ...]:
         return self.dual.flatten()
 
     @classmethod
-    def unflatten(cls, scalars: Iterable[Any]) -> Compliance:
+    def unflatten(cls, scalars: Iterable[Real]) -> Compliance:
         return cls(ArticulatedInertia.unflatten(scalars))
 
     def array(self) -> np.ndarray:
         swap = [3, 4, 5, 0, 1, 2]
         return self.dual.array()[..., swap, :][..., :, swap]
 
-    def pulled(self, R: Any, p: Vec3) -> Compliance:
+    def pulled(self, R: SO3, p: Vec3) -> Compliance:
         return Compliance(self.dual.pulled(R, p))
 
-    def __matmul__(self, F: Screws) -> Screws:
+    def __matmul__(self, F: Screws[Wrench]) -> Screws[Twist]:
         """The accelerations that wrenches produce."""
         moved = (self.dual @ Twist(W.lin, W.ang) for W in F.columns)
         return Screws(Twist(x.lin, x.ang) for x in moved)
 
-    def minus(self, S: Screws, K: Screws) -> Compliance:
+    def minus(self, S: Screws[Twist], K: Screws[Twist]) -> Compliance:
         """This less Σ (S Kᵀ + K Sᵀ)."""
         pairs = [(_swapped(s), _swapped(k)) for s, k in zip(S, K, strict=True)]
 
-        def entry(i: int, j: int, x: Any) -> Any:
+        def entry(i: int, j: int, x: Real) -> Real:
             for s, k in pairs:
                 x = x - s[i] * k[j] - k[i] * s[j]
             return x
@@ -73,11 +78,14 @@ class Compliance(Spatial):
         return Compliance(ArticulatedInertia(Sym3(*J), Mat3(*H), Sym3(*M)))
 
 
-def _swapped(x: Any) -> tuple[Any, ...]:
+def _swapped(x: Twist) -> tuple[Real, ...]:
     return (*x.lin, *x.ang)
 
 
-def compliances(model: Any, q: Any, T: Any, U: Any, D: Any, Y: Any) -> None:
+def compliances(
+    model: Mechanism, q: JointVector, T: ByBody[RelativePose], U: ByBody[Screws[Wrench]],
+    D: ByBody[Block], Y: PerBody[Compliance],
+) -> None:  # fmt: skip
     """Υ: the compliance of each body in its frame, the diagonal of Ω = ψᵀ Hᵀ D⁻¹ H ψ, outward.
 
     Υ = τ̄ᵀ Υ_p τ̄ + S D⁻¹ Sᵀ with τ̄ = 1 − G Sᵀ, G = U D⁻¹.  Rodriguez et al. (.41), (.43).
@@ -95,7 +103,7 @@ def compliances(model: Any, q: Any, T: Any, U: Any, D: Any, Y: Any) -> None:
 
 
 @algorithm(regroup="moments")
-def operational_admittance(model: Any, q: Any, frames: Sequence[str]) -> Any:
+def operational_admittance(model: Mechanism, q: JointVector, frames: Sequence[str]) -> Traced:
     """Λ (6k, 6k) = J M⁻¹ Jᵀ: body-fixed accelerations of k frames, from wrenches on them.
 
     Articulated bodies: wrenches go inward along the paths of the frames by ψ, and meet the
@@ -118,7 +126,7 @@ def operational_admittance(model: Any, q: Any, frames: Sequence[str]) -> Any:
     for _ in articulated(model, q, T, P, U, D):
         pass
     compliances(model, q, T, U, D, Y)
-    reach = []
+    reach: list[tuple[int, ByBody[Screws[Wrench]]]] = []
     for name in [frames] if isinstance(frames, str) else frames:
         body, placement = model.model.frame(name)
         if body < 0:
@@ -142,8 +150,8 @@ def operational_admittance(model: Any, q: Any, frames: Sequence[str]) -> Any:
     return out
 
 
-def _path(model: Any, k: int) -> list[int]:
-    path = []
+def _path(model: Mechanism, k: int) -> list[int]:
+    path: list[int] = []
     while k >= 0:
         path.append(k)
         k = model.model.body(k).parent

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import overload
 
 import numpy as np
 
@@ -18,10 +18,17 @@ from mozzi.algorithms.dynamics.operational_admittance import UNITS, Compliance, 
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import diagonal_plus
-from mozzi.algorithms.recursion.containers import body_array, joint_array, joint_matrix, per_body
-from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.algorithms.recursion.containers import (
+    BlockArray,
+    body_array,
+    joint_array,
+    joint_matrix,
+    per_body,
+)
+from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
-from mozzi.types import ArrayLike
+from mozzi.types import Array, ArrayLike
 
 __all__ = ["LinearOperator", "Operators", "operators"]
 
@@ -63,7 +70,11 @@ class LinearOperator:
         """The transpose."""
         raise NotImplementedError
 
-    def __matmul__(self, x: Any) -> Any:
+    @overload
+    def __matmul__(self, x: LinearOperator) -> LinearOperator: ...
+    @overload
+    def __matmul__(self, x: ArrayLike) -> np.ndarray: ...
+    def __matmul__(self, x: LinearOperator | ArrayLike) -> LinearOperator | np.ndarray:
         if isinstance(x, LinearOperator):
             return Product(self, x)
         x = np.asarray(x)
@@ -218,7 +229,9 @@ class Operators:
     With armature R (a diagonal): D = H P Hᵀ + R, and M is H φ M φᵀ Hᵀ + R; without, as printed.
     """
 
-    def __init__(self, model: Any, phi: Any, P: Any, S: Any, G: Any, D: Any, Y: Any):
+    def __init__(
+        self, model: Model, phi: Array, P: Array, S: Array, G: Array, D: Array, Y: Array
+    ):
         spans = [slice(a, b) for a, b in itertools.pairwise(model.v_offsets)]
         armature = [x for body in model for x in body.dynamics.armature]
         # from the frames on the joints to the bodies' own: wrenches by X, twists by its inverse
@@ -227,7 +240,7 @@ class Operators:
         X = [frame.pull(UNITS).array() for frame in frames]
         Xt = [np.linalg.inv(x).T for x in X]
 
-        def own(blocks: Any) -> BlockDiagonal:
+        def own(blocks: Array) -> BlockDiagonal:
             return BlockDiagonal([x @ blocks[..., k, :, :] @ x.T for k, x in enumerate(X)])
 
         self.H = BlockDiagonal(
@@ -281,7 +294,7 @@ class Operators:
 
 
 @algorithm
-def _blocks(model: Any, q: Any) -> Any:
+def _blocks(model: Mechanism, q: JointVector) -> tuple[BlockArray, ...]:
     """φ to the parent, P, S, G, D and Υ of every body, in frames on the joints.  (.39), (.41)"""
     T, Y = per_body(model, T="local", Y=Compliance)
     P, U, D = per_body(model, **ARTICULATED)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import Columns, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import AccelerationField, Inertia, Screws, Wrench
+from mozzi.types import Traced
 
 __all__ = ["inverse_dynamics_regressor"]
 
@@ -17,7 +18,10 @@ UNITS = [
 
 
 @algorithm
-def inverse_dynamics_regressor(model: Any, q: Any, v: Any, a: Any, v_ref: Any = None) -> Any:
+def inverse_dynamics_regressor(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector,
+    v_ref: JointVector | None = None,
+) -> Traced:  # fmt: skip
     """Y (nv, 10 nb):  inverse_dynamics(q, v, a) = Y π + armature·a, with ten parameters per body.
 
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own

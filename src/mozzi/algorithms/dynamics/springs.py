@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import body_array, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
+from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_body
+from mozzi.algorithms.recursion.mechanism import Body, Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Twist, Vec3, Wrench
-from mozzi.program.scalar import divide, select, sqrt
+from mozzi.model.loop import Spring
+from mozzi.program.scalar import Real, divide, select, sqrt
+from mozzi.types import Traced
 
 __all__ = [
     "Applied", "acting", "applied", "ends", "line", "point_velocity", "spring_energy",
@@ -21,7 +22,9 @@ __all__ = [
 
 
 @algorithm
-def spring_wrenches(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = True) -> Any:
+def spring_wrenches(
+    model: Mechanism, q: JointVector, v: JointVector, elastic: bool = True, viscous: bool = True
+) -> BlockArray:
     """What the springs between points do to the bodies (nb, 6), body-fixed.
 
     Along the line from point a to point b, with its length ℓ and direction n, body b feels
@@ -46,7 +49,7 @@ def spring_wrenches(model: Any, q: Any, v: Any, elastic: bool = True, viscous: b
 
 
 @algorithm
-def spring_energy(model: Any, q: Any) -> Any:
+def spring_energy(model: Mechanism, q: JointVector) -> Traced:
     """½ Σ k (ℓ − ℓ₀)²: what the springs between points store. O(n).
 
     Returns:
@@ -63,9 +66,9 @@ def spring_energy(model: Any, q: Any) -> Any:
     return out
 
 
-def stored(model: Any, q: Any) -> Any:
+def stored(model: Mechanism, q: JointVector) -> Real:
     """The energy of the springs between points, as a scalar."""
-    total: Any = 0.0
+    total: Real = 0.0
     if model.model.springs:
         C = per_body(model, C=SE3)
         for i in model.outward():
@@ -76,7 +79,10 @@ def stored(model: Any, q: Any) -> Any:
     return total
 
 
-def acting(model: Any, q: Any, v: Any, wrenches: Any, resistance: bool) -> Any:
+def acting(
+    model: Mechanism, q: JointVector, v: JointVector, wrenches: ByBody[Wrench] | None,
+    resistance: bool,
+) -> ByBody[Wrench] | None:  # fmt: skip
     """The wrenches on the bodies, by bodies: those given, and with resistance those of springs."""
     if not (resistance and model.model.springs):
         return wrenches
@@ -110,15 +116,17 @@ class Applied:
 class _Both:
     """Wrenches of the caller, and of springs (which are in joint frames)."""
 
-    def __init__(self, given: Any, F: Any):
+    def __init__(self, given: ByBody[Wrench] | None, F: ByBody[Wrench]):
         self.given, self.F = given, F
 
-    def __getitem__(self, i: Any) -> Wrench:
+    def __getitem__(self, i: BodyView) -> Wrench:
         own = i.frame.pull(self.F[i])
         return own if self.given is None else self.given[i] + own
 
 
-def _forces(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = True) -> Any:
+def _forces(
+    model: Mechanism, q: JointVector, v: JointVector, elastic: bool = True, viscous: bool = True
+) -> PerBody[Wrench]:
     """The wrenches of all springs on the bodies, in their joint frames."""
     C, V, F = per_body(model, C=SE3, V=Twist, F=Wrench)
     for i in model.outward():
@@ -142,7 +150,7 @@ def _forces(model: Any, q: Any, v: Any, elastic: bool = True, viscous: bool = Tr
     return F
 
 
-def ends(model: Any) -> Iterator[tuple[Any, Any, Vec3, Any, Vec3]]:
+def ends(model: Mechanism) -> Iterator[tuple[Spring, Body, Vec3, Body, Vec3]]:
     """Every spring with its two bodies, and its points in their joint frames."""
     for spring in model.model.springs:
         a, b = model.at(spring.body_a), model.at(spring.body_b)
@@ -154,7 +162,7 @@ def ends(model: Any) -> Iterator[tuple[Any, Any, Vec3, Any, Vec3]]:
         )  # fmt: skip
 
 
-def line(d: Vec3) -> tuple[Any, Vec3, Any]:
+def line(d: Vec3) -> tuple[Real, Vec3, Real]:
     """Length, direction and reciprocal of the length of d; (0, 0, 1) where it vanishes, so that
     derivatives stay finite.
     """

@@ -25,7 +25,7 @@ from mozzi.algorithms.recursion.base_parameters import aligned, regrouped
 from mozzi.algorithms.recursion.bodies import BodyData, Kind, bodies_of
 from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import SE3, Inertia, Twist, Vec3
-from mozzi.lie.screw import Movable
+from mozzi.lie.screw import Pullable, Pushable
 from mozzi.model import Model
 from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD
@@ -34,7 +34,8 @@ from mozzi.program.scalar import Real
 
 __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
 
-M = TypeVar("M", bound=Movable)
+In = TypeVar("In", bound=Pullable)
+Out = TypeVar("Out", bound=Pushable)
 
 
 class RelativePose:
@@ -48,11 +49,11 @@ class RelativePose:
     def __init__(self, placement: SE3, motion: SE3):
         self.placement, self.motion = placement, motion
 
-    def pull(self, x: M) -> M:
+    def pull(self, x: In) -> In:
         """x in the body's frame, of x in the parent's."""
         return self.motion.pull(self.placement.pull(x))
 
-    def push(self, x: M) -> M:
+    def push(self, x: Out) -> Out:
         """x in the parent's frame, of x in the body's."""
         return self.placement.push(self.motion.push(x))
 
