@@ -160,14 +160,19 @@ def add_rows(
     model, width = Z.mechanism, math.prod(Z.shape[1:])
     to, of = model.offset(i, "v"), model.offset(k, "v")
     if not model.rolled:
-        z, x = Z.values.reshape(-1, width), X.values.reshape(-1, width)
-        stop = width if until is None else model.offset(until, "v") + until.joint.nv
+        assert isinstance(to, int) and isinstance(of, int)
+        z, x, stop = Z.values.reshape(-1, width), X.values.reshape(-1, width), width
+        if until is not None:
+            last = model.offset(until, "v")
+            assert isinstance(last, int)
+            stop = last + until.joint.nv
         for r, row in enumerate(factor):
             for s, f in enumerate(row):
                 pairs = zip(z[to + r, :stop], x[of + s, :stop], strict=True)
                 z[to + r, :stop] = [e + f * y for e, y in pairs]
         return
     assert Z.buffer is not None and X.buffer is not None
+    assert isinstance(to, Index) and isinstance(of, Index)
     whole = width - width % STRIP
     for _, column in loop(0, whole, STRIP):
         where = (column, 1)

@@ -197,7 +197,7 @@ def _hybrid_rates(
         _, A_f, B_f = _displaced(
             R[i].rotate(i.frame.p), V[i], A[i], rate, rest, rest, None if j is None else rest
         )
-        out[i] = A_f if j is None else B_f
+        out[i] = A_f if B_f is None else B_f
         if mixed:
             out[i] = _mixed(R[i] @ i.frame.R, V[i].ang, A_f, B_f)
     return out

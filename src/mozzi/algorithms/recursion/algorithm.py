@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from mozzi.algorithms.recursion.arguments import ARRAYS, wrapped
 from mozzi.algorithms.recursion.documentation import documented, public_signature
@@ -186,7 +186,7 @@ class Algorithm:
 
 def _plain(result: Any) -> Any:
     if isinstance(result, tuple):
-        return tuple(_plain(x) for x in result)
+        return tuple(_plain(x) for x in cast("tuple[object, ...]", result))
     return result.array() if hasattr(result, "array") else result
 
 
@@ -199,7 +199,7 @@ def met_loops(model: Model) -> bool:
     """Whether a model has loops; then what answers for them is loaded, and registers itself."""
     if not closed(model):
         return False
-    import mozzi.algorithms.with_loops  # noqa: F401
+    import mozzi.algorithms.with_loops  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     return True
 

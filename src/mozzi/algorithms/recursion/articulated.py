@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.held import free, free_screws
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.errors import SingularError
-from mozzi.lie import ArticulatedInertia, inverse_spd
+from mozzi.lie import ArticulatedInertia, Screws, Wrench, inverse_spd
+from mozzi.lie.small import Matrix
 from mozzi.lie.vec import number
 
 __all__ = ["ARTICULATED", "articulated"]
@@ -19,7 +21,14 @@ ARTICULATED = {"P": ArticulatedInertia, "U": "local", "D": "local"}
 """The containers of `articulated`: Î, U = Î S and Ψ = D⁻¹."""
 
 
-def articulated(model: Any, q: Any, T: Any, P: Any, U: Any, D: Any) -> Iterator[tuple[Any, Any]]:
+def articulated(
+    model: Mechanism,
+    q: JointVector,
+    T: PerBody[RelativePose],
+    P: PerBody[ArticulatedInertia],
+    U: PerBody[Screws[Wrench]],
+    D: PerBody[Matrix],
+) -> Iterator[tuple[BodyView, ArticulatedInertia]]:
     """Inward: every body with the inertia Π it hands to its parent, P, U = P S and D⁻¹ set.
 
     D = Sᵀ P S + armature over the coordinates that are free, Π = P − U D⁻¹ Uᵀ, and P of a parent
@@ -38,7 +47,7 @@ def articulated(model: Any, q: Any, T: Any, P: Any, U: Any, D: Any) -> Iterator[
         P[i.parent] += T[i].push(Pi)
 
 
-def _check(model: Any) -> None:
+def _check(model: Mechanism) -> None:
     """No body at the end of a chain may be able to move without inertia."""
     parents = {body.parent for body in model.bodies}
     for k, body in enumerate(model.bodies):

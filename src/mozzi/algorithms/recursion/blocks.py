@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from mozzi.program.scalar import Real
 
 __all__ = [
     "Block", "apply", "diagonal_plus", "dot", "less", "minus", "negated", "plus", "product",
     "rows", "summed", "transposed",
 ]  # fmt: skip
 
-Block = Sequence[Sequence[Any]]
+Block = Sequence[Sequence[Real]]
 
 
 # -- vectors --
 
 
-def plus(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, ...]:
+def plus(x: Sequence[Real], y: Sequence[Real]) -> tuple[Real, ...]:
     """x + y."""
     return tuple(a + b for a, b in zip(x, y, strict=True))
 
 
-def minus(x: Sequence[Any], y: Sequence[Any]) -> tuple[Any, ...]:
+def minus(x: Sequence[Real], y: Sequence[Real]) -> tuple[Real, ...]:
     """x − y."""
     return tuple(a - b for a, b in zip(x, y, strict=True))
 
 
-def dot(x: Sequence[Any], y: Sequence[Any]) -> Any:
+def dot(x: Sequence[Real], y: Sequence[Real]) -> Real:
     """xᵀ y."""
     return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
 
@@ -34,7 +35,7 @@ def dot(x: Sequence[Any], y: Sequence[Any]) -> Any:
 # -- matrices --
 
 
-def apply(A: Block, x: Sequence[Any]) -> tuple[Any, ...]:
+def apply(A: Block, x: Sequence[Real]) -> tuple[Real, ...]:
     """A x."""
     return tuple(dot(row, x) for row in A)
 
@@ -45,12 +46,12 @@ def product(A: Block, B: Block) -> Block:
     return [[dot(row, column) for column in columns] for row in A]
 
 
-def transposed(A: Block) -> tuple[tuple[Any, ...], ...]:
+def transposed(A: Block) -> tuple[tuple[Real, ...], ...]:
     """Aᵀ."""
     return tuple(zip(*A, strict=True))
 
 
-def summed(*blocks: Block) -> tuple[tuple[Any, ...], ...]:
+def summed(*blocks: Block) -> tuple[tuple[Real, ...], ...]:
     """The sum of matrices."""
     return tuple(
         tuple(sum(parts[1:], parts[0]) for parts in zip(*rows, strict=True))
@@ -68,12 +69,12 @@ def less(A: Block, B: Block) -> Block:
     return [minus(r, s) for r, s in zip(A, B, strict=True)]
 
 
-def diagonal_plus(A: Block, d: Sequence[Any]) -> list[list[Any]]:
+def diagonal_plus(A: Block, d: Sequence[Real]) -> list[list[Real]]:
     """A with d added to its diagonal."""
     return [[x + d[r] if r == c else x for c, x in enumerate(row)] for r, row in enumerate(A)]
 
 
-def rows(flat: Sequence[Any], n: int) -> list[Sequence[Any]]:
+def rows(flat: Sequence[Real], n: int) -> list[Sequence[Real]]:
     """A flat block as n rows."""
     width = len(flat) // n if n else 0
     return [flat[k * width : (k + 1) * width] for k in range(n)]

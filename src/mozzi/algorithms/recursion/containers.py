@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mozzi.algorithms.recursion.bodies import Kind
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.origins import leaves, name_origin
 from mozzi.algorithms.recursion.views import BodyView
-from mozzi.lie import Screws
+from mozzi.lie import SE3, Screws
+from mozzi.lie.screw import Six
 from mozzi.lie.vec import Spatial
-from mozzi.model.model import WORLD
-from mozzi.program.node import Node, active
+from mozzi.program.node import Node, Region, active
 from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = [
     "ZERO", "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
@@ -28,30 +32,75 @@ __all__ = [
 ]  # fmt: skip
 
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+K = TypeVar("K", bound=Six)
+V = TypeVar("V", bound=Spatial | Real)
+
+Entries: TypeAlias = "Real | Traced | Sequence[Entries]"
+"""Numbers, by rows."""
+
+
+class Sized(Protocol[T_co]):
+    """A type of values that all have as many scalars."""
+
+    @property
+    def SIZE(self) -> int: ...
+    def unflatten(self, scalars: Sequence[Real], /) -> T_co: ...
+
+
+class Vector(Sized[T_co], Protocol[T_co]):
+    """A type that has a zero."""
+
+    def zero(self) -> T_co: ...
+
+
+@runtime_checkable
+class Group(Sized[T_co], Protocol[T_co]):
+    """A type that has an identity."""
+
+    def identity(self) -> T_co: ...
+
+
 @dataclass(frozen=True)
-class Columns:
+class Columns(Generic[K]):
     """The type of `Screws` with n columns of a kind, for containers."""
 
-    kind: Any
+    kind: type[K]
     n: int
 
     @property
     def SIZE(self) -> int:
         return 6 * self.n
 
-    def unflatten(self, scalars: Sequence[Any]) -> Any:
+    def unflatten(self, scalars: Sequence[Real]) -> Screws[K]:
         return Screws.unflatten(scalars, self.kind)
 
-    def zero(self) -> Any:
+    def zero(self) -> Screws[K]:
         return self.unflatten([0.0] * self.SIZE)
 
 
-def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
+class Number:
+    """The type of a scalar, for containers."""
+
+    SIZE: ClassVar[int] = 1
+
+    @staticmethod
+    def unflatten(scalars: Sequence[Real]) -> Real:
+        return scalars[0]
+
+    @staticmethod
+    def zero() -> Real:
+        return 0.0
+
+
+def rebuild(value: object, scalars: Iterator[Node], body: BodyView) -> object:
     """A value of the same structure with other scalars; constants stay."""
     if isinstance(value, RelativePose):
-        return RelativePose(body.link, rebuild(value.motion, scalars, body))
+        return RelativePose(body.link, cast("SE3", rebuild(value.motion, scalars, body)))
     if isinstance(value, (tuple, list)):
-        return tuple(rebuild(part, scalars, body) for part in value)
+        parts = cast("Sequence[object]", value)
+        return tuple(rebuild(part, scalars, body) for part in parts)
     if isinstance(value, Spatial):
         new = object.__new__(type(value))
         names = [n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())]
@@ -61,78 +110,78 @@ def rebuild(value: Any, scalars: Iterator[Any], body: Any) -> Any:
     return next(scalars) if isinstance(value, Node) else value
 
 
-class _Unrolled:
-    """One value per body, by number."""
+class _Unrolled(Generic[T]):
+    """One value per body, by its place."""
 
     __slots__ = ("letter", "type", "values")
 
-    def __init__(self, letter: str, type_: Any):
-        self.letter, self.type, self.values = letter, type_, {}
+    def __init__(self, letter: str, type_: Vector[T] | Group[T] | None):
+        self.letter, self.type = letter, type_
+        self.values: dict[int | Index, T] = {}
 
-    def __getitem__(self, body: Any) -> Any:
-        value = self.values.get(body.index)
-        if value is None and body.index == WORLD:
+    def __getitem__(self, body: BodyView) -> T:
+        value = self.values.get(body.slot)
+        if value is None and body.slot == 0 and self.type is not None:
             return _rest(self.type)
         if value is None:
-            raise KeyError(f"{self.letter}[{body.name}] is read before it is set")
+            name = getattr(body, "name", "the world")
+            raise KeyError(f"{self.letter}[{name}] is read before it is set")
         return value
 
-    def __setitem__(self, body: Any, value: Any) -> None:
-        self.values[body.index] = value
-        if active() is not None and body.index != WORLD:
+    def __setitem__(self, body: BodyView, value: T) -> None:
+        self.values[body.slot] = value
+        if active() is not None and body.slot != 0:
             name_origin(value, self.letter, body.name)
 
 
-def _rest(type_: Any) -> Any:
+def _rest(type_: Vector[T] | Group[T]) -> T:
     """What a container holds for the world: the identity, or zero."""
-    if type_ is None:
-        return 0.0
-    return type_.identity() if hasattr(type_, "identity") else type_.zero()
+    return type_.identity() if isinstance(type_, Group) else type_.zero()
 
 
-class _Rolled:
+class _Rolled(Generic[V]):
     """One record per body in memory, of a type whose size is the same for all kinds."""
 
-    def __init__(self, mechanism: Mechanism, letter: str, type_: Any):
+    def __init__(self, mechanism: Mechanism, letter: str, type_: Vector[V] | Group[V]):
         self.type, self.letter = type_, letter
-        self.size = type_.SIZE if type_ is not None else 1
+        self.size = type_.SIZE
         self.buffer = Buffer(letter, (mechanism.nb + 1) * self.size, "scratch")
-        self.latest: tuple[Any, Any, Any] | None = None
+        self.latest: tuple[int | Index, Region | None, V] | None = None
         self[mechanism.world] = _rest(type_)
 
-    def _record(self, body: Any) -> tuple[Index | None, int, int]:
+    def _record(self, body: BodyView) -> tuple[Index | None, int, int]:
         """Index, stride and first offset of a body's record."""
         if isinstance(body.slot, int):
             return None, 0, body.slot * self.size
         return body.slot, self.size, 0
 
-    def __getitem__(self, body: Any) -> Any:
+    def __getitem__(self, body: BodyView) -> V:
         if self.latest and self.latest[0] is body.slot and self.latest[1] is active():
             return self.latest[2]
         index, stride, first = self._record(body)
         scalars = [load(self.buffer, index, stride, first + n) for n in range(self.size)]
-        value = self.type.unflatten(scalars) if self.type is not None else scalars[0]
+        value = self.type.unflatten(scalars)
         self.latest = (body.slot, active(), value)
         return value
 
-    def __setitem__(self, body: Any, value: Any) -> None:
+    def __setitem__(self, body: BodyView, value: V) -> None:
         index, stride, first = self._record(body)
-        for n, x in enumerate(value.flatten() if self.type is not None else (value,)):
+        for n, x in enumerate(value.flatten() if isinstance(value, Spatial) else (value,)):
             store(self.buffer, index, stride, first + n, x)
         self.latest = (body.slot, active(), value)
 
 
-class _Local:
+class _Local(Generic[T]):
     """One value per body in memory, in the structure it has for that kind of body (read under the
     same kind).
     """
 
     def __init__(self, mechanism: Mechanism, letter: str):
         self.letter, self.mechanism = letter, mechanism
-        self.records: dict[Any, tuple[Any, Buffer, int, np.ndarray]] = {}
-        self.latest: tuple[Any, Any, Any] | None = None
+        self.records: dict[Kind | None, tuple[T, Buffer, int, NDArray[np.intp]]] = {}
+        self.latest: tuple[int | Index, Region | None, T] | None = None
 
-    def __getitem__(self, body: Any) -> Any:
+    def __getitem__(self, body: BodyView) -> T:
         if self.latest and self.latest[0] is body.slot and self.latest[1] is active():
             return self.latest[2]
         example, buffer, size, rank = self.records[body.kind]
@@ -142,14 +191,14 @@ class _Local:
         else:
             index = Index(rank, body.slot, name="rank")
             scalars = (load(buffer, index, size, n) for n in range(size))
-        value = rebuild(example, scalars, body)
+        value = cast("T", rebuild(example, scalars, body))  # of the same structure
         self.latest = (body.slot, active(), value)
         return value
 
-    def __setitem__(self, body: Any, value: Any) -> None:
+    def __setitem__(self, body: BodyView, value: T) -> None:
         scalars = [x for x in leaves(value) if isinstance(x, Node)]
         if body.kind not in self.records:
-            ranks, count = np.zeros(self.mechanism.nb + 1, dtype=int), 0
+            ranks, count = np.zeros(self.mechanism.nb + 1, dtype=np.intp), 0
             for k, b in enumerate(self.mechanism.bodies, 1):
                 if b.kind == body.kind:
                     ranks[k], count = count, count + 1
@@ -161,6 +210,7 @@ class _Local:
             type(x) is Node or x for x in leaves(example)
         ]:
             raise TypeError(f"{self.letter} is set twice with different structure while rolled")
+        assert isinstance(body.slot, Index)
         index = Index(rank, body.slot, name="rank")
         for n, x in enumerate(scalars):
             store(buffer, index, size, n, x)
@@ -175,14 +225,14 @@ def per_body(mechanism: Mechanism, **types: Any) -> Any:
     `None` for a scalar, or "local" for values that are only read under the same body (poses, joint
     screws: any structure).
     """
-    made = []
+    made: list[Any] = []
     for letter, type_ in types.items():
         if not mechanism.rolled:
-            made.append(_Unrolled(letter, None if type_ == "local" else type_))
+            made.append(_Unrolled(letter, None if type_ == "local" else type_ or Number))
         elif type_ == "local":
             made.append(_Local(mechanism, letter))
         else:
-            made.append(_Rolled(mechanism, letter, type_))
+            made.append(_Rolled(mechanism, letter, type_ or Number))
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -201,7 +251,7 @@ class BlockArray:
         mechanism: Mechanism,
         letter: str,
         axes: tuple[int | str, ...],
-        data: np.ndarray | None = None,
+        data: Traced | None = None,
     ):
         self.mechanism, self.letter, self.axes = mechanism, letter, axes
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "b": mechanism.nb}
@@ -210,18 +260,18 @@ class BlockArray:
         if mechanism.rolled:
             self.buffer = self._buffer(data)
         elif data is None:
-            self.values = np.full(self.shape, 0.0, dtype=object)
+            self.values: Traced = np.full(self.shape, 0.0, dtype=object)
         else:
             self.values = data
 
-    def _buffer(self, data: Any) -> Buffer:
+    def _buffer(self, data: Traced | None) -> Buffer:
         size = int(np.prod(self.shape, dtype=int))
         if data is None:
             buffer = Buffer(self.letter, size, "scratch")
             for _, k in loop(0, size):
                 store(buffer, k, 1, 0, 0.0)
             return buffer
-        flat = list(np.ravel(data))
+        flat: list[Real] = list(np.ravel(data))
         first = flat[0] if flat else None
         if isinstance(first, Node) and first.op == "input" and first.place[1] == 0:
             position = first.place[0]
@@ -235,13 +285,15 @@ class BlockArray:
             store(buffer, None, 0, n, x)
         return buffer
 
-    def _place(self, bodies: tuple[Any, ...]) -> tuple[Index | None, list[int]]:
+    def _place(self, bodies: tuple[BodyView, ...]) -> tuple[Index | None, list[int]]:
         """Where the block of these bodies is: an index (None when they are constant) and offsets
         to it.
         """
         strides = [int(np.prod(self.shape[n + 1 :], dtype=int)) for n in range(len(self.shape))]
         named = iter(bodies)
-        terms, extents, constant = [], [], 0
+        terms: list[tuple[Index, int]] = []
+        extents: list[int] = []
+        constant = 0
         for axis, size, stride in zip(self.axes, self.shape, strides, strict=True):
             if axis in ("q", "v"):
                 body = next(named)
@@ -264,7 +316,7 @@ class BlockArray:
         ]
         return Index(terms=tuple(terms)) if terms else None, offsets
 
-    def __getitem__(self, bodies: Any) -> tuple[Any, ...]:
+    def __getitem__(self, bodies: BodyView | tuple[BodyView, ...]) -> tuple[Real, ...]:
         bodies = bodies if isinstance(bodies, tuple) else (bodies,)
         index, offsets = self._place(bodies)
         if self.buffer is None:
@@ -272,7 +324,9 @@ class BlockArray:
             return tuple(flat[n] for n in offsets)
         return tuple(load(self.buffer, index, 1, n) for n in offsets)
 
-    def __setitem__(self, bodies: Any, block: Any) -> None:
+    def __setitem__(
+        self, bodies: BodyView | tuple[BodyView, ...], block: Entries | Spatial
+    ) -> None:
         bodies = bodies if isinstance(bodies, tuple) else (bodies,)
         index, offsets = self._place(bodies)
         scalars = block.flatten() if isinstance(block, Spatial) else _flat(block)
@@ -290,7 +344,7 @@ class BlockArray:
         for n, x in zip(offsets, scalars, strict=True):
             store(self.buffer, index, 1, n, x)
 
-    def array(self) -> np.ndarray:
+    def array(self) -> Traced:
         """The whole, for the caller."""
         if self.buffer is None:
             return self.values
@@ -300,15 +354,17 @@ class BlockArray:
         return out
 
 
-def _flat(block: Any) -> list[Any]:
+def _flat(block: Entries) -> list[Real]:
     if isinstance(block, np.ndarray):
         return list(block.ravel())
-    if isinstance(block, (tuple, list)):
+    if isinstance(block, Sequence):
         return [x for part in block for x in _flat(part)]
     return [block]
 
 
-def joint_vector(mechanism: Mechanism, letter: str = "tau", data: Any = None) -> BlockArray:
+def joint_vector(
+    mechanism: Mechanism, letter: str = "tau", data: Traced | None = None
+) -> BlockArray:
     """One block of joint velocities, accelerations or forces per body."""
     return BlockArray(mechanism, letter, ("v",), data)
 
@@ -323,7 +379,9 @@ class _Zero:
 ZERO = _Zero()
 
 
-def joint_configuration(mechanism: Mechanism, letter: str = "q", data: Any = None) -> BlockArray:
+def joint_configuration(
+    mechanism: Mechanism, letter: str = "q", data: Traced | None = None
+) -> BlockArray:
     """One block of joint coordinates per body."""
     return BlockArray(mechanism, letter, ("q",), data)
 
@@ -341,7 +399,7 @@ def joint_array(mechanism: Mechanism, *axes: int | str, letter: str = "X") -> Bl
 
 
 def body_array(
-    mechanism: Mechanism, *shape: int, letter: str = "X", data: Any = None
+    mechanism: Mechanism, *shape: int, letter: str = "X", data: Traced | None = None
 ) -> BlockArray:
     """One block of this shape per body."""
     return BlockArray(mechanism, letter, ("b", *shape), data)

@@ -7,15 +7,28 @@ joint and its screws have two parts then, `held` and `free`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol, TypeVar
 
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.errors import ModelError, known
 from mozzi.lie import Screws
+from mozzi.lie.screw import Six
+from mozzi.types import JointChoice
 
 __all__ = ["free", "free_screws", "held", "held_by", "held_screws", "merge"]
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Six)
 
-def held_by(model: Any, prescribed: Sequence[Any]) -> Any:
+
+class Held(Protocol):
+    """A body that knows which of its coordinates are held."""
+
+    @property
+    def held(self) -> tuple[bool, ...]: ...
+
+
+def held_by(model: Mechanism, prescribed: JointChoice) -> Mechanism:
     """The mechanism whose bodies know which of their coordinates are held: `i.held`.
 
     prescribed: names of joints, or pairs (name, number of a coordinate).
@@ -36,27 +49,27 @@ def held_by(model: Any, prescribed: Sequence[Any]) -> Any:
     return model.holding(held)
 
 
-def free(i: Any, x: Sequence[Any]) -> list[Any]:
+def free(i: Held, x: Sequence[T]) -> list[T]:
     """The entries of a block of body i at its free coordinates."""
     return [e for e, h in zip(x, i.held, strict=True) if not h]
 
 
-def held(i: Any, x: Sequence[Any]) -> list[Any]:
+def held(i: Held, x: Sequence[T]) -> list[T]:
     """The entries of a block of body i at its held coordinates."""
     return [e for e, h in zip(x, i.held, strict=True) if h]
 
 
-def free_screws(i: Any, S: Screws) -> Screws:
+def free_screws(i: Held, S: Screws[K]) -> Screws[K]:
     """The columns of S of the free coordinates."""
     return Screws(free(i, S.columns))
 
 
-def held_screws(i: Any, S: Screws) -> Screws:
+def held_screws(i: Held, S: Screws[K]) -> Screws[K]:
     """The columns of S of the held coordinates."""
     return Screws(held(i, S.columns))
 
 
-def merge(i: Any, free: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+def merge(i: Held, free: Sequence[T], held: Sequence[T]) -> list[T]:
     """The whole block of body i, of its free and its held entries."""
     parts = {False: iter(free), True: iter(held)}
     return [next(parts[h]) for h in i.held]

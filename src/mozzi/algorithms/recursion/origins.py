@@ -9,7 +9,9 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from collections.abc import Sequence
 from types import CodeType, FrameType
+from typing import cast
 
 from mozzi.algorithms.recursion.mechanism import RelativePose
 from mozzi.lie.vec import Spatial
@@ -32,7 +34,7 @@ def name_origin(value: object, letter: str, body: str) -> None:
     """Name the values inside what the caller's caller puts into the container of this letter."""
     scalars = leaves(value)
     parts = _PARTS.get(type(value).__name__) or [str(n) for n in range(len(scalars))]
-    origin = f"{_equation(sys._getframe(2))} {body}"
+    origin = f"{_equation(sys._getframe(2))} {body}"  # pyright: ignore[reportPrivateUsage]
     for x, part in zip(scalars, parts, strict=False):
         if isinstance(x, Node) and not x.name:
             x.name = f"{letter}_{body}_{part}" if len(scalars) > 1 else f"{letter}_{body}"
@@ -57,7 +59,7 @@ def leaves(value: object) -> list[object]:
     if isinstance(value, RelativePose):
         return leaves(value.motion)
     if isinstance(value, (tuple, list)):
-        return [x for part in value for x in leaves(part)]
+        return [x for part in cast("Sequence[object]", value) for x in leaves(part)]
     if isinstance(value, Spatial):
         names = [n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())]
         return [x for name in names for x in leaves(getattr(value, name))]

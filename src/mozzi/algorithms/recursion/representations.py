@@ -12,15 +12,21 @@ Wrenches and momenta go the way that keeps their pairing with twists.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar, overload
 
 from mozzi.errors import known
 from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
+from mozzi.lie.screw import Six
+from mozzi.lie.so3 import SO3
 from mozzi.types import Rep, words
 
 __all__ = ["REPRESENTATIONS", "check", "convert", "convert_rate", "from_body", "to_body"]
 
 REPRESENTATIONS = words(Rep)
+
+K = TypeVar("K", bound=Six)
+Turn = Callable[[Vec3], Vec3]
 
 
 def check(rep: Rep) -> Rep:
@@ -30,7 +36,7 @@ def check(rep: Rep) -> Rep:
     return rep
 
 
-def turning(R: Any) -> SE3:
+def turning(R: SO3) -> SE3:
     """The pose (R, 0): Ad_R turns both parts of a screw.  Müller, Kinematics (75)."""
     return SE3(R, Vec3.zero())
 
@@ -40,21 +46,33 @@ def shifting(r: Vec3) -> SE3:
     return SE3(Rotation.identity(), r)
 
 
-def _angular(x: Any, turn: Any) -> Any:
+@overload
+def _angular(x: K, turn: Turn) -> K: ...
+@overload
+def _angular(x: Screws[K], turn: Turn) -> Screws[K]: ...
+def _angular(x: Six | Screws[Six], turn: Turn) -> Six | Screws[Six]:
     """x with its angular part turned: between hybrid and mixed."""
-    if type(x) is Screws:
+    if isinstance(x, Screws):
         return Screws(_angular(column, turn) for column in x)
     return type(x)(turn(x.ang), x.lin)
 
 
-def _linear(x: Any, turn: Any) -> Any:
+@overload
+def _linear(x: K, turn: Turn) -> K: ...
+@overload
+def _linear(x: Screws[K], turn: Turn) -> Screws[K]: ...
+def _linear(x: Six | Screws[Six], turn: Turn) -> Six | Screws[Six]:
     """x with its linear part turned: between body and mixed."""
-    if type(x) is Screws:
+    if isinstance(x, Screws):
         return Screws(_linear(column, turn) for column in x)
     return type(x)(x.ang, turn(x.lin))
 
 
-def convert(x: Any, C: SE3, source: Rep, target: Rep) -> Any:
+@overload
+def convert(x: K, C: SE3, source: Rep, target: Rep) -> K: ...
+@overload
+def convert(x: Screws[K], C: SE3, source: Rep, target: Rep) -> Screws[K]: ...
+def convert(x: Six | Screws[Six], C: SE3, source: Rep, target: Rep) -> Six | Screws[Six]:
     """A twist, wrench, momentum or their columns at the frame C, from one representation in
     another.
 
@@ -80,12 +98,20 @@ def convert(x: Any, C: SE3, source: Rep, target: Rep) -> Any:
     return _angular(x, C.R.unrotate) if target == "mixed" else x  # MK47
 
 
-def from_body(x: Any, C: SE3, rep: Rep) -> Any:
+@overload
+def from_body(x: K, C: SE3, rep: Rep) -> K: ...
+@overload
+def from_body(x: Screws[K], C: SE3, rep: Rep) -> Screws[K]: ...
+def from_body(x: Six | Screws[Six], C: SE3, rep: Rep) -> Six | Screws[Six]:
     """What is body-fixed at the frame C, in a representation."""
     return convert(x, C, "body", rep)
 
 
-def to_body(x: Any, C: SE3, rep: Rep) -> Any:
+@overload
+def to_body(x: K, C: SE3, rep: Rep) -> K: ...
+@overload
+def to_body(x: Screws[K], C: SE3, rep: Rep) -> Screws[K]: ...
+def to_body(x: Six | Screws[Six], C: SE3, rep: Rep) -> Six | Screws[Six]:
     """What is given in a representation, body-fixed at the frame C."""
     return convert(x, C, rep, "body")
 

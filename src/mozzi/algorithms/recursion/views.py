@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from mozzi.algorithms.recursion.bodies import Kind
 from mozzi.lie import SE3, Inertia
 from mozzi.model.joints.joint import Joint
 from mozzi.program.program import Index
@@ -28,6 +29,11 @@ class BodyView(Protocol):
     @property
     def slot(self) -> int | Index:
         """Its place in containers; the world's is 0."""
+        ...
+
+    @property
+    def kind(self) -> Kind | None:
+        """What it has in common with bodies that run through the same code (None: not known)."""
         ...
 
     @property
