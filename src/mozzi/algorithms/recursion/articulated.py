@@ -12,7 +12,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.errors import SingularError
 from mozzi.lie import ArticulatedInertia, Screws, Wrench, inverse_spd
-from mozzi.lie.small import Matrix
+from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 
 __all__ = ["ARTICULATED", "articulated"]
