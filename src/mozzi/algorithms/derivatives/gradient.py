@@ -16,8 +16,7 @@ At a joint of constant screws, with V⁻, A⁻, Λ⁻ of the parent, seen from t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -27,22 +26,28 @@ from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.arguments import given_or_zero
 from mozzi.algorithms.recursion.blocks import apply, transposed
-from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import Screws, Twist, Wrench
+from mozzi.model.joints.joint import Joint
 from mozzi.program.differentiate import reverse
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = ["forward_dynamics_gradient", "inverse_dynamics_gradient"]
 
 
 @algorithm(regroup="moments")
 def inverse_dynamics_gradient(
-    model: Any, q: Any, v: Any, a: Any, covector: Any, wrenches: Any = None,
-    resistance: bool = False,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, covector: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
     The recursion run backwards, O(n): about three times the operations of inverse dynamics.
@@ -65,7 +70,7 @@ def inverse_dynamics_gradient(
     T, V, A, L = per_body(model, T="local", V=Twist, A=Twist, L=Twist)
     F, G, H = per_body(model, F=Wrench, G=Wrench, H=Wrench)
     A[model.world] = model.upward
-    wrenches = acting(model, q, v, wrenches, resistance)
+    external = given_or_zero(acting(model, q, v, wrenches, resistance), Wrench)
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])
         Sv = S @ v[i]
@@ -74,7 +79,7 @@ def inverse_dynamics_gradient(
         A[i] = T[i].pull(A[p]) + _own(i, q, v, a, V[i])
         L[i] = T[i].pull(L[p]) + S @ lam[i]
         h = i.inertia @ V[i]
-        F[i] = (i.inertia @ A[i]).rate() + V[i].cross(h) - i.frame.push(wrenches[i])  # (1)
+        F[i] = (i.inertia @ A[i]).rate() + V[i].cross(h) - i.frame.push(external[i])  # (1)
         G[i] = (i.inertia @ L[i]).rate()  # (2)
         H[i] = (i.inertia @ L[i].cross(V[i])).rate() - L[i].cross(h)
     springs = SpringPowers(model, T, V, L, H) if resistance and model.model.springs else None
@@ -104,9 +109,9 @@ def inverse_dynamics_gradient(
 
 @algorithm(regroup="moments", loops="honour")
 def forward_dynamics_gradient(
-    model: Any, q: Any, v: Any, tau: Any, covector: Any, wrenches: Any = None,
-    resistance: bool = False,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
     """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
 
     With μ = M⁻¹ λ, by articulated bodies, it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from
@@ -131,7 +136,7 @@ def forward_dynamics_gradient(
     return _negative(model, by_q), _negative(model, by_v), mu
 
 
-def _negative(model: Any, x: Any) -> Any:
+def _negative(model: Mechanism, x: JointVector) -> BlockArray:
     out = joint_vector(model, "out")
     for i in model.outward():
         out[i] = [-e for e in x[i]]
@@ -141,7 +146,7 @@ def _negative(model: Any, x: Any) -> Any:
 # -- one joint --
 
 
-def _own(i: Any, q: Any, v: Any, a: Any, V: Twist) -> Twist:
+def _own(i: BodyView, q: JointVector, v: JointVector, a: JointVector, V: Twist) -> Twist:
     """What a joint adds to the acceleration of its parent:  S a + V × S v + Ṡ v."""
     S: Screws[Twist] = i.joint.screws(q[i])
     Sv: Twist = S @ v[i]
@@ -150,31 +155,35 @@ def _own(i: Any, q: Any, v: Any, a: Any, V: Twist) -> Twist:
     return Sa + V.cross(Sv) + drift
 
 
-def _stretched(i: Any, q: Any, lam: Any) -> list[Any]:
+def _stretched(i: BodyView, q: Sequence[Real], lam: Sequence[Real]) -> list[Real]:
     """(∂(q ⊖ rest)/∂q)ᵀ of stiffness times λ."""
     force = [k * x for k, x in zip(i.stiffness, lam, strict=True)]
     return list(apply(transposed(stretch_derivatives(i.joint, i.rest, q)), force))
 
 
-def _plus(x: Iterable[Any], y: Iterable[Any]) -> list[Any]:
+def _plus(x: Iterable[Real], y: Iterable[Real]) -> list[Real]:
     return [a + b for a, b in zip(x, y, strict=True)]
 
 
 # -- joints whose screws turn with q: small programs, traced once for a kind and inlined --
 
-_PROGRAMS: dict[Any, Program] = {}
+_PROGRAMS: dict[Hashable, Program] = {}
 
 
 def _turning_screws(
-    joint: Any, q: Any, v: Any, a: Any, lam: Any, K: Wrench, G: Wrench, F: Wrench
-) -> tuple[Any, Any]:
+    joint: Joint, q: Sequence[Real], v: Sequence[Real], a: Sequence[Real], lam: Sequence[Real],
+    K: Wrench, G: Wrench, F: Wrench,
+) -> tuple[Sequence[Real], Sequence[Real]]:  # fmt: skip
     """∂/∂q and ∂/∂v of K · S v + G · (S a + Ṡ v) + F · S λ by way of S and Ṡ; K, G and F held."""
     if joint.kind not in _PROGRAMS:
         sizes = {"q": joint.nq, "v": joint.nv, "a": joint.nv, "lam": joint.nv}
         sizes |= {"K": 6, "G": 6, "F": 6, "parameters": len(joint.parameters())}
         inputs = [Input(name, (size,)) for name, size in sizes.items()]
 
-        def make(q: Any, v: Any, a: Any, lam: Any, K: Any, G: Any, F: Any, parameters: Any) -> Any:
+        def make(
+            q: Traced, v: Traced, a: Traced, lam: Traced, K: Traced, G: Traced, F: Traced,
+            parameters: Traced,
+        ) -> tuple[Traced, Traced]:  # fmt: skip
             own = joint.with_parameters(list(parameters))
             on_v, on_a, on_lam = (Wrench.unflatten(x) for x in (K, G, F))
             S, drift = own.screws(list(q)), own.screws_rate(list(q), list(v)) @ list(v)

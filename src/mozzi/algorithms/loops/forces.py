@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.rank import pinv
@@ -23,17 +21,24 @@ from mozzi.algorithms.loops.rank_warnings import (
     loop_forces_with_rank_warnings,
     multipliers,
 )
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import LoopError
+from mozzi.lie import Wrench
+from mozzi.model import Model
+from mozzi.types import Array, Traced
 
 __all__ = ["checked_hybrid_dynamics", "loop_forces"]
 
 
 @algorithm(regroup="moments", loops="honour")
 def loop_forces(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
-    loop_accelerations: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None,
+) -> Traced:  # fmt: skip
     """λ (m) with M a + C v + g = τ + Aᵀ λ, for the accelerations a that keep the loops closed.
 
     Rows as `loop_rows` tells: of a loop, the wrench on body b along the rows of its joint, in the
@@ -63,7 +68,7 @@ def loop_forces(
 
 
 @loop_forces.with_loops
-def loop_forces_on_arrays(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def loop_forces_on_arrays(model: Model, arrays: Arrays, options: Options) -> Array:
     """`loop_forces` of a model with loops.
 
     Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
@@ -80,7 +85,9 @@ def loop_forces_on_arrays(model: Any, arrays: dict[str, Any], options: dict[str,
 
 
 @hybrid_dynamics.with_loops
-def checked_hybrid_dynamics(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def checked_hybrid_dynamics(
+    model: Model, arrays: Arrays, options: Options
+) -> tuple[Array, Array]:
     """`hybrid_dynamics` of a model with loops, or a `LoopError` where what is prescribed opens
     them.  Kim 3.3, m > n_v.
     """

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mozzi.algorithms.constraints.multipliers import Closing
 from mozzi.algorithms.constraints.rank import ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows import loop_acceleration
@@ -22,9 +22,15 @@ from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.singular import rank_nearby
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import SingularWarning
+from mozzi.lie import Wrench
+from mozzi.model import Model
+from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
 __all__ = [
     "forward_dynamics_with_rank_warnings", "hybrid_dynamics_with_rank_warnings",
@@ -40,9 +46,10 @@ FALSE = np.False_
 
 @algorithm(regroup="moments", loops="honour")
 def counted_forward_dynamics(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
-    loop_accelerations: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None,
+) -> tuple[BlockArray, Traced, Traced]:  # fmt: skip
     """`forward_dynamics`, and counts."""
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a_out, loops = forward(x, loop_accelerations)
@@ -51,9 +58,10 @@ def counted_forward_dynamics(
 
 @algorithm(regroup="moments", loops="honour")
 def counted_loop_forces(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
-    loop_accelerations: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None,
+) -> tuple[Traced, BlockArray, Traced, Traced]:  # fmt: skip
     """`loop_forces`, accelerations, and counts."""
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a_out, loops = forward(x, loop_accelerations, least=True)
@@ -62,9 +70,10 @@ def counted_loop_forces(
 
 @algorithm(regroup="moments", loops="honour")
 def counted_hybrid_dynamics(
-    model: Any, q: Any, v: Any, tau: Any, a: Any, prescribed: Sequence[Any] = (),
-    wrenches: Any = None, resistance: bool = False, loop_accelerations: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, a: JointVector,
+    prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None,
+) -> tuple[BlockArray, BlockArray, Traced, Traced]:  # fmt: skip
     """`hybrid_dynamics`, and counts."""
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
     tau_out, a_out, loops = hybrid(x, loop_accelerations, least=model.model.row_count <= MOST)
@@ -75,12 +84,13 @@ for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_d
     _counted.__name__ = _counted.name.removeprefix("counted_")  # in messages of its kernel
 
 
-def multipliers(loops: Any) -> np.ndarray:
+def multipliers(loops: Closing | None) -> Traced:
     """λ (m)."""
     return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
 
 
-def _counts(loops: Any) -> tuple[Any, Any]:
+def _counts(loops: Closing | None) -> tuple[Traced, Traced]:
+    assert loops is not None  # these programs are of models with loops
     rank, left_out = loops.factor.counts()
     return scalar(rank), scalar(left_out)
 
@@ -89,9 +99,7 @@ def _counts(loops: Any) -> tuple[Any, Any]:
 
 
 @forward_dynamics.with_loops
-def forward_dynamics_with_rank_warnings(
-    model: Any, arrays: dict[str, Any], options: dict[str, Any]
-) -> Any:
+def forward_dynamics_with_rank_warnings(model: Model, arrays: Arrays, options: Options) -> Array:
     """`forward_dynamics` of a model with loops."""
     if tuple(arrays) == forward_dynamics.required and not options["resistance"]:
         return model.cache.setdefault(forward_dynamics, _Warning(model))(*arrays.values())
@@ -105,14 +113,14 @@ def forward_dynamics_with_rank_warnings(
 class _Warning:
     """The kernel of plain calls, found in the model's cache by `Algorithm.__call__`."""
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Model):
         self.model, self.regular = model, Regular.of(model)
-        self.kernel = None
+        self.kernel: Kernel[tuple[Array, Array, Array]] | None = None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: ArrayLike) -> Array:
         if self.kernel is None:
             counted_forward_dynamics(self.model, *args)
-            self.kernel = self.model.cache[counted_forward_dynamics]
+            self.kernel = self._found()
         a, rank, left_out = self.kernel(*args)
         low = left_out > self.regular.spare
         if low is not FALSE and low.any():
@@ -120,10 +128,11 @@ class _Warning:
             self.regular.tell("forward_dynamics", arrays, a, rank, left_out)
         return a
 
+    def _found(self) -> Kernel[tuple[Array, Array, Array]]:
+        return self.model.cache[counted_forward_dynamics]
 
-def loop_forces_with_rank_warnings(
-    model: Any, arrays: dict[str, Any], options: dict[str, Any]
-) -> Any:
+
+def loop_forces_with_rank_warnings(model: Model, arrays: Arrays, options: Options) -> Array:
     """`loop_forces` of a model with loops."""
     lam, a, rank, left_out = counted_loop_forces(model, **arrays, **options)
     regular = Regular.of(model)
@@ -133,8 +142,8 @@ def loop_forces_with_rank_warnings(
 
 
 def hybrid_dynamics_with_rank_warnings(
-    model: Any, arrays: dict[str, Any], options: dict[str, Any]
-) -> Any:
+    model: Model, arrays: Arrays, options: Options
+) -> tuple[Array, Array]:
     """`hybrid_dynamics` of a model with loops: (τ, a)."""
     tau, a, rank, left_out = counted_hybrid_dynamics(model, **arrays, **options)
     regular = Regular.of(model, held_mask(model, options["prescribed"]))
@@ -143,7 +152,9 @@ def hybrid_dynamics_with_rank_warnings(
     return tau, a
 
 
-def warn_of_passive_joints(model: Any, q: Any, A: np.ndarray, passive: np.ndarray) -> None:
+def warn_of_passive_joints(
+    model: Model, q: ArrayLike, A: Array, passive: NDArray[np.bool_]
+) -> None:
     """Tell where the rows lose rank in the passive joints, which loops must then move alone."""
     if not passive.any():
         return
@@ -161,17 +172,19 @@ class Regular:
     are ever judged: only a sample that lacks more than that is.
     """
 
-    def __init__(self, model: Any, held: np.ndarray | None):
+    def __init__(self, model: Model, held: NDArray[np.bool_] | None):
         self.model, self.held, self.spare = model, held, 0.0
 
     @classmethod
-    def of(cls, model: Any, held: np.ndarray | None = None) -> Regular:
+    def of(cls, model: Model, held: NDArray[np.bool_] | None = None) -> Regular:
         """That of a model some of whose coordinates are held: one for all functions."""
         held = None if held is None or not held.any() else held
         key = (cls, None if held is None else held.tobytes())
         return model.cache.setdefault(key, cls(model, held))
 
-    def tell(self, function: str, arrays: Any, a: Any, rank: Any, left_out: Any) -> None:
+    def tell(
+        self, function: str, arrays: Arrays, a: Array | None, rank: ArrayLike, left_out: ArrayLike
+    ) -> None:
         """Warn of the samples that lack more rows than regular ones do, if they are singular."""
         batch = np.shape(left_out)
         q = _rows(arrays["q"], batch)
@@ -192,16 +205,18 @@ class Regular:
             self._warn(function, where, int(rank[first]), usual, result)
             return
 
-    def _others(self, arrays: Any, a: Any, batch: tuple[int, ...], sample: int) -> str:
+    def _others(
+        self, arrays: Arrays, a: Array | None, batch: tuple[int, ...], sample: int
+    ) -> str:
         """What becomes of the rows that were left out."""
         if a is None:
             return ""
-        q, v, a = (_rows(x, batch)[sample] for x in (arrays["q"], arrays["v"], a))
-        left = loop_acceleration(self.model, q, v, a)
+        q, v, rates = (_rows(x, batch)[sample] for x in (arrays["q"], arrays["v"], a))
+        left = loop_acceleration(self.model, q, v, rates)
         if "loop_accelerations" in arrays:
             left = left - _rows(arrays["loop_accelerations"], batch)[sample]
         most = np.abs(left).max(initial=0.0)
-        if most <= 1e-9 * (1.0 + np.abs(a).max() + np.square(v).max()):
+        if most <= 1e-9 * (1.0 + np.abs(rates).max() + np.square(v).max()):
             return ", and the others agree"
         return f", and the others are missed by {most:.3g}: with these velocities no motion goes on"
 
@@ -227,7 +242,7 @@ _RESULTS = {
 }
 
 
-def _rows(x: Any, batch: tuple[int, ...]) -> np.ndarray:
+def _rows(x: ArrayLike, batch: tuple[int, ...]) -> Array:
     """An array (…, n) as (samples, n)."""
     x = np.asarray(x, dtype=float)
     return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 from mozzi.algorithms.recursion.arguments import ARRAYS, wrapped
 from mozzi.algorithms.recursion.documentation import documented, public_signature
@@ -20,13 +20,22 @@ from mozzi.errors import ConfigurationError, LoopError, ShapeError
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.node import active
 from mozzi.program.settings import settings
+from mozzi.types import ArrayLike
 
-__all__ = ["Algorithm", "algorithm", "closed", "refuse_loops", "refuse_varied"]
+__all__ = [
+    "Algorithm", "Arrays", "Options", "algorithm", "closed", "refuse_loops", "refuse_varied",
+]  # fmt: skip
 
 Recursion = Callable[..., Any]
 """A function of a mechanism and of arrays as recursions see them."""
 
-Answer = Callable[[Model, dict[str, Any], dict[str, Any]], Any]
+Arrays: TypeAlias = dict[str, ArrayLike]
+"""The arrays that a caller gives, by name."""
+
+Options: TypeAlias = dict[str, Any]
+"""The other arguments of an algorithm, by name: words, numbers, choices of joints."""
+
+Answer = Callable[[Model, Arrays, Options], Any]
 """A function of a model, of the arrays that are given and of the other options, by name."""
 
 

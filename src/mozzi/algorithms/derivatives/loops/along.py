@@ -7,8 +7,6 @@ is solved for with the same matrices.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
@@ -21,27 +19,41 @@ from mozzi.algorithms.derivatives.loops.first import HybridChanges
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
 from mozzi.algorithms.derivatives.second import inlined
 from mozzi.algorithms.kinematics.configuration import rates
-from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import ZERO, joint_vector
+from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.views import ByBody
 from mozzi.errors import LoopError
+from mozzi.lie import Inertia, Twist, Wrench
+from mozzi.model import Model
 from mozzi.program.differentiate import forward
+from mozzi.types import Array, Traced
 
 __all__ = ["closed_accelerations", "hybrid_directional", "loop_changes_along", "refuse_geometry"]
 
 
 @algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
 def loop_changes_along(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, dq: Any, dv: Any
-) -> Any:
+    model: Mechanism,
+    q: BlockArray,
+    v: BlockArray,
+    a: BlockArray,
+    multipliers: BlockArray,
+    dq: BlockArray,
+    dv: BlockArray,
+) -> tuple[Traced, Traced]:
     """The changes of Aᵀ λ and of A a + Ȧ v along dq (on the group) and dv, at fixed a and λ.
 
     Forward mode through the programs of the rows, O(m d).
     """
-    return inlined(model, _along, q, v, a, multipliers, dq, dv)
+    pull, rows = inlined(model, _along, q, v, a, multipliers, dq, dv)
+    return pull, rows
 
 
-def _along(model: Any, q: Any, v: Any, a: Any, multipliers: Any, dq: Any, dv: Any) -> Any:
+def _along(
+    model: Model, q: Traced, v: Traced, a: Traced, multipliers: Traced, dq: Traced, dv: Traced
+) -> tuple[Traced, Traced]:
     pull = multipliers @ loop_jacobian(model, q)
     rows = loop_acceleration(model, q, v, a)
     along = rates(model, q, dq)
@@ -51,10 +63,12 @@ def _along(model: Any, q: Any, v: Any, a: Any, multipliers: Any, dq: Any, dv: An
 
 @forward_dynamics_directional.recursion_with_loops
 def closed_accelerations(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any = None, dv: Any = None, dtau: Any = None,
-    dwrenches: Any = None, dinertias: Any = None, dh: Any = None, dscrews: Any = None,
-    dscrew_rates: Any = None, wrenches: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray,
+    dq: BlockArray | None = None, dv: BlockArray | None = None, dtau: BlockArray | None = None,
+    dwrenches: ByBody[Wrench] | None = None, dinertias: ByBody[Inertia] | None = None,
+    dh: ByBody[Twist] | None = None, dscrews: BlockArray | None = None,
+    dscrew_rates: BlockArray | None = None, wrenches: ByBody[Wrench] | None = None,
+) -> BlockArray:  # fmt: skip
     """∂a/∂p of forward dynamics with loops."""
     refuse_geometry(model.model, dh=dh, dscrews=dscrews, dscrew_rates=dscrew_rates)
     zero = joint_vector(model, "zero")
@@ -65,16 +79,14 @@ def closed_accelerations(
     force = inverse_dynamics_directional(model, q, v, a, dq=dq, dv=dv, **tree)
     dq, dv, dtau = (zero if x is None else x for x in (dq, dv, dtau))
     pull, rows = loop_changes_along(model, q, v, a, loops, dq, dv)
-    left = joint_vector(model, "left")
+    left, pulls = joint_vector(model, "left"), joint_vector(model, "pull", pull)
     for i in model.outward():
-        start = model.offset(i, "v")
-        own = pull[start : start + i.joint.nv]
-        left[i] = [t - f + p for t, f, p in zip(dtau[i], force[i], own, strict=True)]
+        left[i] = [t - f + p for t, f, p in zip(dtau[i], force[i], pulls[i], strict=True)]
     return constrained_solve(model, q, left, -rows)[0]
 
 
 @hybrid_dynamics_directional.with_loops
-def hybrid_directional(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def hybrid_directional(model: Model, arrays: Arrays, options: Options) -> tuple[Array, ...]:
     """The answer of `hybrid_dynamics_directional` with loops: (∂τ/∂p, ∂a/∂p)."""
     changes = {n: x for n, x in arrays.items() if n.startswith("d")}
     refuse_geometry(model, **changes)
@@ -89,7 +101,7 @@ def hybrid_directional(model: Any, arrays: dict[str, Any], options: dict[str, An
     return tuple(y[..., 0] for y in x.solve(*(y[..., None] for y in inputs)))
 
 
-def refuse_geometry(model: Any, **changes: Any) -> None:
+def refuse_geometry(model: Model, **changes: object) -> None:
     """Changes of the geometry would open the loops."""
     given = [n for n in ("dh", "dscrews", "dscrew_rates") if _is_given(changes.get(n))]
     if given:
@@ -100,6 +112,6 @@ def refuse_geometry(model: Any, **changes: Any) -> None:
         )
 
 
-def _is_given(x: Any) -> bool:
+def _is_given(x: object) -> bool:
     """Whether an optional array was given to an algorithm (a missing one is zero everywhere)."""
     return isinstance(x, (np.ndarray, list, tuple)) or hasattr(x, "array") or hasattr(x, "blocks")

@@ -15,9 +15,11 @@ Derivatives with respect to q are along the group.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import NotImplementedType
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.rank import pinv
@@ -37,11 +39,16 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.loops.actuation import Shares, shared, shares
 from mozzi.algorithms.loops.assemble import held_mask
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.recursion.arguments import Blocks
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
-from mozzi.lie import SE3
+from mozzi.algorithms.recursion.views import ByBody
+from mozzi.lie import SE3, Wrench
+from mozzi.model import Model
 from mozzi.program.differentiate import forward
+from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = [
     "ForwardChanges", "HybridChanges", "InverseChanges", "closed_derivatives", "columns",
@@ -51,15 +58,20 @@ __all__ = [
 
 
 @algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
-def loop_changes(model: Any, q: Any, v: Any, a: Any, multipliers: Any) -> Any:
+def loop_changes(
+    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, multipliers: BlockArray
+) -> tuple[Traced, Traced, Traced]:
     """(∂(Aᵀ λ)/∂q, ∂(A a + Ȧ v)/∂q, ∂(A a + Ȧ v)/∂v) at fixed a and λ, along the group.
 
     By differentiating the programs of the rows, O(m d n).
     """
-    return inlined(model, _rows, q, v, a, multipliers)
+    pull, by_q, by_v = inlined(model, _rows, q, v, a, multipliers)
+    return pull, by_q, by_v
 
 
-def _rows(model: Any, q: Any, v: Any, a: Any, multipliers: Any) -> Any:
+def _rows(
+    model: Model, q: Traced, v: Traced, a: Traced, multipliers: Traced
+) -> tuple[Traced, Traced, Traced]:
     N, pull = tangent_basis(model, q), multipliers @ loop_jacobian(model, q)
     rows = loop_acceleration(model, q, v, a)
     return forward(pull, q, N), forward(rows, q, N), forward(rows, v, np.eye(model.nv))
@@ -68,12 +80,12 @@ def _rows(model: Any, q: Any, v: Any, a: Any, multipliers: Any) -> Any:
 class Saddle:
     """[M −Aᵀ; A 0] over the free coordinates, of any rank: da, dλ of right-hand sides f, g."""
 
-    def __init__(self, M: np.ndarray, A: np.ndarray):
+    def __init__(self, M: Array, A: Array):
         self.L = np.linalg.cholesky(M)
         B = np.swapaxes(np.linalg.solve(self.L, np.swapaxes(A, -1, -2)), -1, -2)
         self.B, self.inverse = B, pinv(B)
 
-    def solve(self, f: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, f: Array, g: Array) -> tuple[NDArray[np.floating], Array]:
         """M da − Aᵀ dλ = f, A da = g."""
         y = np.linalg.solve(self.L, f)
         z = self.inverse @ (g - self.B @ y)
@@ -82,7 +94,9 @@ class Saddle:
 
 
 @forward_dynamics_derivatives.with_loops
-def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def forward_derivatives(
+    model: Model, arrays: Arrays, options: Options
+) -> tuple[Array, Array, Array]:
     """The answer of `forward_dynamics_derivatives` with loops: (∂a/∂q, ∂a/∂v, ∂a/∂τ).
 
     Of small mechanisms by one program (`closed_derivatives`), of others with the columns as samples
@@ -97,34 +111,37 @@ def forward_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, A
 
 @forward_dynamics_derivatives.recursion_with_loops
 def closed_derivatives(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    model: Mechanism,
+    q: BlockArray,
+    v: BlockArray,
+    tau: BlockArray,
+    wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
+) -> tuple[Traced, Traced, Traced]:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of forward dynamics with loops, on scalars."""
-    of, (q, v, tau) = model.model, (x.array() for x in (q, v, tau))
-    given: dict[str, Any] = {"resistance": resistance}
+    of, at, u, force = model.model, q.array(), v.array(), tau.array()
+    given: Options = {"resistance": resistance}
     if isinstance(wrenches, Blocks):
         given["wrenches"] = wrenches.blocks.array()
-    a, lam = constrained_accelerations.python(of, q, v, tau, **given)
-    f_q, f_v, _ = inverse_dynamics_derivatives.python(of, q, v, a, **given)
-    pull, g_q, g_v = loop_changes.python(of, q, v, a, lam)
+    a, lam = constrained_accelerations.python(of, at, u, force, **given)
+    f_q, f_v, _ = inverse_dynamics_derivatives.python(of, at, u, a, **given)
+    pull, g_q, g_v = loop_changes.python(of, at, u, a, lam)
     return (
-        solved_columns(of, q, pull - f_q, -g_q),
-        solved_columns(of, q, -f_v, -g_v),
-        solved_columns(of, q, np.eye(of.nv).astype(object)),
+        solved_columns(of, at, pull - f_q, -g_q),
+        solved_columns(of, at, -f_v, -g_v),
+        solved_columns(of, at, np.eye(of.nv).astype(object)),
     )
 
 
 @forward_dynamics_wrench_derivatives.recursion_with_loops
-def closed_wrench_derivatives(model: Any, q: Any) -> np.ndarray:
+def closed_wrench_derivatives(model: Mechanism, q: BlockArray) -> Traced:
     """∂a/∂W of forward dynamics with loops, on scalars."""
     J = -wrench_changes(model, q).array()
     flat = J.reshape(model.nv, -1)
     return solved_columns(model.model, q.array(), flat).reshape(J.shape)
 
 
-def solved_columns(
-    model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = None
-) -> np.ndarray:
+def solved_columns(model: Model, q: Traced, f: Traced, g: Traced | None = None) -> Traced:
     """dx with M dx − Aᵀ dκ = f and A dx = g (zero if not given), on scalars: the matrices are
     factored once.
     """
@@ -136,7 +153,7 @@ def solved_columns(
 SMALL = 150  # nv (nv + m): mechanisms whose derivatives are one program on arrays too
 
 
-def _small(model: Any) -> bool:
+def _small(model: Model) -> bool:
     """Whether one program is soon compiled; joints of loops that are fitted make long ones."""
     exact = all(meet(loop.joint, SE3.identity()).exact for loop in model.loops)
     return exact and model.nv * (model.nv + model.row_count) <= SMALL
@@ -145,18 +162,18 @@ def _small(model: Any) -> bool:
 class ForwardChanges(NamedTuple):
     """Constrained accelerations a and multipliers λ, with their derivatives by q, v and τ."""
 
-    a: np.ndarray
-    multipliers: np.ndarray
-    a_q: np.ndarray
-    a_v: np.ndarray
-    a_tau: np.ndarray
-    l_q: np.ndarray
-    l_v: np.ndarray
-    l_tau: np.ndarray
+    a: Array
+    multipliers: Array
+    a_q: Array
+    a_v: Array
+    a_tau: Array
+    l_q: Array
+    l_v: Array
+    l_tau: Array
 
 
 def forward_changes(
-    model: Any, arrays: dict[str, Any], options: dict[str, Any], kept: Any = None
+    model: Model, arrays: Arrays, options: Options, kept: ArrayLike | None = None
 ) -> ForwardChanges:
     """Forward dynamics and its first derivatives, of the rows that it keeps (or of ``kept``)."""
     q, v = np.asarray(arrays["q"], float), np.asarray(arrays["v"], float)
@@ -171,8 +188,8 @@ def forward_changes(
 
 
 def columns(
-    model: Any, q: np.ndarray, f: np.ndarray, g: np.ndarray | None = None, kept: Any = None
-) -> Any:
+    model: Model, q: Array, f: Array, g: Array | None = None, kept: ArrayLike | None = None
+) -> tuple[Array, Array]:
     """(dx, dκ) with M dx − Aᵀ dκ = f and A dx = g (zero if not given), column by column."""
     turned = [np.swapaxes(y, -1, -2) for y in (f, g) if y is not None]
     held = {} if kept is None else {"kept": np.asarray(kept)[..., None, :]}
@@ -181,7 +198,7 @@ def columns(
 
 
 @forward_dynamics_wrench_derivatives.with_loops
-def forward_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def forward_wrench_derivatives(model: Model, arrays: Arrays, options: Options) -> Array:
     """The answer of `forward_dynamics_wrench_derivatives` with loops."""
     q = np.asarray(arrays["q"], float)
     J = -inverse_dynamics_wrench_derivatives(model, q)
@@ -189,15 +206,15 @@ def forward_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict
     return columns(model, q, flat)[0].reshape(J.shape)
 
 
-def _given(arrays: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _given(arrays: Arrays, options: Options) -> Options:
     """What acts besides joint forces, as arguments of inverse dynamics and its derivatives."""
     given = {n: arrays[n] for n in ("wrenches",) if n in arrays}
     return given | ({"resistance": True} if options["resistance"] else {})
 
 
 def _changes(
-    model: Any, q: Any, v: Any, a: Any, lam: Any, given: dict[str, Any]
-) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    model: Model, q: Array, v: Array, a: Array, lam: Array, given: Options
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """∂(τ_r − Aᵀ λ) and ∂(A a + Ȧ v) with respect to q and v."""
     f_q, f_v, _ = inverse_dynamics_derivatives(model, q, v, a, **given)
     pull, g_q, g_v = loop_changes(model, q, v, a, lam)
@@ -205,7 +222,7 @@ def _changes(
 
 
 @hybrid_dynamics_derivatives.with_loops
-def hybrid_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def hybrid_derivatives(model: Model, arrays: Arrays, options: Options) -> tuple[Array, ...]:
     """The answer of `hybrid_dynamics_derivatives` with loops: both outputs, by q, v, τ and a."""
     x = HybridChanges(model, arrays, options)
     force, rows = _changes(model, x.q, x.v, x.a, x.multipliers, x.given)
@@ -221,7 +238,7 @@ class HybridChanges:
     The loop forces behind the torques are of least norm over all coordinates.
     """
 
-    def __init__(self, model: Any, arrays: dict[str, Any], options: dict[str, Any]):
+    def __init__(self, model: Model, arrays: Arrays, options: Options):
         self.q, self.v = (np.asarray(arrays[n], float) for n in ("q", "v"))
         self.held, self.given = held_mask(model, options["prescribed"]), _given(arrays, options)
         self.tau, self.a = hybrid_dynamics(model, **arrays, **options)
@@ -231,7 +248,13 @@ class HybridChanges:
         free = ~self.held
         self.saddle = Saddle(self.M[..., free, :][..., free], self.A[..., free])
 
-    def solve(self, f: Any = 0.0, g: Any = 0.0, tau: Any = 0.0, a: Any = 0.0) -> Any:
+    def solve(
+        self,
+        f: Array | float = 0.0,
+        g: Array | float = 0.0,
+        tau: Array | float = 0.0,
+        a: Array | float = 0.0,
+    ) -> tuple[Array, Array]:
         """(dτ, da) of changes f of τ_r − Aᵀ λ and g of A a + Ȧ v at fixed a and λ, and of the
         inputs: τ (zero at held coordinates) and a (zero at free ones); columns.
         """
@@ -250,7 +273,9 @@ class HybridChanges:
 
 
 @inverse_dynamics_derivatives.with_loops
-def inverse_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def inverse_derivatives(
+    model: Model, arrays: Arrays, options: Options
+) -> tuple[Array, Array, Array] | NotImplementedType:
     """The answer of `inverse_dynamics_derivatives` where joints are actuated.
 
     The accelerations move with the loops: ∂τ/∂a is meant for changes with A da = 0.
@@ -265,7 +290,9 @@ def inverse_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, A
 
 
 @inverse_dynamics_wrench_derivatives.with_loops
-def inverse_wrench_derivatives(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def inverse_wrench_derivatives(
+    model: Model, arrays: Arrays, options: Options
+) -> Array | NotImplementedType:
     """The answer of `inverse_dynamics_wrench_derivatives` where joints are actuated: the share
     that they bear of every wrench by itself.
     """
@@ -304,7 +331,7 @@ class InverseChanges:
             self.y[..., ~act] = (pinv(A_p) @ (x.w * x.multipliers)[..., None])[..., 0]
         self.inverse = pinv(K)
 
-    def solve(self, force: np.ndarray, turn: Any = 0.0) -> np.ndarray:
+    def solve(self, force: Array, turn: Array | float = 0.0) -> Array:
         """dτ of changes of τ_r − Aᵀ λ at fixed λ, and of A y at fixed y; columns."""
         act, m = self.actuated, self.multipliers.shape[-1]
         top = np.zeros((*force.shape[:-2], m, force.shape[-1])) - turn

@@ -15,8 +15,6 @@ it keeps.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_jacobian
@@ -24,7 +22,7 @@ from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_gradient
 from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, inlined, mirrored
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
@@ -69,7 +67,7 @@ def _hessian(
 
 @forward_dynamics_hessian.with_loops
 def forward_hessian(
-    model: Model, arrays: dict[str, Any], options: dict[str, Any]
+    model: Model, arrays: Arrays, options: Options
 ) -> tuple[Array, Array, Array, Array]:
     """The answer of `forward_dynamics_hessian` with loops."""
     q, c = (np.asarray(arrays[n], dtype=float) for n in ("q", "covector"))

@@ -17,8 +17,8 @@ the gradient of one number, in reverse mode. Which rows are left out counts as c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,14 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.arguments import NoBlocks
-from mozzi.algorithms.recursion.containers import ZERO
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
 from mozzi.lie import Wrench
+from mozzi.model import Model
 from mozzi.program.differentiate import reverse
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = [
     "constrained_accelerations", "constrained_gradient", "constrained_solve", "motion_gradient",
@@ -44,9 +49,10 @@ __all__ = [
 
 @algorithm(regroup="moments", loops="honour")
 def constrained_accelerations(
-    model: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, resistance: bool = False,
-    loop_accelerations: Any = None, kept: Any = None,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None, kept: Whole[Sequence[Real]] | None = None,
+) -> tuple[BlockArray, Traced]:  # fmt: skip
     """(a, λ): `forward_dynamics`, with the multipliers that it finds.
 
     Those of rows that it leaves out are zero; `loop_forces` has those of least norm instead.
@@ -60,8 +66,9 @@ def constrained_accelerations(
 
 @algorithm(regroup="moments", loops="honour")
 def constrained_solve(
-    model: Any, q: Any, tau: Any, loop_accelerations: Any = None, kept: Any = None
-) -> Any:
+    model: Mechanism, q: JointVector, tau: JointVector,
+    loop_accelerations: BlockArray | None = None, kept: Whole[Sequence[Real]] | None = None,
+) -> tuple[BlockArray, Traced]:  # fmt: skip
     """(x, κ) with M x = τ + Aᵀ κ and A x = the given accelerations of the rows (zero if none).
 
     Forward dynamics at rest and without gravity, O(n) + O(m d) + the sparse solution.
@@ -71,12 +78,14 @@ def constrained_solve(
     return x, multipliers(loops)
 
 
-def _holding(model: Any, q: Any, kept: Any) -> AbstractContextManager[None]:
+def _holding(
+    model: Mechanism, q: JointVector, kept: Whole[Sequence[Real]] | None
+) -> AbstractContextManager[None]:
     """Rows that were given, or as they are."""
     return nullcontext() if kept is None else holding(HeldRows(model.model, q, kept[()]))
 
 
-def weightless(model: Any) -> Any:
+def weightless(model: Model) -> Model:
     """The model without gravity, the same one every time."""
     if "weightless" not in model.cache:
         model.cache["weightless"] = model.with_gravity((0.0, 0.0, 0.0))
@@ -88,9 +97,10 @@ def weightless(model: Any) -> Any:
 
 @algorithm(regroup="moments", loops="honour")
 def constrained_gradient(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any,
-    wrenches: Any = None, resistance: bool = False,
-) -> Any:  # fmt: skip
+    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, multipliers: BlockArray,
+    covector: BlockArray, loop_covector: BlockArray, wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
+) -> tuple[Traced, Traced]:  # fmt: skip
     """The gradient by q (along the group) and v of μᵀ (M a + C v + g − Aᵀ λ) − νᵀ (A a + Ȧ v).
 
     a, λ (``multipliers``), μ (``covector``) and ν (``loop_covector``) are held. Where a and λ solve
@@ -104,8 +114,9 @@ def constrained_gradient(
 
 @algorithm(regroup="moments", loops="honour")
 def position_correction_gradient(
-    model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Mechanism, q: BlockArray, a: BlockArray, multipliers: BlockArray, covector: BlockArray,
+    loop_covector: BlockArray,
+) -> tuple[Traced]:  # fmt: skip
     """The gradient by q of μᵀ (M x − Aᵀ κ) − νᵀ (A x + φ), of corrections x = a with κ."""
     (by_q,) = inlined(model, _position, q, a, multipliers, covector, loop_covector)
     return (_inertial(model, q, a, covector) + by_q,)
@@ -113,38 +124,44 @@ def position_correction_gradient(
 
 @algorithm(regroup="moments", loops="honour")
 def velocity_correction_gradient(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, multipliers: BlockArray,
+    covector: BlockArray, loop_covector: BlockArray,
+) -> tuple[Traced, Traced]:  # fmt: skip
     """The gradient by q and v of μᵀ (M x − Aᵀ κ) − νᵀ A (v + x), of corrections x = a with κ."""
     by_q, by_v = inlined(model, _velocity, q, v, a, multipliers, covector, loop_covector)
     return _inertial(model, q, a, covector) + by_q, by_v
 
 
-def _inertial(model: Any, q: Any, a: Any, covector: Any) -> np.ndarray:
+def _inertial(
+    model: Mechanism, q: JointVector, a: JointVector, covector: JointVector
+) -> Traced:
     """The gradient by q of μᵀ M x."""
     still = AtRest(model)
     return inverse_dynamics_gradient(still, q, ZERO, a, covector, NoBlocks(Wrench))[0].array()
 
 
 def _motion(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Model, q: Traced, v: Traced, a: Traced, multipliers: Traced, covector: Traced,
+    loop_covector: Traced,
+) -> tuple[Traced, Traced]:  # fmt: skip
     L = _loop_powers(model, q, v, a, multipliers, covector, loop_covector)
     both, N = reverse(L, np.concatenate([q, v]), 1.0), tangent_basis(model, q)
     return N.T @ both[: model.nq], both[model.nq :]
 
 
 def _loop_powers(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Model, q: Traced, v: Traced, a: Traced, multipliers: Traced, covector: Traced,
+    loop_covector: Traced,
+) -> Real:  # fmt: skip
     """−λᵀ A μ − νᵀ (A a + Ȧ v)."""
     A = loop_jacobian(model, q)
     return -(multipliers @ (A @ covector)) - loop_covector @ loop_acceleration(model, q, v, a)
 
 
 def motion_gradient(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    model: Model, q: Traced, v: Traced, a: Traced, multipliers: Traced, covector: Traced,
+    loop_covector: Traced,
+) -> tuple[Traced, Traced, Traced]:  # fmt: skip
     """`constrained_gradient` as a graph that is differentiated once more, and the basis of tangents
     at q.
     """
@@ -155,8 +172,9 @@ def motion_gradient(
 
 
 def _position(
-    model: Any, q: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Model, q: Traced, a: Traced, multipliers: Traced, covector: Traced,
+    loop_covector: Traced,
+) -> tuple[Traced]:  # fmt: skip
     A = loop_jacobian(model, q)
     L = -(multipliers @ (A @ covector))
     L = L - loop_covector @ (A @ a + loop_drift(model, q))
@@ -164,8 +182,9 @@ def _position(
 
 
 def _velocity(
-    model: Any, q: Any, v: Any, a: Any, multipliers: Any, covector: Any, loop_covector: Any
-) -> Any:
+    model: Model, q: Traced, v: Traced, a: Traced, multipliers: Traced, covector: Traced,
+    loop_covector: Traced,
+) -> tuple[Traced, Traced]:  # fmt: skip
     A = loop_jacobian(model, q)
     L = -(multipliers @ (A @ covector))
     L = L - loop_covector @ (A @ (v + a))
