@@ -2667,7 +2667,7 @@ def compile(
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> CpuKernel[Result]:
     """A kernel of a function of q, v, … on this model.
@@ -2708,44 +2708,44 @@ def compile(
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> Kernel[Result]:
     ...
 @overload
 def compile(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     model: Model,
     target: Literal['c'],
     dtype: DType = 'float64',
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> CSource:
     ...
 @overload
 def compile(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     model: Model,
     target: Literal['sympy', 'cuda', 'jax', 'torch'],
     dtype: DType = 'float64',
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> Kernel[Any]:
     ...
 
 def explain(
     model: Model,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     dtype: DType = 'float64',
     *,
     rolled: bool | None = None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Print how a call comes to its machine code on this CPU, and why it comes that way.
 

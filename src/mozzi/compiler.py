@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from mozzi.algorithms.recursion.algorithm import Algorithm
 from mozzi.algorithms.recursion.arguments import ARRAYS, shape_of
@@ -22,7 +22,7 @@ from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
-from mozzi.types import DType, Kernel, Result, Target, words
+from mozzi.types import ArrayLike, DType, Kernel, Result, Target, words
 
 if TYPE_CHECKING:
     from mozzi.targets.c.source import CSource
@@ -57,7 +57,7 @@ def compile(
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> CpuKernel[Result]: ...
 @overload
@@ -69,42 +69,42 @@ def compile(
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> Kernel[Result]: ...
 @overload
 def compile(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     model: Model,
     target: Literal["c"],
     dtype: DType = "float64",
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> CSource: ...
 @overload
 def compile(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     model: Model,
     target: Literal["sympy", "cuda", "jax", "torch"],
     dtype: DType = "float64",
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> Kernel[Any]: ...
 def compile(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     model: Model,
     target: Target = "cpu",
     dtype: DType = "float64",
     *,
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> Kernel[Any] | CSource:
     """A kernel of a function of q, v, … on this model.
@@ -143,7 +143,7 @@ def compile(
         raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
-        shapes, call, label = signature_of(function, model, dict(inputs or {}), dict(options or {}))
+        shapes, call, label = signature_of(function, model, inputs or {}, options or {})
         key = None
         if target == "cpu" and isinstance(function, Algorithm):
             with tracing(Settings(rolled)):
@@ -157,21 +157,32 @@ def compile(
         return build(make, dtype, key=key)
 
 
-def program_of(function: Callable[..., Any], model: Any, **settings: Any) -> Program:
+def program_of(
+    function: Callable[..., object],
+    model: Model,
+    *,
+    rolled: bool | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Program:
     """The program that `compile` would hand to a target, for float64."""
-    inputs, options = settings.get("inputs") or {}, settings.get("options") or {}
-    with _LOCK, tracing(Settings(settings.get("rolled"))):
-        shapes, call, _ = signature_of(function, model, dict(inputs), dict(options))
+    with _LOCK, tracing(Settings(rolled)):
+        shapes, call, _ = signature_of(function, model, inputs or {}, options or {})
         return traced(shapes, call, getattr(function, "__name__", "kernel"))
 
 
-def traced(shapes: Mapping[str, tuple[int, ...]], call: Callable[..., Any], name: str) -> Program:
+def traced(
+    shapes: Mapping[str, tuple[int, ...]], call: Callable[..., object], name: str
+) -> Program:
     return prune(trace(call, [Input(n, tuple(s)) for n, s in shapes.items()], name))
 
 
 def signature_of(
-    function: Callable[..., Any], model: Any, inputs: dict[str, Any], options: dict[str, Any]
-) -> tuple[dict[str, tuple[int, ...]], Callable[..., Any], Any]:
+    function: Callable[..., object],
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    options: Mapping[str, object],
+) -> tuple[dict[str, tuple[int, ...]], Callable[..., object], object]:
     """The shapes of the arguments, the function of those arguments, and what else decides its
     meaning.
     """
@@ -179,13 +190,13 @@ def signature_of(
         taken = [n for n in function.arrays if n in function.required or options.get(n) is True]
         others = {n: x for n, x in options.items() if n not in function.arrays}
 
-        def call(*arrays: Any) -> Any:
+        def call(*arrays: object) -> object:
             return function(model, **dict(zip(taken, arrays, strict=True)), **others)
 
         return {n: shape_of(n, model, others) for n in taken}, call, _freeze(others)
     if options:
         raise ValueError("options go with an algorithm; write them into the function instead")
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for n in inspect.signature(function).parameters:
         if n in inputs:
             shapes[n] = inputs[n]
@@ -196,21 +207,26 @@ def signature_of(
     return shapes, function, None
 
 
-def _freeze(value: Any) -> Any:
+def _freeze(value: object) -> object:
     if isinstance(value, Mapping):
-        return tuple(sorted((k, _freeze(x)) for k, x in value.items()))
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = sorted(value) if isinstance(value, (set, frozenset)) else value
-        return tuple(_freeze(x) for x in items)
+        named = cast("Mapping[str, object]", value)
+        return tuple((k, _freeze(named[k])) for k in sorted(named))
+    if isinstance(value, (set, frozenset)):
+        return tuple(_freeze(x) for x in sorted(cast("Set[str]", value)))
+    if isinstance(value, (list, tuple)):
+        return tuple(_freeze(x) for x in cast("Sequence[object]", value))
     return value
 
 
 def run(
-    function: Algorithm, model: Any, arrays: Mapping[str, Any], options: Mapping[str, Any]
+    function: Algorithm,
+    model: Model,
+    arrays: Mapping[str, ArrayLike],
+    options: Mapping[str, object],
 ) -> Any:
     """An algorithm on arrays, as `Algorithm.bind` gives them, through its kernel for this model."""
     plain = options == function.defaults and tuple(arrays) == function.required
-    key: Any = function if plain else (function, tuple(arrays), _freeze(options))
+    key: object = function if plain else (function, tuple(arrays), _freeze(options))
     kernel = model.cache.get(key)
     if kernel is None:
         extra = {n: True for n in arrays if n not in function.required}
@@ -224,7 +240,7 @@ def run(
         raise function.misfit(model, error) from None
 
 
-def key_of(*parts: Any) -> str:
+def key_of(*parts: object) -> str:
     return hashlib.sha256(repr((_source(), *parts)).encode()).hexdigest()
 
 

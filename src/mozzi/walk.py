@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mozzi.algorithms.recursion.algorithm import Algorithm
 from mozzi.algorithms.recursion.bodies import BodyData
@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 def explain(
     model: Model,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     dtype: DType = "float64",
     *,
     rolled: bool | None = None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Print how a call comes to its machine code on this CPU, and why it comes that way.
 
@@ -88,11 +88,11 @@ class Walk:
 
 def walk_of(
     model: Model,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     dtype: DType = "float64",
     *,
     rolled: bool | None = None,
-    **options: Any,
+    **options: object,
 ) -> Walk:
     """The walk that `explain` prints."""
     if not isinstance(function, Algorithm):
@@ -115,7 +115,7 @@ def walk_of(
     text = walk.timed("LLVM IR", lambda: module_text(ordered, dtype, W))
     code = walk.timed("machine code", lambda: jit.assemble(text))
     entry = entry_of(program, dtype, W, text, code)
-    walk.timed("load", lambda: CpuKernel[Any](entry))
+    walk.timed("load", lambda: CpuKernel[object](entry))
     given = ", ".join(x.name for x in program.inputs)
     results = ", ".join(x.name for x in program.outputs)
     walk.title = f"{function.name} of {model.name}: ({given}) -> ({results})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, Protocol, TypeAlias, cast, overload, runtime_checkable
 
 from mozzi.algorithms.recursion.arguments import ARRAYS, wrapped
 from mozzi.algorithms.recursion.documentation import documented, public_signature
@@ -20,13 +20,13 @@ from mozzi.errors import ConfigurationError, LoopError, ShapeError
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.program.node import active
 from mozzi.program.settings import settings
-from mozzi.types import ArrayLike
+from mozzi.types import ArrayLike, Traced
 
 __all__ = [
     "Algorithm", "Arrays", "Options", "algorithm", "closed", "refuse_loops", "refuse_varied",
 ]  # fmt: skip
 
-Recursion = Callable[..., Any]
+Recursion = Callable[..., object]
 """A function of a mechanism and of arrays as recursions see them."""
 
 Arrays: TypeAlias = dict[str, ArrayLike]
@@ -35,7 +35,7 @@ Arrays: TypeAlias = dict[str, ArrayLike]
 Options: TypeAlias = dict[str, Any]
 """The other arguments of an algorithm, by name: words, numbers, choices of joints."""
 
-Answer = Callable[[Model, Arrays, Options], Any]
+Answer = Callable[[Model, Arrays, Options], object]
 """A function of a model, of the arrays that are given and of the other options, by name."""
 
 
@@ -98,7 +98,7 @@ class Algorithm:
 
     # -- the three lives --
 
-    def __call__(self, model: Any, *args: Any, **options: Any) -> Any:
+    def __call__(self, model: Model | Mechanism, *args: object, **options: object) -> Any:
         if not options and len(args) == len(self.required) and active() is None:
             try:
                 kernel = model.cache.get(self)
@@ -108,6 +108,7 @@ class Algorithm:
                 try:
                     return kernel(*args)
                 except ShapeError as error:
+                    assert isinstance(model, Model)  # views have no kernels
                     raise self.misfit(model, error) from None
         if isinstance(model, Mechanism):
             return self._recursion(model.model)(model, *args, **options)
@@ -120,24 +121,26 @@ class Algorithm:
                 return result
         return self.compiled(model, arrays, others)
 
-    def compiled(self, model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+    def compiled(
+        self, model: Model, arrays: Mapping[str, ArrayLike], options: Mapping[str, object]
+    ) -> Any:
         """The answer of the kernel on arrays, whatever else answers there."""
         from mozzi.compiler import run
 
         return run(self, model, arrays, options)
 
-    def inline(self, model: Model, *args: Any, **options: Any) -> Any:
+    def inline(self, model: Model, *args: object, **options: object) -> Any:
         """Trace the recursion here."""
         refuse_varied(self.name)
         view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
         return self.run(view, args, options)
 
-    def python(self, model: Model, *args: Any, **options: Any) -> Any:
+    def python(self, model: Model, *args: object, **options: object) -> Any:
         """Run the recursion as plain Python, on numbers of any kind."""
         refuse_varied(self.name)
         return self.run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
 
-    def run(self, view: Mechanism, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def run(self, view: Mechanism, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """The recursion on this mechanism, with arrays of the caller."""
         recursion = self._recursion(view.model)
         if self.loops == "refuse":
@@ -149,8 +152,8 @@ class Algorithm:
     # -- its arguments --
 
     def bind(
-        self, model: Model, args: Sequence[Any], options: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        self, model: Model, args: Sequence[object], options: Mapping[str, object]
+    ) -> tuple[Arrays, Options]:
         """The arguments as (arrays given, other options), by name."""
         if not hasattr(model, "cache"):
             raise self._not_a_model(model)
@@ -193,10 +196,17 @@ class Algorithm:
         return self.name
 
 
-def _plain(result: Any) -> Any:
+@runtime_checkable
+class Arrayed(Protocol):
+    """What is an array to the caller."""
+
+    def array(self) -> Traced: ...
+
+
+def _plain(result: object) -> object:
     if isinstance(result, tuple):
         return tuple(_plain(x) for x in cast("tuple[object, ...]", result))
-    return result.array() if hasattr(result, "array") else result
+    return result.array() if isinstance(result, Arrayed) else result
 
 
 def closed(model: Model) -> tuple[Loop | Distance | Coupling, ...]:
@@ -256,6 +266,8 @@ def algorithm(
     the tree, true whether loops close it or not; "honour": the result satisfies them; "refuse": a
     model that has some is refused.
     """
-    if function is None:
-        return lambda f: Algorithm(f, regroup, threshold, loops)
-    return Algorithm(function, regroup, threshold, loops)
+
+    def made(recursion: Recursion) -> Algorithm:
+        return Algorithm(recursion, regroup, threshold, loops)
+
+    return made if function is None else made(function)

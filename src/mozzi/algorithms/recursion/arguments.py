@@ -4,8 +4,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sized
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -54,14 +54,17 @@ ARRAYS: dict[str, tuple[Axes, SpatialType[Inertia | Momentum | Twist | Wrench] |
 }
 
 
-def shape_of(name: str, model: Model, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
+def shape_of(
+    name: str, model: Model, options: Mapping[str, object] | None = None
+) -> tuple[int, ...]:
     """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
     option `frames` names; "m": a row per equation of a loop, distance or coupling; "p": one for
     each of the option `names`).
     """
     given = options or {}
     sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "m": model.row_count}
-    sizes |= {"f": len(given.get("frames", ())), "p": len(given.get("names", ()))}
+    named = (cast("Sized", given.get(option, ())) for option in ("frames", "names"))
+    sizes |= dict(zip("fp", map(len, named), strict=True))
     return tuple(n if isinstance(n, int) else sizes[n] for n in ARRAYS[name][0])
 
 
@@ -91,8 +94,8 @@ def given_or_zero(x: ByBody[T] | None, kind: SpatialType[T]) -> ByBody[T]:
 
 
 def wrapped(
-    view: Mechanism, algorithm: str, name: str, given: Any, options: Mapping[str, Any]
-) -> BlockArray | Blocks[Any] | NoBlocks[Any] | None:
+    view: Mechanism, algorithm: str, name: str, given: object, options: Mapping[str, object]
+) -> BlockArray | ByBody[Inertia | Momentum | Twist | Wrench] | None:
     """An array of the caller (None: not given) as a recursion sees it."""
     axes, kind = ARRAYS[name]
     if given is None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Never, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,7 +260,7 @@ class SymbolicBody:
 class Mechanism:
     """A model as the recursions see it."""
 
-    cache: ClassVar[dict[object, object]] = {}  # algorithms on a view inline: they have no kernels
+    cache: ClassVar[dict[object, Never]] = {}  # algorithms on a view inline: they have no kernels
 
     def __init__(self, model: Model, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
         self.model, self.bodies, self.rolled, self.fixed = model, bodies, rolled, fixed
