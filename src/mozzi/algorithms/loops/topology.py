@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,9 +29,13 @@ from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
 from mozzi.algorithms.recursion.algorithm import algorithm, refuse_loops
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.errors import ConfigurationError, LoopError, ModelError
 from mozzi.lie import SE3, Twist
-from mozzi.model import Fixed, Joint
+from mozzi.model import Fixed, Joint, Model
+from mozzi.program.scalar import Real
+from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Attachment", "ClosedSystem", "closure_frames"]
 
@@ -39,34 +43,41 @@ VANISHED = 1e-20
 """Squares of the lengths of rows that are zero up to rounding; the others are of length 1 or less.
 """
 
-State = Mapping[str, Any]
+State: TypeAlias = Mapping[str, ArrayLike]
 """The name of a system → its array."""
+
+Frames: TypeAlias = tuple[Array, Array, Array, Array, Array, Array]
+"""What `closure_frames` gives."""
 
 
 @algorithm(regroup="moments")
-def closure_frames(model: Any, q: Any, v: Any, tau: Any, frames: Sequence[str]) -> Any:
+def closure_frames(
+    model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, frames: Sequence[str]
+) -> tuple[Traced, ...]:
     """Steps A to C of one tree: (β_f, poses, twists, α_f, M⁻¹ Jᵀ, Λ) of its closure frames.
 
     (nv), (k, 4, 4), (k, 6), (k, 6), (nv, 6 k), (6 k, 6 k): free joint accelerations; poses,
     body-fixed twists and their rates in the free motion; responses to wrenches on the frames.
     """
-    tree = model.model
-    q, v, tau = (x.array() for x in (q, v, tau))
-    a = forward_dynamics.inline(tree, q, v, tau)  # (A)
-    V = np.asarray(twists.inline(tree, q, v), dtype=object)
-    dV = np.asarray(accelerations.inline(tree, q, v, a), dtype=object)
+    tree, at, u = model.model, q.array(), v.array()
+    a = forward_dynamics.inline(tree, at, u, tau.array())  # (A)
+    V = np.asarray(twists.inline(tree, at, u), dtype=object)
+    dV = np.asarray(accelerations.inline(tree, at, u, a), dtype=object)
     weightless = tree.with_gravity((0.0, 0.0, 0.0))
     still = np.zeros(tree.nv)
-    poses, own, alpha, J = [], [], [], []
+    poses: list[Traced] = []
+    own: list[Traced | Array] = []
+    alpha: list[Traced | Array] = []
+    each: list[Traced] = []
     for name in frames:
         body, placement = tree.frame(name)
         back = placement.inverse().Ad()
-        poses.append(pose.inline(tree, q, name))
+        poses.append(pose.inline(tree, at, name))
         own.append(back @ V[body] if body >= 0 else np.zeros(6))
         alpha.append(back @ dV[body] if body >= 0 else np.zeros(6))  # (B)
-        J.append(np.asarray(jacobian.inline(tree, q, name), dtype=object))
-    J = np.concatenate(J, axis=0)
-    columns = [forward_dynamics.inline(weightless, q, still, row) for row in J]
+        each.append(np.asarray(jacobian.inline(tree, at, name), dtype=object))
+    J = np.concatenate(each, axis=0)
+    columns = [forward_dynamics.inline(weightless, at, still, row) for row in J]
     response = np.stack([np.asarray(c, dtype=object) for c in columns], axis=-1)
     stacked = (np.stack([np.asarray(e, dtype=object) for e in x]) for x in (poses, own, alpha))
     return (a, *stacked, response, J @ response)  # (C)
@@ -97,7 +108,7 @@ class ClosedSystem:
 
     def __init__(
         self,
-        systems: Mapping[str, tuple[Any, Sequence[str]]],
+        systems: Mapping[str, tuple[Model, Sequence[str]]],
         attachments: Sequence[Attachment] = (),
     ):
         self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
@@ -129,8 +140,8 @@ class ClosedSystem:
         a: tuple[str, str],
         b: tuple[str, str],
         joint: Joint | None = None,
-        placement_a: Any = None,
-        placement_b: Any = None,
+        placement_a: SE3 | ArrayLike | None = None,
+        placement_b: SE3 | ArrayLike | None = None,
     ) -> ClosedSystem:
         """With one more joint (rigid without one) from a frame a to a frame b.
 
@@ -160,7 +171,7 @@ class ClosedSystem:
             raise ModelError(f"no attachment {name!r} to detach; there are {known}")
         return ClosedSystem(self.systems, left)
 
-    def with_system(self, name: str, model: Any, frames: Sequence[str]) -> ClosedSystem:
+    def with_system(self, name: str, model: Model, frames: Sequence[str]) -> ClosedSystem:
         """With one more tree, or another in its place.
 
         Args:
@@ -194,14 +205,14 @@ class ClosedSystem:
         self._check(q)
         out: dict[str, np.ndarray] = {}
         for part in self.attachments:
-            C: list[Any] = []
+            C: list[Array] = []
             for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
                 tree = None if system == "world" else self.systems[system][0]
                 at = np.eye(4) if tree is None else pose(tree, q[system], frame)
                 C.append(at @ T.matrix())
             G = SE3.from_matrix(np.linalg.inv(C[0]) @ C[1])
-            error: tuple[Any, ...] = meet(part.joint, G).error(G).flatten()
-            batch = np.broadcast_shapes(*(np.shape(x) for x in error))
+            error = meet(part.joint, G).error(G).flatten()
+            batch = np.broadcast_shapes(*(np.asarray(x).shape for x in error))
             out[part.name] = _stack([error], batch)[..., 0, :]
         return out
 
@@ -244,7 +255,7 @@ class ClosedSystem:
         """
         tau = tau or {}
         self._check(q, v, tau)
-        free: dict[str, Any] = {}
+        free: dict[str, Frames] = {}
         for name, (model, frames) in self.systems.items():
             force = np.zeros(model.nv) if name not in tau else np.asarray(tau[name], float)
             free[name] = closure_frames(model, q[name], v[name], force, frames=frames)
@@ -269,7 +280,7 @@ class ClosedSystem:
         return out, f
 
     def _rows(
-        self, free: dict[str, Any], start: dict[str, int], total: int, batch: tuple[int, ...]
+        self, free: dict[str, Frames], start: dict[str, int], total: int, batch: tuple[int, ...]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A over the twists of all closure frames, Ȧ V, and the sine from which rows count: ten
         times what is open, as in programs (`constraints/rank.py`).
@@ -338,14 +349,14 @@ class ClosedSystem:
             out[name] = np.asarray(v[name]) + (x[4] @ wrench[..., s, None])[..., 0]
         return out
 
-    def kinetic_energy(self, q: State, v: State) -> Any:
+    def kinetic_energy(self, q: State, v: State) -> Array | float:
         """Of all systems together.
 
         Args:
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
         """
-        total: Any = 0.0
+        total = 0.0
         for name, (model, _) in self.systems.items():
             M, u = mass_matrix(model, q[name]), np.asarray(v[name], float)
             total = total + 0.5 * np.einsum("...i,...ij,...j->...", u, M, u)
@@ -373,7 +384,7 @@ def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.nd
     return f - (Z @ (pinv(Z) @ f[..., None]))[..., 0]
 
 
-def _pose(T: Any) -> SE3:
+def _pose(T: SE3 | ArrayLike | None) -> SE3:
     if T is None:
         return SE3.identity()
     if isinstance(T, SE3):
@@ -382,10 +393,11 @@ def _pose(T: Any) -> SE3:
     return SE3.translation(*array) if array.shape == (3,) else SE3.from_matrix(array)
 
 
-def _stack(rows: Sequence[Sequence[Any]], batch: tuple[int, ...]) -> np.ndarray:
+def _stack(rows: Sequence[Sequence[Real]], batch: tuple[int, ...]) -> np.ndarray:
     if not rows:
         return np.zeros((*batch, 0, 6))
-    parts = [np.stack([np.broadcast_to(e, batch) for e in row], axis=-1) for row in rows]
+    whole = [[np.broadcast_to(np.asarray(e), batch) for e in row] for row in rows]
+    parts = [np.stack(row, axis=-1) for row in whole]
     return np.stack(parts, axis=-2)
 
 

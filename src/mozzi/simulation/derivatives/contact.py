@@ -9,8 +9,9 @@ for gradients. Where a mode changes, the derivative is that of the mode which th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias, overload
 
 import numpy as np
 
@@ -18,19 +19,23 @@ from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
+from mozzi.program.scalar import Real
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
 from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.system import System
+from mozzi.types import Array, Kernel, Traced
 
 __all__ = ["contact_jacobians", "contact_pullback", "solved_step"]
 
 
-def solved_step(model: Model, rule: Moreau, acting: Resistance | None) -> Any:
+def solved_step(
+    model: Model, rule: Moreau, acting: Resistance | None
+) -> Kernel[tuple[Array, Array, Array]]:
     """The kernel (q, v, tau, dt) ↦ (q′, v′, force), of a step that starts from no impulse."""
     rule = honoured(model, rule, None, acting)[1]
 
-    def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
+    def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, Traced, Traced]:
         x = rule.start(System(model), {"t": 0.0, "q": q, "v": v})
         new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
         return new["q"], new["v"], new["force"]
@@ -39,15 +44,15 @@ def solved_step(model: Model, rule: Moreau, acting: Resistance | None) -> Any:
 
 
 def contact_jacobians(
-    model: Model, rule: Moreau, acting: Resistance | None, q: Any, v: Any, tau: Any, dt: float
-) -> tuple[np.ndarray, np.ndarray]:
+    model: Model, rule: Moreau, acting: Resistance | None, q: Array, v: Array, tau: Array, dt: float
+) -> tuple[Array, Array]:
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ."""
     n = model.nv
     rule = honoured(model, rule, None, acting)[1]
     q1, _, force = solved_step(model, rule, acting)(q, v, tau, dt)
 
-    def tangent(d: Any, **at: Any) -> Any:
-        return forward(*_step(model, rule, acting, **at), d)
+    def tangent(d: Traced, dt: Real, **at: Traced) -> Traced:
+        return forward(*_step(model, rule, acting, dt, **at), d)
 
     shapes = _held(model, rule) | {"d": (3 * n,)}
     kernel = _kept(model, ("tangent", rule, acting), tangent, shapes)
@@ -58,16 +63,16 @@ def contact_jacobians(
 
 
 def contact_pullback(
-    model: Model, rule: Moreau, acting: Resistance | None, q: Any, v: Any, tau: Any, dq: Any,
-    dv: Any, dt: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    model: Model, rule: Moreau, acting: Resistance | None, q: Array, v: Array, tau: Array,
+    dq: Array, dv: Array, dt: float,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """(q̄, v̄, τ̄) of the derivatives dq, dv of a number with respect to the state after a step."""
     n = model.nv
     rule = honoured(model, rule, None, acting)[1]
     q1, _, force = solved_step(model, rule, acting)(q, v, tau, dt)
 
-    def pull(bar: Any, **at: Any) -> Any:
-        return reverse(*_step(model, rule, acting, **at), bar)
+    def pull(bar: Traced, dt: Real, **at: Traced) -> Traced:
+        return reverse(*_step(model, rule, acting, dt, **at), bar)
 
     shapes = _held(model, rule) | {"bar": (2 * n,)}
     kernel = _kept(model, ("pull", rule, acting), pull, shapes)
@@ -77,13 +82,13 @@ def contact_pullback(
 
 
 def _step(
-    model: Model, rule: Moreau, acting: Resistance | None, **at: Any
-) -> tuple[np.ndarray, np.ndarray]:
+    model: Model, rule: Moreau, acting: Resistance | None, dt: Real, **at: Traced
+) -> tuple[Traced, Traced]:
     """(δ′, v′) from the solution, and (δ, v, τ) that they depend on; δ is zero."""
     given = replace(rule, solver="given")
     q = integrate(model, at["q"], at["delta"])
     x = given.start(System(model), {"t": 0.0, "q": q, "v": at["v"]}) | {"force": at["force"]}
-    new = given.step(System(model, resistance=acting, tau=at["tau"]), x, at["dt"])
+    new = given.step(System(model, resistance=acting, tau=at["tau"]), x, dt)
     away = difference(model, at["q1"], new["q"])
     return np.concatenate([away, new["v"]]), np.concatenate([at["delta"], at["v"], at["tau"]])
 
@@ -100,12 +105,29 @@ def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:
     return {name: sizes.get(name, (model.nv,)) for name in names}
 
 
-def _kept(model: Model, key: Any, function: Any, shapes: dict[str, tuple[int, ...]]) -> Any:
+Key: TypeAlias = tuple[str, Moreau, Resistance | None]
+Shapes: TypeAlias = dict[str, tuple[int, ...]]
+
+
+@overload
+def _kept(
+    model: Model, key: Key, function: Callable[..., Traced], shapes: Shapes
+) -> Kernel[Array]: ...
+@overload
+def _kept(
+    model: Model, key: Key, function: Callable[..., tuple[Traced, Traced, Traced]], shapes: Shapes
+) -> Kernel[tuple[Array, Array, Array]]: ...
+def _kept(
+    model: Model,
+    key: Key,
+    function: Callable[..., Traced | tuple[Traced, Traced, Traced]],
+    shapes: Shapes,
+) -> Kernel[Array] | Kernel[tuple[Array, Array, Array]]:
     if model.closures:
         raise ConfigurationError(
             f"model {model.name!r} has loops; steps of moreau have derivatives on trees only"
         )
-    key = ("contact derivatives", *key)
-    if key not in model.cache:
-        model.cache[key] = named(function, shapes, model, key[1])
-    return model.cache[key]
+    place = ("contact derivatives", *key)
+    if place not in model.cache:
+        model.cache[place] = named(function, shapes, model, key[0])
+    return model.cache[place]

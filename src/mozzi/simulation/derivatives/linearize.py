@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from types import NotImplementedType
 
 import numpy as np
 
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
-from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_matrix, joint_vector
+from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import Screws, Twist, inverse_spd
+from mozzi.model import Composite, Joint, Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.derivatives.steps import step_jacobians
 from mozzi.simulation.resistance import Resistance, resistance_of
-from mozzi.types import Method
+from mozzi.types import Array, Method, Traced
 
 __all__ = ["linearize"]
 
 
 @algorithm(regroup=True, threshold=20, loops="honour")
 def linearize(
-    model: Any, q: Any, v: Any, tau: Any, dt: float | None = None, method: Method | None = None,
-    resistance: bool = True,
-) -> tuple[Any, Any]:  # fmt: skip
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, dt: float | None = None,
+    method: Method | None = None, resistance: bool = True,
+) -> tuple[Traced, Traced]:  # fmt: skip
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
     (2 nv, 2 nv) and (2 nv, nv); δ is the deviation on the group, q ⊕ δ. From
@@ -64,7 +67,9 @@ def linearize(
 
 
 @linearize.on_arrays
-def of_a_step(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def of_a_step(
+    model: Model, arrays: Arrays, options: Options
+) -> tuple[Array, Array] | NotImplementedType:
     """The answer where a time step is given, from the integrator."""
     dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
     if dt is None:
@@ -74,9 +79,7 @@ def of_a_step(model: Any, arrays: dict[str, Any], options: dict[str, Any]) -> An
 
 
 @linearize.with_loops
-def with_loops(
-    model: Any, arrays: dict[str, Any], options: dict[str, Any]
-) -> tuple[np.ndarray, np.ndarray]:
+def with_loops(model: Model, arrays: Arrays, options: Options) -> tuple[Array, Array]:
     """From derivatives that are made of several programs."""
     q, v, tau = (np.asarray(arrays[n], dtype=float) for n in ("q", "v", "tau"))
     acting = resistance_of(options["resistance"], model)
@@ -93,7 +96,9 @@ def with_loops(
     return A, B
 
 
-def _dry(model: Any, v: Any, tau: Any) -> tuple[Any, np.ndarray, Mechanism]:
+def _dry(
+    model: Mechanism, v: JointVector, tau: JointVector
+) -> tuple[BlockArray, Traced, Mechanism]:
     """Joint forces with dry friction in them, its slope in v, and the mechanism without it."""
     drive, slope = joint_vector(model, "drive"), joint_vector(model, "slope")
     for i in model.outward():
@@ -105,7 +110,7 @@ def _dry(model: Any, v: Any, tau: Any) -> tuple[Any, np.ndarray, Mechanism]:
 
 
 @algorithm
-def _turns(model: Any, q: Any, v: Any) -> Any:
+def _turns(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """δ ↦ −[v, δ]."""
     turn = joint_matrix(model, "turn")
     for i in model.outward():
@@ -113,10 +118,9 @@ def _turns(model: Any, q: Any, v: Any) -> Any:
     return turn
 
 
-def brackets(joint: Any, q: Sequence[Any], v: Sequence[Any]) -> list[list[Any]]:
+def brackets(joint: Joint, q: Sequence[Real], v: Sequence[Real]) -> list[list[Real]]:
     """δ ↦ −[v, δ] among the velocities of a joint, factor by factor."""
-    factors = getattr(joint, "factors", None)
-    if factors is not None:
+    if isinstance(joint, Composite):
         return _diagonal([brackets(f, x, u) for f, x, u in joint._parts(q, v)])
     n = joint.nv
     if joint.flat or not joint.subgroup:
@@ -127,20 +131,21 @@ def brackets(joint: Any, q: Sequence[Any], v: Sequence[Any]) -> list[list[Any]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def coordinates(S: Screws, X: Twist) -> list[Any]:
+def coordinates(S: Screws[Twist], X: Twist) -> list[Real]:
     """The coefficients of a twist in a basis of screws."""
     D = inverse_spd([[_dot(x, y) for y in S] for x in S])
     b = [_dot(x, X) for x in S]
     return [sum((d * e for d, e in zip(row, b, strict=True)), 0.0) for row in D]
 
 
-def _dot(X: Twist, Y: Twist) -> Any:
+def _dot(X: Twist, Y: Twist) -> Real:
     return X.ang.dot(Y.ang) + X.lin.dot(Y.lin)
 
 
-def _diagonal(blocks: Sequence[list[list[Any]]]) -> list[list[Any]]:
+def _diagonal(blocks: Sequence[list[list[Real]]]) -> list[list[Real]]:
     width = sum(len(block) for block in blocks)
-    rows, start = [], 0
+    rows: list[list[Real]] = []
+    start = 0
     for block in blocks:
         for row in block:
             rows.append([0.0] * start + row + [0.0] * (width - start - len(row)))

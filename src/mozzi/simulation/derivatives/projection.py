@@ -7,8 +7,6 @@ state, so that A δ = 0 and A δv + (∂(A v)/∂q) δ = 0 behind them, whatever
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
@@ -21,16 +19,18 @@ from mozzi.algorithms.derivatives.loops.solve import (
 )
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.projection import STEPS
+from mozzi.types import Array, Traced
 
 __all__ = ["deviations_closed_again", "pull_closing"]
 
 
 def deviations_closed_again(
-    model: Any, q: Any, v: Any, dx: np.ndarray, kept: Any = None
-) -> np.ndarray:
+    model: Model, q: Array, v: Array, dx: Array, kept: Array | None = None
+) -> Array:
     """What deviations dx = (δ, δv) of a state (…, 2 nv, k) are once it is back on the loops."""
     n = model.nv
     for _ in range(STEPS if closed(model) else 0):
@@ -42,7 +42,9 @@ def deviations_closed_again(
     return dx
 
 
-def pull_closing(model: Any, q: Any, v: Any, dq: Any, dv: Any) -> tuple[Any, Any]:
+def pull_closing(
+    model: Model, q: Traced, v: Traced, dq: Traced, dv: Traced
+) -> tuple[Traced, Traced]:
     """(q̄, v̄) before the way back onto the loops from those after it, while tracing."""
     if not closed(model):
         return dq, dv
@@ -62,19 +64,19 @@ def pull_closing(model: Any, q: Any, v: Any, dq: Any, dv: Any) -> tuple[Any, Any
 class _Correction:
     """One step of Newton's method from a state: its corrections, with their multipliers."""
 
-    def __init__(self, model: Any, state: np.ndarray):
+    def __init__(self, model: Model, state: Traced):
         self.model, self.q, self.v = model, state[: model.nq], state[model.nq :]
         none = np.full(model.nv, 0.0, dtype=object)
         moving = loop_jacobian(model, self.q) @ self.v
         self.position = constrained_solve(model, self.q, none, -loop_drift(model, self.q))
         self.velocity = constrained_solve(model, self.q, none, -moving)
 
-    def after(self) -> np.ndarray:
+    def after(self) -> Traced:
         """The state after it."""
         q = integrate(self.model, self.q, self.position[0])
         return np.concatenate([q, self.v + self.velocity[0]])
 
-    def pull(self, dq: Any, dv: Any) -> tuple[Any, Any]:
+    def pull(self, dq: Traced, dv: Traced) -> tuple[Traced, Traced]:
         """(q̄, v̄) before it from those after it."""
         model, q, v = self.model, self.q, self.v
         X, Y = integrate_derivatives(model, q, self.position[0])

@@ -6,8 +6,8 @@ bodies, so that the program of a large mechanism is rolled, as its dynamics are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,15 +22,19 @@ from mozzi.algorithms.derivatives.loops.solve import (
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.algorithms.recursion.arguments import NoBlocks
-from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
+from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import Wrench
+from mozzi.model import Model
 from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.scalar import Node, Real
 from mozzi.simulation.derivatives.projection import pull_closing
 from mozzi.simulation.loop_state import Memory, table
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.resistance import Resistance
+from mozzi.types import Traced
 
 __all__ = ["Backwards"]
 
@@ -43,8 +47,9 @@ class Backwards:
     loops: ClassVar[str] = "honour"
 
     def __init__(
-        self, model: Any, smooth: Any, acting: Resistance | None, q: Any, v: Any, tau: Any, h: Any
-    ):
+        self, model: Model, smooth: Model, acting: Resistance | None, q: Traced, v: Traced,
+        tau: Traced, h: Real,
+    ):  # fmt: skip
         """smooth: the model without dry friction."""
         self.of, self.acting, self.h = smooth, acting, h
         self.friction = [b.dynamics.friction for b in model]
@@ -55,7 +60,7 @@ class Backwards:
 
     # -- the two methods --
 
-    def semi_implicit(self, dq: Any, dv: Any) -> tuple[Any, Any, Any]:
+    def semi_implicit(self, dq: Traced, dv: Traced) -> tuple[Traced, Traced, Traced]:
         """(q̄, v̄, τ̄) from the derivatives dq, dv behind v′ = v + h a, q′ = q ⊕ h v′."""
         model, q, v, h = self.model, self.q, self.v, self.h
         a, loops = self._accelerations(q, v)
@@ -65,11 +70,13 @@ class Backwards:
         X, Y = pull_integrate(model, q, step, p)
         bar = self._each(lambda x, y: x + h * y, r, Y)
         by_q, by_v, by_tau = self._pull(q, v, a, loops, self._each(lambda x: h * x, bar))
-        plus = lambda x, y: x + y
-        out = self._each(plus, X, by_q), self._each(plus, bar, by_v), by_tau
-        return tuple(x.array() for x in out)  # type: ignore[return-value]
+        q_bar = self._each(lambda x, y: x + y, X, by_q)
+        v_bar = self._each(lambda x, y: x + y, bar, by_v)
+        return q_bar.array(), v_bar.array(), by_tau.array()
 
-    def munthe_kaas(self, tableau: Tableau, dq: Any, dv: Any) -> tuple[Any, Any, Any]:
+    def munthe_kaas(
+        self, tableau: Tableau, dq: Traced, dv: Traced
+    ) -> tuple[Traced, Traced, Traced]:
         """(q̄, v̄, τ̄) from the derivatives dq, dv behind a step of a Runge–Kutta–Munthe-Kaas
         method."""
         model, q, v, h, s = self.model, self.q, self.v, self.h, tableau.stages
@@ -77,7 +84,7 @@ class Backwards:
         k_q, k_v = _Vectors(model, "k_q", s), _Vectors(model, "k_v", s)  # rates of the stages
         forces = Memory("loops", (s, self.of.row_count), 0.0)  # and their multipliers
 
-        def at(i: Any) -> tuple[Any, Any, Any, Any]:
+        def at(i: Index) -> tuple[Traced, BlockArray, BlockArray, BlockArray]:
             """The weights of a stage, its increment, and where it is evaluated."""
             w = table("A", tableau.A, i) * h
             d, u = joint_vector(model, "d"), joint_vector(model, "u")
@@ -130,7 +137,7 @@ class Backwards:
 
     # -- what they are made of --
 
-    def _each(self, function: Callable[..., Any], *vectors: Any) -> Any:
+    def _each(self, function: Callable[..., Real], *vectors: JointVector) -> BlockArray:
         """A joint vector, number by number of others."""
         out = joint_vector(self.model, "x")
         for i in self.model.outward():
@@ -138,7 +145,7 @@ class Backwards:
             out[i] = [function(*numbers) for numbers in blocks]
         return out
 
-    def _drive(self, v: Any) -> tuple[Any, Any]:
+    def _drive(self, v: JointVector) -> tuple[BlockArray, BlockArray | None]:
         """τ with dry friction in it, and the slope of that in v (None: there is none)."""
         friction = self.friction
         if self.acting is None or not self.acting.friction or not any(map(any, friction)):
@@ -152,14 +159,16 @@ class Backwards:
             slope[i] = [by_v for _, by_v in dry]
         return drive, slope
 
-    def _accelerations(self, q: Any, v: Any) -> tuple[Any, Any]:
+    def _accelerations(self, q: JointVector, v: JointVector) -> tuple[BlockArray, Traced]:
         """(a, λ) of forward dynamics; λ is empty for trees."""
         given = q, v, self._drive(v)[0], NoBlocks(Wrench), self.acting is not None
         if closed(self.of):
             return constrained_accelerations(self.model, *given)
         return forward_dynamics(self.model, *given), np.empty(0, dtype=object)
 
-    def _pull(self, q: Any, v: Any, a: Any, loops: Any, bar: Any) -> tuple[Any, Any, Any]:
+    def _pull(
+        self, q: JointVector, v: JointVector, a: JointVector, loops: Traced, bar: JointVector
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:
         """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a."""
         model, given = self.model, (NoBlocks(Wrench), self.acting is not None)
         if closed(self.of):
@@ -175,7 +184,9 @@ class Backwards:
             by_v = self._each(lambda x, s, m: x + s * m, by_v, slope, mu)
         return by_q, by_v, mu
 
-    def _closing(self, step: Any, new: Any, dq: Any, dv: Any) -> tuple[Any, Any]:
+    def _closing(
+        self, step: JointVector, new: BlockArray, dq: Traced, dv: Traced
+    ) -> tuple[BlockArray, BlockArray]:
         """dq, dv before the state q ⊕ step, new is taken back onto its loops."""
         if closed(self.of):
             where = joint_configuration(self.model, "q_new")
@@ -185,9 +196,9 @@ class Backwards:
         return joint_vector(self.model, "dq", dq), joint_vector(self.model, "dv", dv)
 
 
-def _sum(terms: list[tuple[Any, Any]], body: Any) -> list[Any]:
+def _sum(terms: Iterable[tuple[Real, Sequence[Real]]], body: BodyView) -> list[Real]:
     """Σ w x, of blocks of a body."""
-    total: list[Any] = [0.0] * body.joint.nv
+    total: list[Real] = [0.0] * body.joint.nv
     for w, x in terms:
         total = [t + w * e for t, e in zip(total, x, strict=True)]
     return total
@@ -203,8 +214,9 @@ class _Vectors:
         for _, k in loop(0, count * model.nv):
             store(self.buffer, k, 1, 0, 0.0)
 
-    def _place(self, number: Any, body: Any) -> tuple[Index | None, int]:
-        terms, first = [], 0
+    def _place(self, number: int | Index, body: BodyView) -> tuple[Index | None, int]:
+        terms: list[tuple[Index, int]] = []
+        first = 0
         for start, stride in ((number, self.model.nv), (self.model.offset(body, "v"), 1)):
             if isinstance(start, Index):
                 terms.append((start, stride))
@@ -212,15 +224,15 @@ class _Vectors:
                 first += start * stride
         return (Index(terms=tuple(terms)) if terms else None), first
 
-    def __getitem__(self, at: tuple[Any, Any]) -> list[Any]:
+    def __getitem__(self, at: tuple[int | Index, BodyView]) -> list[Node]:
         index, first = self._place(*at)
         return [load(self.buffer, index, 1, first + n) for n in range(at[1].joint.nv)]
 
-    def __setitem__(self, at: tuple[Any, Any], block: Any) -> None:
+    def __setitem__(self, at: tuple[int | Index, BodyView], block: Sequence[Real]) -> None:
         index, first = self._place(*at)
         for n, x in enumerate(block):
             store(self.buffer, index, 1, first + n, x)
 
-    def array(self) -> np.ndarray:
+    def array(self) -> Traced:
         """The first of them."""
         return np.array([load(self.buffer, None, 0, n) for n in range(self.model.nv)], dtype=object)

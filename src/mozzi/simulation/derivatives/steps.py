@@ -8,6 +8,7 @@ the loops, as `simulate` takes it: see `projection_derivatives` for deviations t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,9 +23,10 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
-from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.algorithms.recursion.algorithm import Arrays, closed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.checks import check_closed
 from mozzi.simulation.derivatives.contact import (
     contact_jacobians,
@@ -41,12 +43,14 @@ from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.resistance import Resistance, resistance_of
 from mozzi.simulation.system import System
-from mozzi.types import Array, ArrayLike, Method, Target
+from mozzi.types import Array, ArrayLike, Kernel, Method, Target, Traced
 
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
 
 
-def _rule(model: Model, method: Any) -> Any:
+def _rule(
+    model: Model, method: Method | OneStep | None
+) -> MuntheKaas | SemiImplicit | Moreau:
     rule = method_of(method_for(model, method), {})
     if not isinstance(rule, (MuntheKaas, SemiImplicit, Moreau)):
         raise ConfigurationError(
@@ -61,9 +65,9 @@ def _rule(model: Model, method: Any) -> Any:
 
 
 def step_jacobians(
-    model: Any, q: Any, v: Any, tau: Any, dt: float, method: Any = None,
-    resistance: bool | Resistance = True,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True,
+) -> tuple[Array, Array]:  # fmt: skip
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ held over the step.
 
     (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance``: as in
@@ -91,8 +95,9 @@ def step_jacobians(
 
 
 def _accelerated(
-    model: Any, q: Any, v: Any, tau: Any, dq: Any, dv: Any, acting: Resistance | None, kept: Any
-) -> tuple[Any, Any]:
+    model: Model, q: Array, v: Array, tau: Array, dq: Array, dv: Array, acting: Resistance | None,
+    kept: Array | None,
+) -> tuple[Array, Array]:  # fmt: skip
     """a, and how it changes with deviations dq and dv and with τ (the last columns)."""
     n, options, slope = model.nv, {}, np.zeros(v.shape)
     if acting is not None:
@@ -102,7 +107,7 @@ def _accelerated(
         a_q, a_v, a_tau = forward_dynamics_derivatives(model, q, v, tau, **options)
         a = forward_dynamics(model, q, v, tau, **options)
     else:
-        arrays = {"q": q, "v": v, "tau": tau}
+        arrays: Arrays = {"q": q, "v": v, "tau": tau}
         x = forward_changes(model, arrays, {"resistance": False} | options, kept)
         a, a_q, a_v, a_tau = x.a, x.a_q, x.a_v, x.a_tau
     change = a_q @ dq + (a_v + a_tau * slope[..., None, :]) @ dv
@@ -111,8 +116,9 @@ def _accelerated(
 
 
 def _semi_implicit(
-    model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, acting: Any, kept: Any
-) -> Any:
+    model: Model, q: Array, v: Array, tau: Array, h: float, start: Array,
+    acting: Resistance | None, kept: Array | None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """(q′, v′) before they are closed again, and how they change."""
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
@@ -124,15 +130,15 @@ def _semi_implicit(
 
 
 def _munthe_kaas(
-    tableau: Tableau, model: Any, q: Any, v: Any, tau: Any, h: float, start: Any, acting: Any,
-    kept: Any,
-) -> Any:  # fmt: skip
+    tableau: Tableau, model: Model, q: Array, v: Array, tau: Array, h: float, start: Array,
+    acting: Resistance | None, kept: Array | None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """(q′, v′) before they are closed again, and how they change."""
     n = model.nv
     dq, dv = start[..., :n, :], start[..., n:, :]
-    k: list[tuple[Any, Any]] = []  # rates of the stages, and how they change
+    k: list[tuple[Array, Array]] = []  # rates of the stages, and how they change
 
-    def sums(weights: np.ndarray) -> tuple[Any, Any]:
+    def sums(weights: Array) -> tuple[Array, Array]:
         used = [(w * h, *x) for w, x in zip(weights, k) if w]
         zero = np.zeros((*start.shape[:-2], 2 * n)), np.zeros(start.shape)
         return (
@@ -241,7 +247,9 @@ def rollout_gradient(
     return p, r, out
 
 
-def _cached(model: Any, what: str, method: Any, resistance: bool | Resistance) -> Any:
+def _cached(
+    model: Model, what: str, method: Method | OneStep | None, resistance: bool | Resistance
+) -> Callable[..., tuple[Array, ...]]:
     key = ("step derivatives", what, method, resistance)
     if key not in model.cache:
         make = step_kernel if what == "step" else pullback_kernel
@@ -250,14 +258,15 @@ def _cached(model: Any, what: str, method: Any, resistance: bool | Resistance) -
 
 
 def step_kernel(
-    model: Any, method: Any = None, target: Target = "cpu", resistance: bool | Resistance = True
-) -> Any:
+    model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
+    resistance: bool | Resistance = True,
+) -> Any:  # fmt: skip
     """(q, v, tau, dt) ↦ (q′, v′)."""
     rule, acting = _rule(model, method), resistance_of(resistance, model)
     if isinstance(rule, Moreau):
         return _Solved(solved_step(model, rule, acting))
 
-    def step(q: Any, v: Any, tau: Any, dt: Any) -> Any:
+    def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, Traced]:
         x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
         with held_rows(model, x):
             new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
@@ -268,8 +277,9 @@ def step_kernel(
 
 
 def pullback_kernel(
-    model: Any, method: Any = None, target: Target = "cpu", resistance: bool | Resistance = True
-) -> Any:
+    model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
+    resistance: bool | Resistance = True,
+) -> Any:  # fmt: skip
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
 
@@ -281,7 +291,9 @@ def pullback_kernel(
     if isinstance(rule, Moreau):
         return partial(contact_pullback, model, rule, acting)
 
-    def pullback(q: Any, v: Any, tau: Any, dq: Any, dv: Any, dt: Any) -> Any:
+    def pullback(
+        q: Traced, v: Traced, tau: Traced, dq: Traced, dv: Traced, dt: Real
+    ) -> tuple[Traced, Traced, Traced]:
         smooth = model if acting is None else acting.frictionless(model)
         with held_rows(smooth, {"q": q} | first_rows(smooth, q)):
             step = Backwards(model, smooth, acting, q, v, tau, dt)
@@ -297,15 +309,17 @@ def pullback_kernel(
 class _Solved:
     """A step of moreau without its forces."""
 
-    kernel: Any
+    kernel: Kernel[tuple[Array, Array, Array]]
 
-    def __call__(self, *arrays: Any, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    def __call__(
+        self, *arrays: ArrayLike, out: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array]:
         q, v = self.kernel(*arrays)[:2]
         if out is not None:
             out[0][...], out[1][...] = q, v
         return q, v
 
 
-def _shapes(model: Any, *names: str) -> dict[str, tuple[int, ...]]:
+def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:
     sizes = {"q": (model.nq,), "dt": ()}
     return {name: sizes.get(name, (model.nv,)) for name in names}
