@@ -23,6 +23,7 @@ from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.model import Model
 from mozzi.program.program import Index, loop
 from mozzi.simulation.loop_state import Memory, table
@@ -59,7 +60,7 @@ class _ChosenAgain:
     memory: Memory
     step: Index
 
-    def rows(self, model: Model, here: Callable[[], Choice]) -> Traced:
+    def rows(self, model: Mechanism, here: Callable[[], Choice]) -> Traced:
         for _ in loop(0, table("again", AGAIN, self.step)[0], name="again"):
             self.memory.set(here().kept)
         return self.memory.get()

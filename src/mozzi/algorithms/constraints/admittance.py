@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from mozzi.algorithms.constraints.rank import cancelled
 from mozzi.algorithms.constraints.rows import Moving, Rows
 from mozzi.algorithms.constraints.sparse import Row
-from mozzi.algorithms.recursion.blocks import apply, dot, plus
+from mozzi.algorithms.recursion.blocks import Block, apply, dot, plus
 from mozzi.algorithms.recursion.held import free, free_screws, held
-from mozzi.lie import Wrench
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody
+from mozzi.lie import Screws, Twist, Vec3, Wrench
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
-from mozzi.program.scalar import divide, maximum
+from mozzi.program.scalar import Real, divide, maximum
 
 __all__ = ["Reach", "matrix", "reach"]
 
@@ -34,15 +35,22 @@ class Reach:
     """
 
     rows: Rows
-    x: dict[int, list[Wrench]] = field(default_factory=dict)
-    y: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
-    Dy: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
-    held: dict[int, list[list[Any]]] = field(default_factory=dict)
-    scale: list[Any] = field(default_factory=list)
-    free: list[Any] = field(default_factory=list)
+    x: dict[int, list[Wrench]] = field(default_factory=dict[int, list[Wrench]])
+    y: dict[int, list[tuple[Real, ...]]] = field(default_factory=dict[int, list[tuple[Real, ...]]])
+    Dy: dict[int, list[tuple[Real, ...]]] = field(default_factory=dict[int, list[tuple[Real, ...]]])
+    held: dict[int, list[list[Real]]] = field(default_factory=dict[int, list[list[Real]]])
+    scale: list[Real] = field(default_factory=list[Real])
+    free: list[Real] = field(default_factory=list[Real])
 
 
-def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, tree: Any = None) -> Reach:
+def reach(
+    model: Mechanism,
+    rows: Rows,
+    move: Moving,
+    U: ByBody[Screws[Wrench]],
+    D: ByBody[Block],
+    tree: tuple[ByBody[Twist], ByBody[Sequence[Real]]] | None = None,
+) -> Reach:
     """The rows of a closure, brought inward by articulated bodies.
 
     ``tree``: the containers (n, D⁻¹ u) of the free tree, whose effect on the rows is measured.
@@ -50,7 +58,7 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, tree: Any = None
     m = len(rows)
     out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
     coming = {k: list(W) for k, W in rows.wrenches.items()}
-    levers = {k: lever * lever for k, lever in rows.levers.items()}
+    levers: dict[int, Real] = {k: lever * lever for k, lever in rows.levers.items()}
     both: set[int] = set()  # bodies at which the wrenches of both ends have met
     ends = (*rows.wrenches, *rows.forces)
     for k in sorted({i.index for end in ends for i in model.at(end).path()}, reverse=True):
@@ -58,7 +66,9 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, tree: Any = None
         S = free_screws(i, i.joint.screws(move.q[i]))
         x = coming.pop(k, None) or [Wrench.zero()] * m
         direct = rows.forces.get(k, [[0.0] * i.joint.nv] * m)
-        y, Dy, up = [], [], []
+        y: list[tuple[Real, ...]] = []
+        Dy: list[tuple[Real, ...]] = []
+        up: list[Wrench] = []
         for r in range(m):
             own = free(i, direct[r])
             y.append(plus(S.T @ x[r], own))
@@ -88,13 +98,15 @@ def reach(model: Any, rows: Rows, move: Moving, U: Any, D: Any, tree: Any = None
     return out
 
 
-def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: Any, lost: float) -> Any:
+def _scale(
+    S: Screws[Twist], D: Block, x: Wrench, own: Sequence[Real], size2: Real, lost: float
+) -> Real:
     """The square of what a wrench would do in a joint that it met squarely, over its inertia.
 
     size2: the square of a lever that the force may have there. lost: where x is a sum of unit
     wrenches that may cancel, what of their squares is not known.
     """
-    total: Any = 0.0
+    total: Real = 0.0
     force2, moment2 = x.lin.dot(x.lin), x.ang.dot(x.ang)
     for c, column in enumerate(S):
         turns = any(number(e) != 0.0 for e in column.ang)
@@ -105,17 +117,20 @@ def _scale(S: Any, D: Any, x: Wrench, own: Sequence[Any], size2: Any, lost: floa
     return total
 
 
-def _longer(size2: Any, p: Any) -> Any:
+def _longer(size2: Real, p: Vec3) -> Real:
     """The square of a lever that is longer by p: (a + b)² for constants; where p moves, a² + b² is
     enough.
     """
     more = p.dot(p)
-    if number(more) is None or number(size2) is None:
+    a2, b2 = number(size2), number(more)
+    if a2 is None or b2 is None:
         return size2 + more
-    return (math.sqrt(size2) + math.sqrt(more)) ** 2
+    return (math.sqrt(a2) + math.sqrt(b2)) ** 2
 
 
-def matrix(model: Any, reaches: Sequence[Reach]) -> tuple[list[Row], list[Row], list[Any]]:
+def matrix(
+    model: Mechanism, reaches: Sequence[Reach]
+) -> tuple[list[Row], list[Row], list[Real]]:
     """Y and D⁻¹ Y as sparse rows over the velocities, and the scales of the rows."""
     Y: list[Row] = []
     DY: list[Row] = []
@@ -126,9 +141,9 @@ def matrix(model: Any, reaches: Sequence[Reach]) -> tuple[list[Row], list[Row], 
     return Y, DY, [s for part in reaches for s in part.scale]
 
 
-def _sparse(model: Any, blocks: dict[int, Any], r: int) -> Row:
+def _sparse(model: Mechanism, blocks: dict[int, list[tuple[Real, ...]]], r: int) -> Row:
     row: Row = {}
     for k, block in blocks.items():
-        start = model.offset(model.at(k), "v")
+        start = model.at(k).data.v
         row.update({start + c: x for c, x in enumerate(block[r]) if number(x) != 0.0})
     return row

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rank import SHARE
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.model import Model
+from mozzi.types import Array
 
 __all__ = ["descend"]
 
@@ -16,8 +17,8 @@ LONGEST = 0.7  # the longest step, in radians or metres
 
 
 def descend(
-    model: Any, q: np.ndarray, target: np.ndarray, free: np.ndarray, most: int
-) -> tuple[np.ndarray, np.ndarray]:
+    model: Model, q: Array, target: Array, free: NDArray[np.bool_], most: int
+) -> tuple[Array, NDArray[np.intp]]:
     """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken."""
     q, mu = q.copy(), np.full(len(q), 1e-2)
     r = loop_residual(model, q) - target
@@ -44,7 +45,7 @@ def descend(
     return q, steps
 
 
-def _damped(A: np.ndarray, r: np.ndarray, damping: np.ndarray) -> np.ndarray:
+def _damped(A: Array, r: Array, damping: Array) -> Array:
     """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     keep = s > SHARE * s[..., :1]

@@ -11,9 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import Protocol
 
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
+from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import number
 from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
 from mozzi.program.scalar import Real, atan2, cos, divide, select, sin, sqrt
@@ -46,9 +47,9 @@ class Meeting:
 
     joint: Joint
     pose: SE3
-    S: Screws
-    rows: Screws
-    q: Sequence[Any] | None
+    S: Screws[Twist]
+    rows: Screws[Wrench]
+    q: Sequence[Real] | None
     pinned: bool
     turns: bool
     exact: bool = True
@@ -61,7 +62,7 @@ class Meeting:
         """
         E = self.pose.inverse() @ G
         w = Vec3.zero()
-        if _some(self.rows, "ang"):
+        if any(number(x) != 0.0 for row in self.rows for x in row.ang):
             R = E.R.general()
             w = R.mat().vee() if small else R.log()
         return Twist(w, E.R.unrotate(E.p))
@@ -75,13 +76,9 @@ class Meeting:
         return self.joint.screws_rate(self.q or (), v) @ v
 
 
-def S_as_wrenches(S: Screws) -> Screws:
+def S_as_wrenches(S: Screws[Twist]) -> Screws[Wrench]:
     """The same columns, to be paired with twists."""
     return Screws(Wrench(c.ang, c.lin) for c in S)
-
-
-def _some(rows: Screws, part: str) -> bool:
-    return any(number(x) != 0.0 for row in rows for x in getattr(row, part))
 
 
 def units(*where: int) -> list[Wrench]:
@@ -109,7 +106,7 @@ def meet(joint: Joint, G: SE3) -> Meeting:
     return Meeting(joint, SE3(R, p), joint.constant, rows, None, pinned, turns)
 
 
-def _turned(where: Sequence[int], G: SE3) -> Any:
+def _turned(where: Sequence[int], G: SE3) -> SO3:
     """The rotation nearest to that of G, among those about no axis, about z, or about a point."""
     R = G.R.general()
     if 0 in where:
@@ -123,19 +120,19 @@ def _turned(where: Sequence[int], G: SE3) -> Any:
     return RotationZ(select(some, c * scale, 1.0), select(some, s * scale, 0.0))
 
 
-def _angle(G: SE3) -> Any:
+def _angle(G: SE3) -> Real:
     """The angle about z of the rotation about z that is nearest to G."""
     R = G.R.general()
     return atan2(R.yx - R.xy, R.xx + R.yy)
 
 
-def _about_z(angle: Any) -> Any:
+def _about_z(angle: Real) -> RotationZ:
     return RotationZ(cos(angle), sin(angle))
 
 
 @meet.register(Screw)
 @meet.register(PlanarScrew)
-def _screw(joint: Any, G: SE3) -> Meeting:
+def _screw(joint: Screw | PlanarScrew, G: SE3) -> Meeting:
     """The height tells the turns, and the rotation the rest of the angle."""
     plane = isinstance(joint, PlanarScrew)
     h, angle = joint.pitch, _angle(G)
@@ -162,7 +159,7 @@ def _universal(joint: Universal, G: SE3) -> Meeting:
 
 
 @meet.register(Composite)
-def _fitted(joint: Any, G: SE3) -> Meeting:
+def _fitted(joint: Joint, G: SE3) -> Meeting:
     """Any joint: Gauss and Newton on its coordinates; the rows are the projector 1 − S S⁺.
 
     Six rows of rank 6 − nv, without a choice of basis that could jump; with six or more degrees of
@@ -176,14 +173,14 @@ def _fitted(joint: Any, G: SE3) -> Meeting:
         e = Twist(E.R.general().log(), E.R.unrotate(E.p))
         q = joint.integrate(q, _coordinates(joint.screws(q), e))
     S = joint.screws(q)
-    rows = []
+    rows: list[Wrench] = []
     for e in units(*range(6)):
         inside = S @ _coordinates(S, Twist(e.ang, e.lin))
         rows.append(Wrench(e.ang - inside.ang, e.lin - inside.lin))
     return Meeting(joint, joint.pose(q), S, Screws(rows), q, False, True, exact=False)
 
 
-def _coordinates(S: Screws, V: Twist) -> Sequence[Any]:
+def _coordinates(S: Screws[Twist], V: Twist) -> Sequence[Real]:
     """The v for which S v is nearest to V."""
     W = S_as_wrenches(S)
     N = [list(row) for row in W.T @ S]
@@ -191,7 +188,7 @@ def _coordinates(S: Screws, V: Twist) -> Sequence[Any]:
     return solve_spd(damped, [W.T @ V])[0]
 
 
-def _start(joint: Any, G: SE3) -> Sequence[Any]:
+def _start(joint: Joint, G: SE3) -> Sequence[Real]:
     """A first guess: of a product each simple factor in turn, the others as they are."""
     if not isinstance(joint, Composite):
         return joint.neutral()

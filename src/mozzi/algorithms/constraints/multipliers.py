@@ -16,19 +16,24 @@ once: `Closing.missing`, and a sweep of what is missing.  O(n) + O(m d) + the sp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
 from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import Moving, closures
 from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.recursion.blocks import apply, dot, minus
+from mozzi.algorithms.recursion.blocks import Block, apply, dot, minus
 from mozzi.algorithms.recursion.containers import per_body
-from mozzi.lie import Wrench
+from mozzi.algorithms.recursion.mechanism import Body, Mechanism
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody, Whole
+from mozzi.lie import Screws, Twist, Wrench
+from mozzi.program.scalar import Real
 
 __all__ = ["Closing", "closing"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -38,19 +43,19 @@ class Closing:
     """
 
     reaches: list[Reach]
-    multipliers: list[Any]
+    multipliers: list[Real]
     factor: Factor
-    prescribed: Sequence[Any] = ()
+    prescribed: Sequence[Real] = ()
 
-    def force(self, i: Any) -> list[Any]:
+    def force(self, i: BodyView) -> list[Real]:
         """y λ: forces in the free coordinates of a body."""
-        return self._sum(i, "y", sum(1 for h in i.held if not h))
+        return self._sum(i, (x.y for x in self.reaches), sum(1 for h in i.held if not h))
 
-    def held(self, i: Any) -> list[Any]:
+    def held(self, i: BodyView) -> list[Real]:
         """The forces that couplings exert directly in the held coordinates of a body."""
-        return self._sum(i, "held", sum(1 for h in i.held if h))
+        return self._sum(i, (x.held for x in self.reaches), sum(1 for h in i.held if h))
 
-    def missing(self, model: Any, A: Any, a: Any) -> Closing:
+    def missing(self, model: Mechanism, A: ByBody[Twist], a: JointVector) -> Closing:
         """The multipliers that are missing where bodies accelerate by A and joints by a: those of
         Λ λ = U̇ − (A a + Ȧ v), one step of refinement.
 
@@ -58,7 +63,7 @@ class Closing:
         what is left of their difference has lost as many digits; A a + Ȧ v is a sum of
         accelerations as they are.
         """
-        left = []
+        left: list[Real] = []
         for part in self.reaches:
             rows = part.rows
             for r, x in enumerate(rows.bias):
@@ -74,33 +79,44 @@ class Closing:
         total = [x + y for x, y in zip(self.multipliers, more.multipliers, strict=True)]
         return Closing(self.reaches, self.factor.shortest(total) if least else total, self.factor)
 
-    def _sum(self, i: Any, what: str, n: int) -> list[Any]:
-        total: list[Any] = [0.0] * n
-        for lam, block in self._blocks(i, what):
+    def _sum(
+        self, i: BodyView, blocks: Iterable[Mapping[int, Sequence[Sequence[Real]]]], n: int
+    ) -> list[Real]:
+        total: list[Real] = [0.0] * n
+        for lam, block in self._blocks(i, blocks):
             for l, line in zip(lam, block, strict=True):
                 total = [t + l * x for t, x in zip(total, line, strict=True)]
         return total
 
-    def wrench(self, i: Any) -> Wrench:
+    def wrench(self, i: BodyView) -> Wrench:
         """x λ: the wrench that comes inward to a body."""
         total = Wrench.zero()
-        for lam, block in self._blocks(i, "x"):
+        for lam, block in self._blocks(i, (x.x for x in self.reaches)):
             for l, x in zip(lam, block, strict=True):
                 total = total + x * l
         return total
 
-    def _blocks(self, i: Any, what: str) -> Any:
+    def _blocks(
+        self, i: BodyView, blocks: Iterable[Mapping[int, Sequence[T]]]
+    ) -> Iterator[tuple[list[Real], Sequence[T]]]:
+        """The multipliers of every closure that reaches a body, with its block there."""
+        assert isinstance(i, Body)  # mechanisms with loops are not rolled
         start = 0
-        for part in self.reaches:
+        for part, values in zip(self.reaches, blocks, strict=True):
             m = len(part.rows)
-            values = getattr(part, what)
             if i.index in values:
                 yield self.multipliers[start : start + m], values[i.index]
             start += m
 
 
 def closing(
-    model: Any, move: Moving, n: Any, u: Any, U: Any, D: Any, accelerations: Any = None
+    model: Mechanism,
+    move: Moving,
+    n: ByBody[Twist],
+    u: ByBody[Sequence[Real]],
+    U: ByBody[Screws[Wrench]],
+    D: ByBody[Block],
+    accelerations: Whole[Sequence[Real]] | None = None,
 ) -> Closing | None:
     """The multipliers that close the loops of a tree whose inward sweep has left n and u.
 
@@ -109,7 +125,7 @@ def closing(
     """
     if not model.model.closures:
         return None
-    Du = per_body(model, Du="local")
+    Du: PerBody[Sequence[Real]] = per_body(model, Du="local")
     for i in model.outward():
         Du[i] = apply(D[i], u[i])
     every = list(closures(model, move))

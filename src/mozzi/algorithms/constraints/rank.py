@@ -19,17 +19,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.sparse import Row, elimination_order
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import SE3
 from mozzi.lie.vec import number
-from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+from mozzi.model import Model
+from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 from mozzi.program.settings import settings
+from mozzi.types import Array, ArrayLike
 
 __all__ = [
     "Choice", "cancelled", "counted", "lengths", "opening", "pinv", "ranks_of",
@@ -80,7 +82,7 @@ def cancelled() -> float:
     return CANCELLED[settings().dtype]
 
 
-def smallest_pivot(whole: Any, scale: Any, open2: Any = 0.0) -> Any:
+def smallest_pivot(whole: Real, scale: Real, open2: Real = 0.0) -> Real:
     """The pivot below which a row counts as dependent: whole is Λ_kk, scale its s, open2 what
     `opening` tells.
     """
@@ -88,15 +90,15 @@ def smallest_pivot(whole: Any, scale: Any, open2: Any = 0.0) -> Any:
     return near * sqrt(whole * scale) + (parallel + open2) * scale
 
 
-def opening(residual: Sequence[Any], length: Sequence[float]) -> Any:
+def opening(residual: Sequence[Real], length: Sequence[float]) -> Real:
     """The square of the sine that rows must have at a state with this residual."""
-    total: Any = 0.0
+    total: Real = 0.0
     for x, size in zip(residual, length, strict=True):
         total = total + (x * (OPENING / size)) * (x * (OPENING / size))
     return minimum(total, WIDEST**2)
 
 
-def sines(model: Any, residual: np.ndarray) -> np.ndarray:
+def sines(model: Model, residual: np.ndarray) -> Array:
     """The sines that rows must have at states with these residuals, as arrays."""
     rows, _ = lengths(model)
     return np.minimum(OPENING * np.linalg.norm(residual / rows, axis=-1), WIDEST)
@@ -119,12 +121,12 @@ class Choice:
         self,
         matrix: dict[int, Row],
         blocks: Sequence[Sequence[int]],
-        scale: Sequence[Any],
+        scale: Sequence[Real],
         most: Sequence[int] | None = None,
-        open2: Any = 0.0,
+        open2: Real = 0.0,
     ):
-        self.kept: list[Any] = [0.0] * len(scale)
-        self.sine2: list[Any] = [1.0] * len(scale)
+        self.kept: list[Real] = [0.0] * len(scale)
+        self.sine2: list[Real] = [1.0] * len(scale)
         self.over = {k: divide(1.0, maximum(x, 1e-300), nonzero=True) for k, x in enumerate(scale)}
         self.matrix: dict[int, Row] = {i: {} for i in matrix}  # both triangles
         for i, row in matrix.items():
@@ -135,7 +137,7 @@ class Choice:
         size = {k: own[k] * self.over[k] for k in rows}
         least = {k: smallest_pivot(own[k], scale[k], open2) for k in rows}
         most = most or [len(block) for block in blocks]
-        self.open: dict[int, Any] = dict.fromkeys(rows, 1.0)
+        self.open: dict[int, Real] = dict.fromkeys(rows, 1.0)
         block_of = {k: b for b, block in enumerate(blocks) for k in block}
         meets = [
             {block_of[j] for k in block for j in self.matrix[k]} | {b}
@@ -147,7 +149,7 @@ class Choice:
             if b not in waiting:
                 self._visit(blocks[b], least, most[b], last=True)
                 continue
-            top: Any = 0.0
+            top: Real = 0.0
             for k in (k for a in sorted(meets[b]) for k in blocks[a]):
                 top = maximum(top, size[k])
             strong = {k: maximum(least[k], STRONG * top * scale[k]) for k in blocks[b]}
@@ -159,12 +161,12 @@ class Choice:
                     self._visit(blocks[a], least, most[a], last=True)
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> Real:
         """How many rows are kept."""
         return sum(self.kept, 0.0)
 
     def _visit(
-        self, block: Sequence[int], least: dict[int, Any], most: int, last: bool = False
+        self, block: Sequence[int], least: dict[int, Real], most: int, last: bool = False
     ) -> None:
         """Eliminate the rows of a block that are large enough, the largest first."""
         matrix = self.matrix
@@ -174,10 +176,11 @@ class Choice:
                 i: select(self.open[i] > 0.5, matrix[i].get(i, 0.0) * self.over[i], -1.0)
                 for i in block
             }
-            top: Any = ratio[block[0]]
+            top: Real = ratio[block[0]]
             for i in block[1:]:
                 top = maximum(top, ratio[i])
-            hot, free = {}, 1.0
+            hot: dict[int, Real] = {}
+            free: Real = 1.0
             for i in block:
                 hot[i] = select(ratio[i] >= top, free, 0.0)
                 free = free - hot[i]
@@ -189,7 +192,7 @@ class Choice:
                 self.kept[i] = self.kept[i] + taken
                 self.sine2[i] = select(taken > 0.5, ratio[i], self.sine2[i])
                 self.open[i] = self.open[i] - taken
-            row = {}
+            row: Row = {}
             for j in columns:
                 x = _picked(block, hot, {i: matrix[i].get(j, 0.0) for i in block})
                 if number(x) != 0.0:
@@ -206,7 +209,7 @@ class Choice:
                         del matrix[j][i]
 
 
-def _picked(block: Sequence[int], hot: dict[int, Any], value: dict[int, Any]) -> Any:
+def _picked(block: Sequence[int], hot: dict[int, Real], value: dict[int, Real]) -> Real:
     """The value of the row that is hot."""
     out = value[block[-1]]
     for i in reversed(block[:-1]):
@@ -217,7 +220,7 @@ def _picked(block: Sequence[int], hot: dict[int, Any], value: dict[int, Any]) ->
 # -- singular values --
 
 
-def scaled(model: Any, A: np.ndarray) -> np.ndarray:
+def scaled(model: Model, A: np.ndarray) -> Array:
     """`loop_jacobian` A with lengths measured by the mechanism, so that its singular values can be
     compared.
     """
@@ -225,19 +228,19 @@ def scaled(model: Any, A: np.ndarray) -> np.ndarray:
     return A / rows[:, None] * columns
 
 
-def counted(s: np.ndarray) -> np.ndarray:
+def counted(s: np.ndarray) -> NDArray[np.bool_]:
     """Which singular values of scaled rows count as different from zero."""
     return s > COUNTS * np.maximum(s[..., :1], 1e-5)
 
 
-def ranks_of(A: np.ndarray) -> np.ndarray:
+def ranks_of(A: np.ndarray) -> NDArray[np.intp]:
     """By singular values, of scaled rows."""
     if 0 in A.shape[-2:]:
         return np.zeros(A.shape[:-2], dtype=int)
     return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
 
 
-def pinv(A: np.ndarray, scale: Any = 0.0, least: Any = 0.0) -> np.ndarray:
+def pinv(A: np.ndarray, scale: ArrayLike = 0.0, least: ArrayLike = 0.0) -> Array:
     """The Moore–Penrose inverse; singular values count from `SHARE` (or the share ``least``) of
     the largest, or of scale.
     """
@@ -250,7 +253,7 @@ def pinv(A: np.ndarray, scale: Any = 0.0, least: Any = 0.0) -> np.ndarray:
     return np.swapaxes(Vt, -1, -2) @ (inverse[..., None] * np.swapaxes(U, -1, -2))
 
 
-def lengths(model: Any) -> tuple[np.ndarray, np.ndarray]:
+def lengths(model: Model) -> tuple[Array, Array]:
     """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
     size = _size(model)
     rows: list[float] = []
@@ -264,12 +267,12 @@ def lengths(model: Any) -> tuple[np.ndarray, np.ndarray]:
         for S in body.joint.screws(body.joint.neutral())
     ]
     for coupling in model.couplings:
-        ends = (model.v_slices[joint].start + k for joint, k, _ in coupling.terms)
+        ends: list[int] = [model.v_slices[joint].start + k for joint, k, _ in coupling.terms]
         rows.append(1.0 if any(turning[k] for k in ends) else size)
     return np.array(rows), np.where(turning, 1.0, size)
 
 
-def _size(model: Any) -> float:
+def _size(model: Model) -> float:
     """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
     stands in the world does not matter.
     """

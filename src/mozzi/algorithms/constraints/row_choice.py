@@ -8,12 +8,13 @@ all other mechanisms have as many independent rows as rows, and nothing is chose
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
 from mozzi.algorithms.constraints.close import descend
@@ -32,9 +33,13 @@ from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.containers import per_body
 from mozzi.algorithms.recursion.held import held_by
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
+from mozzi.model import Model
 from mozzi.program.node import untraced
-from mozzi.program.scalar import maximum, minimum, sqrt
+from mozzi.program.scalar import Real, maximum, minimum, sqrt
 from mozzi.program.settings import Settings, tracing
+from mozzi.types import Array, ArrayLike, JointChoice, Traced
 
 __all__ = [
     "HeldRows", "choose", "holding", "kept_rows", "least_share", "loop_rank", "overconstrained",
@@ -43,7 +48,7 @@ __all__ = [
 
 
 @algorithm(regroup="moments", loops="honour")
-def loop_rank(model: Any, q: Any) -> tuple[Any, Any]:
+def loop_rank(model: Mechanism, q: JointVector) -> tuple[Traced, Traced]:
     """(rank, margin): how many rows of `loop_jacobian` are independent, and how safely.
 
     Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
@@ -65,14 +70,14 @@ def loop_rank(model: Any, q: Any) -> tuple[Any, Any]:
         2
     """
     choice = choose(model, _reaches(model, q))
-    least: Any = 1.0
+    least: Real = 1.0
     for x in choice.sine2:
         least = minimum(least, x)
     return scalar(choice.rank), scalar(sqrt(maximum(least, 0.0)))
 
 
 @algorithm(regroup="moments", loops="honour")
-def kept_rows(model: Any, q: Any, prescribed: Sequence[Any] = ()) -> Any:
+def kept_rows(model: Mechanism, q: JointVector, prescribed: JointChoice = ()) -> Traced:
     """(m) 1 or 0: rows of `loop_jacobian` that are independent, of as many as there are.
 
     prescribed: coordinates that are held, which rows cannot move.
@@ -81,7 +86,7 @@ def kept_rows(model: Any, q: Any, prescribed: Sequence[Any] = ()) -> Any:
     return np.array([*choice.kept, None], dtype=object)[:-1]
 
 
-def _reaches(model: Any, q: Any) -> list[Reach]:
+def _reaches(model: Mechanism, q: JointVector) -> list[Reach]:
     T, P, U, D = per_body(model, T="local", **ARTICULATED)
     for i in model.outward():
         T[i] = i.pose(q[i])
@@ -91,11 +96,13 @@ def _reaches(model: Any, q: Any) -> list[Reach]:
     return [reach(model, x, move, U, D) for x in closures(model, move)]
 
 
-def choose(model: Any, reaches: Sequence[Reach]) -> Choice:
+def choose(model: Mechanism, reaches: Sequence[Reach]) -> Choice:
     """Independent rows at this state, which may be open."""
     Y, DY, scale = matrix(model, reaches)
     order = [k for k in elimination_order(DY) if Y[k]]  # that of the factors: the same products
-    blocks, most, start = [], [], 0
+    blocks: list[list[int]] = []
+    most: list[int] = []
+    start = 0
     for part in reaches:
         block = [k for k in range(start, start + len(part.rows)) if Y[k]]
         if block:
@@ -114,13 +121,14 @@ def choose(model: Any, reaches: Sequence[Reach]) -> Choice:
 class HeldRows:
     """The rows of a model that count near a closed configuration q."""
 
-    model: Any
-    q: Any
-    kept: Sequence[Any] | np.ndarray
+    model: Model
+    q: JointVector | ArrayLike
+    kept: Sequence[Real] | Traced
 
-    def rows(self, model: Any, here: Callable[[], Choice]) -> Sequence[Any] | np.ndarray:
+    def rows(self, model: Mechanism, here: Callable[[], Choice]) -> Sequence[Real] | Traced:
         """For a mechanism some of whose coordinates may be held; here: the choice at its state."""
-        names, prescribed = model.model.joint_names, []
+        names = model.model.joint_names
+        prescribed: list[tuple[str, int]] = []
         for name, i in zip(names, model.outward(), strict=True):
             prescribed += [(name, c) for c, h in enumerate(i.held) if h]
         if not prescribed:
@@ -128,15 +136,25 @@ class HeldRows:
         return list(kept_rows(self.model, self.q, prescribed=tuple(prescribed)))
 
 
+class ChosenRows(Protocol):
+    """Rows that count, of a model: held, or chosen anew."""
+
+    @property
+    def model(self) -> Model: ...
+    def rows(self, model: Mechanism, here: Callable[[], Choice], /) -> Sequence[Real] | Traced:
+        """For a mechanism some of whose coordinates may be held; here: the choice at its state."""
+        ...
+
+
 class _Now(threading.local):
-    rows: Any = None
+    rows: ChosenRows | None = None
 
 
 _now = _Now()
 
 
 @contextmanager
-def holding(rows: Any) -> Iterator[None]:
+def holding(rows: ChosenRows | None) -> Generator[None, None, None]:
     """Trace with rows that were chosen where the loops were closed (`HeldRows`); None: with those
     of each state.
     """
@@ -147,14 +165,19 @@ def holding(rows: Any) -> Iterator[None]:
         _now.rows = before
 
 
-def rows_kept(model: Any, reaches: Sequence[Reach]) -> Sequence[Any] | np.ndarray | None:
+def rows_kept(
+    model: Mechanism, reaches: Sequence[Reach]
+) -> Sequence[Real] | Traced | None:
     """Which rows count (1 or 0), while tracing: those that are held, or else those of this state;
     None where all do.
     """
     held = np.array([h for i in model.outward() for h in i.held], dtype=bool)
     if not overconstrained(model.model, held):
         return None
-    here = lambda: choose(model, reaches)
+
+    def here() -> Choice:
+        return choose(model, reaches)
+
     if _now.rows is not None and _now.rows.model is model.model:
         return _now.rows.rows(model, here)
     return here().kept
@@ -170,7 +193,7 @@ CLOSED = 1e-9  # residuals of configurations that are looked at, in radians or l
 VANISHES = 1e-9  # entries of scaled rows that are rounding
 
 
-def overconstrained(model: Any, held: np.ndarray | None = None) -> bool:
+def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool:
     """Whether rows of the loops depend on one another in the closed configurations of a model.
 
     Rows that vanish in all configurations do not count. held: coordinates that rows cannot move.
@@ -189,14 +212,14 @@ def overconstrained(model: Any, held: np.ndarray | None = None) -> bool:
     return model.cache[key]
 
 
-def least_share(model: Any, q: Any) -> np.ndarray:
+def least_share(model: Model, q: ArrayLike) -> Array:
     """The share of the largest singular value from which others count at q, which may be open."""
     if not overconstrained(model):
         return np.zeros(np.shape(q)[:-1])
     return sines(model, loop_residual(model, q))
 
 
-def _depend(model: Any, free: np.ndarray) -> bool:
+def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
     rows, rng = lengths(model)[0], np.random.default_rng(0)
     if not len(rows) or not free.any():
         return bool(len(rows))
@@ -215,7 +238,7 @@ def _depend(model: Any, free: np.ndarray) -> bool:
     return bool(ranks_of(A).max() < some.sum())
 
 
-def scalar(x: Any) -> Any:
+def scalar(x: Real) -> Traced:
     """A result of one number."""
     out = np.empty((), dtype=object)
     out[()] = x

@@ -10,6 +10,7 @@ are what `Rows` holds; the recursions of the dynamics need nothing else.  Kim (5
 et al. (0.20), (0.21).
 """
 
+# pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
 import math
@@ -17,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,14 @@ from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.bodies import tidy_pose
 from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.lie import SE3, AccelerationField, Screws, Twist, Vec3, Wrench
 from mozzi.lie.vec import number
 from mozzi.model import Coupling, Distance, Loop, Model
 from mozzi.model.model import WORLD
-from mozzi.program.scalar import divide, sqrt
+from mozzi.program.scalar import Real, divide, sqrt
+from mozzi.types import Traced
 
 __all__ = [
     "Moving", "Rows", "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
@@ -79,12 +82,12 @@ class Rows:
     """
 
     name: str
-    wrenches: dict[int, Screws]
-    forces: dict[int, list[list[Any]]]
-    open_by: Callable[[bool], Sequence[Any]]
-    bias: Sequence[Any]
-    norms: Sequence[Any] | None = None
-    levers: Mapping[int, float] = field(default_factory=dict)
+    wrenches: dict[int, Screws[Wrench]]
+    forces: dict[int, list[list[Real]]]
+    open_by: Callable[[bool], Sequence[Real]]
+    bias: Sequence[Real]
+    norms: Sequence[Real] | None = None
+    levers: Mapping[int, float] = field(default_factory=dict[int, float])
 
     def __len__(self) -> int:
         return len(self.bias)
@@ -97,7 +100,9 @@ class Pair:
     the bodies in their parents, w their angular velocities.
     """
 
-    def __init__(self, model: Any, ends: tuple[int, int], frames: tuple[SE3, SE3], move: Any):
+    def __init__(
+        self, model: Mechanism, ends: tuple[int, int], frames: tuple[SE3, SE3], move: Moving
+    ):
         self.model, self.move = model, move
         self.a, self.b = (model.at(k) for k in ends)
         self.F_a, self.F_b = (
@@ -116,7 +121,7 @@ class Pair:
         C_a, C_b = (self._pose(p) for p in (self.path_a, self.path_b))
         return (C_a @ self.F_a).inverse() @ (C_b @ self.F_b)
 
-    def _pose(self, path: Sequence[Any]) -> SE3:
+    def _pose(self, path: Sequence[Body]) -> SE3:
         C = SE3.identity()
         for i in path:
             C = C @ self.move.T[i]
@@ -128,27 +133,27 @@ class Pair:
         V_a, V_b = (self._twist(p) for p in (self.path_a, self.path_b))
         return self.F_b.pull(V_b) - self.G.pull(self.F_a.pull(V_a))
 
-    def _twist(self, path: Sequence[Any]) -> Twist:
-        V = Twist.zero()
+    def _twist(self, path: Sequence[Body]) -> Twist:
+        V, (v, _) = Twist.zero(), self.move.velocities
         for i in path:
-            V = self.move.T[i].pull(V) + i.joint.screws(self.move.q[i]) @ self.move.v[i]
+            V = self.move.T[i].pull(V) + i.joint.screws(self.move.q[i]) @ v[i]
         return V
 
     @cached_property
     def w_a(self) -> Vec3:
         """The angular velocity of A, in the axes of B."""
-        return self.G.R.unrotate(self.F_a.R.unrotate(self.move.w[self.a]))
+        return self.G.R.unrotate(self.F_a.R.unrotate(self.move.velocities[1][self.a]))
 
     @cached_property
     def w_b(self) -> Vec3:
         """The angular velocity of B, in its axes."""
-        return self.F_b.R.unrotate(self.move.w[self.b])
+        return self.F_b.R.unrotate(self.move.velocities[1][self.b])
 
     def point_a(self, pinned: bool) -> Vec3:
         """Where the wrench of a row meets body a: at A, or at B (where that need not be at A)."""
         return self.F_a.p if pinned else self.F_a @ self.G.p
 
-    def wrenches(self, R: Screws, pinned: bool) -> dict[int, Screws]:
+    def wrenches(self, R: Screws[Wrench], pinned: bool) -> dict[int, Screws[Wrench]]:
         """Wrenches R in frame B on body b, and their opposites on body a, in the bodies' frames."""
         on = {self.b.index: self.F_b.push(R)}
         back = -SE3(self.F_a.R @ self.G.R, self.point_a(pinned)).push(R)
@@ -168,9 +173,9 @@ class Pair:
         Accelerations of points: (ω̇, r̈). Where A and B coincide, that of B less that of A, which
         holds in any axes; else the rate of the twist V, measured at B.
         """
-        still = Vec3.zero()
-        lin = self.F_b.R.unrotate(AccelerationField(still, *[self.move.w[self.b]] * 2) @ self.F_b.p)
-        w_a = self.move.w[self.a]
+        still, (_, w) = Vec3.zero(), self.move.velocities
+        w_a, w_b = w[self.a], w[self.b]
+        lin = self.F_b.R.unrotate(AccelerationField(still, w_b, w_b) @ self.F_b.p)
         swing = AccelerationField(still, w_a, w_a) @ self.point_a(pinned)
         lin = lin - self.G.R.unrotate(self.F_a.R.unrotate(swing))
         if not pinned:
@@ -185,23 +190,35 @@ class Moving:
     (v and w where there are velocities).
     """
 
-    q: Any
-    T: Any
-    v: Any = None
-    w: Any = None
+    q: JointVector
+    T: ByBody[RelativePose]
+    v: JointVector | None = None
+    w: ByBody[Vec3] | None = None
+
+    @property
+    def velocities(self) -> tuple[JointVector, ByBody[Vec3]]:
+        """v and w, where there are velocities."""
+        assert self.v is not None and self.w is not None
+        return self.v, self.w
 
 
-def closures(model: Any, move: Moving) -> Iterator[Rows]:
+def closures(model: Mechanism, move: Moving) -> Iterator[Rows]:
     """The rows of all closures of a model, in order; with biases where velocities are known."""
     for part in model.model.closures:
-        yield _ROWS[type(part)](model, part, move)
+        match part:
+            case Loop():
+                yield _loop(model, part, move)
+            case Distance():
+                yield _distance(model, part, move)
+            case Coupling():
+                yield _coupling(model, part, move)
 
 
-def _loop(model: Any, loop: Loop, move: Moving) -> Rows:
+def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
     pair = Pair(model, (loop.body_a, loop.body_b), frames_of(loop), move)
     met = meet(loop.joint, pair.G)
     R = met.rows
-    bias: Sequence[Any] = [0.0] * len(R)
+    bias: Sequence[Real] = [0.0] * len(R)
     if move.v is not None and len(R):
         drift = pair.drift(met.pinned, met.turns)
         if not loop.joint.subgroup:
@@ -209,11 +226,14 @@ def _loop(model: Any, loop: Loop, move: Moving) -> Rows:
         bias = R.T @ drift
     on = pair.wrenches(R, met.pinned)
     norms = None if met.exact else [W.ang.dot(W.ang) + W.lin.dot(W.lin) for W in R]
-    open_by = lambda small: R.T @ met.error(pair.G, small)
+
+    def open_by(small: bool) -> Sequence[Real]:
+        return R.T @ met.error(pair.G, small)
+
     return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers)
 
 
-def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
+def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
     """|d| = length: the row is the force along d̂, and its rate turns with d."""
     frames = SE3.translation(*rod.point_a), SE3.translation(*rod.point_b)
     pair = Pair(model, (rod.body_a, rod.body_b), frames, move)
@@ -221,7 +241,7 @@ def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
     span = sqrt(d.dot(d))
     n = d * divide(1.0, span, nonzero=True)
     R = Screws([Wrench(Vec3.zero(), n)])
-    bias: Sequence[Any] = [0.0]
+    bias: Sequence[Real] = [0.0]
     if move.v is not None:
         u = pair.V.lin
         along = n.dot(u)
@@ -232,10 +252,10 @@ def _distance(model: Any, rod: Distance, move: Moving) -> Rows:
     return Rows(rod.name, on, {}, lambda _: [span - rod.length], bias, levers=pair.levers)
 
 
-def _coupling(model: Any, coupling: Coupling, move: Moving) -> Rows:
+def _coupling(model: Mechanism, coupling: Coupling, move: Moving) -> Rows:
     """A linear relation of coordinates, such as a mimic joint's."""
-    total: Any = -coupling.offset
-    forces: dict[int, list[list[Any]]] = {}
+    total: Real = -coupling.offset
+    forces: dict[int, list[list[Real]]] = {}
     for joint, k, c in coupling.terms:
         i = model.at(model.model.joint_index(joint))
         total = total + move.q[i][k] * c
@@ -244,13 +264,10 @@ def _coupling(model: Any, coupling: Coupling, move: Moving) -> Rows:
     return Rows(coupling.name, {}, forces, lambda _: [total], [0.0])
 
 
-_ROWS = {Loop: _loop, Distance: _distance, Coupling: _coupling}
-
-
 # -- as arrays --
 
 
-def moving(model: Any, q: Any, v: Any = None) -> Moving:
+def moving(model: Mechanism, q: JointVector, v: JointVector | None = None) -> Moving:
     """The tree at q, moving with v."""
     T, w = per_body(model, T="local", w=Vec3)
     for i in model.outward():
@@ -261,7 +278,7 @@ def moving(model: Any, q: Any, v: Any = None) -> Moving:
 
 
 @algorithm(loops="honour")
-def loop_residual(model: Any, q: Any) -> Any:
+def loop_residual(model: Mechanism, q: JointVector) -> Traced:
     """φ(q) (m): how far loops, distances and couplings are from being closed.
 
     Of a loop: the rotation vector (rad) and displacement (m) to the nearest pose of its joint,
@@ -280,20 +297,20 @@ def loop_residual(model: Any, q: Any) -> Any:
 
 
 @algorithm(loops="honour")
-def loop_drift(model: Any, q: Any) -> Any:
+def loop_drift(model: Mechanism, q: JointVector) -> Traced:
     """`loop_residual` where it is small, to second order and at less cost: what simulations take
     back after their steps.
     """
     return _opening(model, q, small=True)
 
 
-def _opening(model: Any, q: Any, small: bool) -> np.ndarray:
+def _opening(model: Mechanism, q: JointVector, small: bool) -> Traced:
     out = [x for rows in closures(model, moving(model, q)) for x in rows.open_by(small)]
     return np.array([*out, None], dtype=object)[:-1]
 
 
 @algorithm(loops="honour")
-def loop_jacobian(model: Any, q: Any) -> Any:
+def loop_jacobian(model: Mechanism, q: JointVector) -> Traced:
     """A (m, nv): the loops are kept closed by the velocities with A v = 0.
 
     Column j of a loop is the screw of joint j, seen in the loop's frame on body b and paired with
@@ -313,14 +330,14 @@ def loop_jacobian(model: Any, q: Any) -> Any:
     return matrix(model, moving(model, q))
 
 
-def matrix(model: Any, move: Moving) -> np.ndarray:
+def matrix(model: Mechanism, move: Moving) -> Traced:
     """A, of scalars."""
     every = list(closures(model, Moving(move.q, move.T)))
     A = np.full((sum(map(len, every)), model.nv), 0.0, dtype=object)
     start = 0
     for rows in every:
         for i, block in joint_columns(model, rows, move):
-            column = model.offset(i, "v")
+            column = i.data.v
             for r, line in enumerate(block):
                 A[start + r, column : column + i.joint.nv] += np.array(line, dtype=object)
         start += len(rows)
@@ -328,7 +345,9 @@ def matrix(model: Any, move: Moving) -> np.ndarray:
 
 
 @algorithm(loops="honour")
-def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
+def loop_acceleration(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector
+) -> Traced:
     """A a + Ȧ v (m): what remains of the rows of `loop_jacobian` when joints accelerate by a.
 
     Zero for the accelerations that keep the loops closed.  O(m d).  Kim (71).
@@ -349,7 +368,7 @@ def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
     x.A[model.world] = Twist.zero()  # without gravity
     for _ in x.outward(q, v, a):
         pass
-    out = []
+    out: list[Real] = []
     for rows in closures(model, Moving(q, x.T, v, x.w)):
         for r, left in enumerate(rows.bias):
             for k, W in rows.wrenches.items():
@@ -360,7 +379,9 @@ def loop_acceleration(model: Any, q: Any, v: Any, a: Any) -> Any:
     return np.array([*out, None], dtype=object)[:-1]
 
 
-def joint_columns(model: Any, rows: Rows, move: Moving) -> Iterator[tuple[Any, list[Any]]]:
+def joint_columns(
+    model: Mechanism, rows: Rows, move: Moving
+) -> Iterator[tuple[Body, list[list[Real]]]]:
     """Joint by joint, blocks (m, nv) of the Jacobian: wrenches go inward, and meet screws.
 
     They end at the nearest body that carries both ends of the closure.
@@ -368,7 +389,8 @@ def joint_columns(model: Any, rows: Rows, move: Moving) -> Iterator[tuple[Any, l
     for k, block in rows.forces.items():
         yield model.at(k), block
     paths = {k: [i.index for i in model.at(k).path()] for k in rows.wrenches}
-    shared = set.intersection(*map(set, paths.values())) if len(paths) == 2 else set()
+    above = [set(path) for path in paths.values()]
+    shared = above[0] & above[1] if len(above) == 2 else set[int]()
     for k, W in rows.wrenches.items():
         for n in paths[k]:
             if n in shared:

@@ -15,14 +15,12 @@ What a vanishing pivot is, and how rows are chosen where some always depend on o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from mozzi.algorithms.constraints.rank import smallest_pivot
 from mozzi.algorithms.constraints.sparse import Row, add_to, dot, elimination_order, gram
 from mozzi.lie.vec import number
-from mozzi.program.scalar import divide, maximum, select
+from mozzi.program.scalar import Condition, Real, divide, maximum, select
+from mozzi.types import Traced
 
 __all__ = ["MOST", "Factor"]
 
@@ -35,13 +33,13 @@ class Factor:
     """
 
     def __init__(
-        self, matrix: dict[int, Row], order: Sequence[int], scale: Any,
-        kept: Sequence[Any] | np.ndarray | None = None,
+        self, matrix: dict[int, Row], order: Sequence[int], scale: Sequence[Real] | Row,
+        kept: Sequence[Real] | Traced | None = None,
     ):  # fmt: skip
         self.order = order
-        self.reciprocal: dict[int, Any] = {}
-        self.dependent: dict[int, Any] = {}
-        self.pivot: dict[int, Any] = {}
+        self.reciprocal: dict[int, Real] = {}
+        self.dependent: dict[int, Condition] = {}
+        self.pivot: dict[int, Real] = {}
         self.below: dict[int, Row] = {}  # column k of L, below its diagonal
         self.beside: dict[int, Row] = {}  # what row k has there, where later rows were kept instead
         at = {k: n for n, k in enumerate(order)}
@@ -64,19 +62,19 @@ class Factor:
 
     @classmethod
     def of(
-        cls, Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Any],
-        kept: Sequence[Any] | np.ndarray | None = None,
+        cls, Y: Sequence[Row], DY: Sequence[Row], scale: Sequence[Real],
+        kept: Sequence[Real] | Traced | None = None,
     ) -> Factor:  # fmt: skip
         """Of Y DYᵀ; rows that are structurally zero take no part, nor those that are not kept."""
         order = [k for k in elimination_order(DY) if Y[k]]
         return cls(gram(Y, DY, order), order, scale, kept)
 
-    def counts(self) -> tuple[Any, Any]:
+    def counts(self) -> tuple[Real, Real]:
         """(rank, rows left out), of the rows that are not structurally zero."""
         left_out = sum((select(self.dependent[k], 1.0, 0.0) for k in self.order), 0.0)
         return len(self.order) - left_out, left_out
 
-    def multipliers(self, r: Sequence[Any]) -> list[Any]:
+    def multipliers(self, r: Sequence[Real]) -> list[Real]:
         """λ with Λ λ = r, for every row; zero for rows that depend on others.
 
         r must be in the range of Λ, as it is for rows that agree.
@@ -84,7 +82,7 @@ class Factor:
         x = self.solve({k: r[k] for k in self.order})
         return [x.get(k, 0.0) for k in range(len(r))]
 
-    def solve(self, r: dict[int, Any]) -> dict[int, Any]:
+    def solve(self, r: dict[int, Real]) -> dict[int, Real]:
         """x with L D Lᵀ x = r; zero where a pivot was left out, whose column of L is zero."""
         x = dict(r)
         for k in self.order:
@@ -102,9 +100,9 @@ class Factor:
         Λ z = 0 with z 1 at the row: D Lᵀ z vanishes at all pivots. Its column of D Lᵀ is L D below
         and, where rows after it were kept, what elimination leaves of it beside.
         """
-        vectors = {}
+        vectors: dict[int, Row] = {}
         for n, k in enumerate(self.order):
-            left, column = dict(self.beside[k]), {}
+            left, column = dict(self.beside[k]), Row()
             for j in self.order[n + 1 :] if left else ():
                 if j in left:
                     column[j] = left[j] * self.reciprocal[j]
@@ -118,7 +116,7 @@ class Factor:
             vectors[k] = z
         return vectors
 
-    def shortest(self, multipliers: Sequence[Any]) -> list[Any]:
+    def shortest(self, multipliers: Sequence[Real]) -> list[Real]:
         """λ less its part in the null space: λ − Z (ZᵀZ)⁻¹ Zᵀ λ.  O(k³)."""
         x = {k: multipliers[k] for k in self.order}
         Z = self.null_vectors()

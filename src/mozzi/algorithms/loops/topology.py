@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -373,7 +373,8 @@ def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.nd
     diagonal = np.einsum("...kk->...k", Lam)
     d = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     w, V = np.linalg.eigh(d[..., :, None] * Lam * d[..., None, :])
-    keep = w > smallest_pivot(np.clip(w, 0.0, 1.0), 1.0, np.square(sine)[..., None])
+    size, sine2 = cast("tuple[Real, Real]", (np.clip(w, 0.0, 1.0), np.square(sine)[..., None]))
+    keep = w > smallest_pivot(size, 1.0, sine2)
     inverse = np.where(keep, 1.0 / np.where(keep, w, 1.0), 0.0)
     dV = d[..., :, None] * V
     f = np.zeros(needed.shape)
