@@ -2622,10 +2622,10 @@ def rollout_gradient(
     """
 
 def sensitivity(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     model: Model,
     parameters: str | Iterable[str],
-    **options: Any,
+    **options: object,
 ) -> Sensitivity:
     """The derivative of a function of the model with respect to named parameters, as a kernel.
 
@@ -2823,7 +2823,7 @@ def simulate(
     target: Device = 'cpu',
     dtype: DType = 'float64',
     progress: Callable[[float], None] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Trajectory:
     """The motion from (q0, v0) over a duration, in steps dt.
 

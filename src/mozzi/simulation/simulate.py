@@ -29,7 +29,7 @@ from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Law, System
 from mozzi.simulation.times import Grid, check_memory
 from mozzi.simulation.trajectory import Trajectory
-from mozzi.types import ArrayLike, Device, DType, Method
+from mozzi.types import Array, ArrayLike, Device, DType, Method
 
 __all__ = ["Simulation", "simulate"]
 
@@ -61,7 +61,7 @@ def simulate(
     target: Device = "cpu",
     dtype: DType = "float64",
     progress: Callable[[float], None] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Trajectory:
     """The motion from (q0, v0) over a duration, in steps dt.
 
@@ -149,7 +149,7 @@ class Simulation:
         trace: bool | None = None,
         target: Device = "cpu",
         dtype: DType = "float64",
-        **options: Any,
+        **options: object,
     ):
         check_model(model)
         method = method_for(model, method)
@@ -406,5 +406,5 @@ class Simulation:
         )
 
 
-def _listed(x: Any) -> list[np.ndarray]:
+def _listed(x: Array | tuple[Array, ...]) -> list[Array]:
     return list(x) if isinstance(x, tuple) else [x]

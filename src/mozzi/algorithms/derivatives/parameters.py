@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from mozzi.algorithms.recursion.algorithm import Algorithm, met_loops
+from mozzi.algorithms.recursion.algorithm import Algorithm, Options, met_loops
 from mozzi.algorithms.recursion.arguments import Blocks
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.containers import BlockArray
@@ -42,8 +42,9 @@ GEOMETRIC = {"rx": 0, "ry": 1, "rz": 2, "x": 3, "y": 4, "z": 5}
 
 
 def sensitivity(
-    function: Callable[..., Any], model: Model, parameters: str | Iterable[str], **options: Any
-) -> Sensitivity:
+    function: Callable[..., object], model: Model, parameters: str | Iterable[str],
+    **options: object,
+) -> Sensitivity:  # fmt: skip
     """The derivative of a function of the model with respect to named parameters, as a kernel.
 
     It has the shape of the function's result and one more axis, the parameters in the order of
@@ -102,7 +103,7 @@ class Sensitivity:
     """A derivative with respect to parameters: called with what the function takes."""
 
     def __init__(
-        self, function: Algorithm, model: Model, names: tuple[str, ...], options: dict[str, Any]
+        self, function: Algorithm, model: Model, names: tuple[str, ...], options: Options
     ):
         self.function, self.model, self.names = function, model, names
         self.nominal = nominal_of(model, names)
@@ -161,17 +162,19 @@ def _varying(
 ) -> Algorithm:
     """The algorithm of these arrays and of parameters, whose names are an option."""
 
-    def run(model: Mechanism, names: tuple[str, ...], **given: Any) -> Any:
-        parameters = given.pop("parameters").array()
-        view = varied(model.model, names, parameters)
+    def run(
+        model: Mechanism, names: tuple[str, ...], parameters: BlockArray, **given: object
+    ) -> Traced | tuple[Traced, ...]:
+        numbers = parameters.array()
+        view = varied(model.model, names, numbers)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
         with tracing(replace(settings(), varied=function.name)):
             out = function.run(view, (), plain)
         if what == "value":
             return out
         if isinstance(out, tuple):
-            return tuple(jacobian(x, parameters) for x in out)
-        return jacobian(out, parameters)
+            return tuple(jacobian(x, numbers) for x in out)
+        return jacobian(out, numbers)
 
     kind, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     leading = [inspect.Parameter(n, kind) for n in ("model", *arrays, "parameters")]
@@ -181,9 +184,11 @@ def _varying(
     return Algorithm(run, False, threshold=ALWAYS_UNROLLED, loops=function.loops)
 
 
-def _plain(x: BlockArray | Blocks[Any]) -> Traced:
+def _plain(x: object) -> Traced:
     """The numbers of an array as an algorithm sees it."""
-    return (x.blocks if isinstance(x, Blocks) else x).array()
+    array = x.blocks if isinstance(x, Blocks) else x
+    assert isinstance(array, BlockArray)
+    return array.array()
 
 
 # -- models with other numbers --
