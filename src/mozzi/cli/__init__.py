@@ -10,7 +10,7 @@ import importlib
 import io
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -40,11 +40,11 @@ def exit_code(error: MozziError | OSError) -> int:
     return BAD_INPUT if isinstance(error, (ValueError, OSError)) else FAILED
 
 
-def answering(command: Callable[..., Any]) -> Callable[..., Any]:
+def answering(command: Callable[..., object]) -> Callable[..., object]:
     """The command, with errors told in a line instead of a traceback."""
 
     @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         try:
             return command(*args, **kwargs)
         except MozziError as error:

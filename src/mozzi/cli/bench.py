@@ -175,7 +175,7 @@ def row(name: str, compiled: float, kernel: Any, ns: float) -> dict[str, Any]:
     return {"function": name, "compile_s": compiled, "operations": kernel.flops, "ns": ns}
 
 
-def best(run: Callable[[], Any]) -> float:
+def best(run: Callable[[], object]) -> float:
     """Seconds of the quickest of some runs."""
     run()
     times: list[float] = []

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mozzi.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from mozzi.model import Model
+    from mozzi.simulation.system import Law
+    from mozzi.types import Array
 
 __all__ = ["Controller", "law_of"]
-
-Law = Callable[[Any, Any, Any], Any]
 
 
 class Controller(StrEnum):
@@ -27,7 +26,9 @@ class Controller(StrEnum):
     actuators = "actuators"
 
 
-def law_of(model: Model, controller: Controller, target: Any, rate: float) -> Law | None:
+def law_of(
+    model: Model, controller: Controller, target: Array | list[float], rate: float
+) -> Law | None:
     """The law τ(t, q, v), or None where nothing drives.
 
     gravity: what gravity takes. hold, pd: that, and springs and dampers to the target, as stiff
@@ -45,7 +46,7 @@ def law_of(model: Model, controller: Controller, target: Any, rate: float) -> La
 
     if controller is Controller.actuators:
         return mz.actuate(model, [
-            one.gear * target[model.q_slices[one.joint].start + one.component]
+            one.gear * np.asarray(target).item(model.q_slices[one.joint].start + one.component)
             if one.kind == "position" else 0.0
             for one in model.actuators
         ])  # fmt: skip
@@ -55,7 +56,7 @@ def law_of(model: Model, controller: Controller, target: Any, rate: float) -> La
             driven[model.v_slices[body.joint_name]] = 0.0
     M = np.diag(np.diagonal(mz.mass_matrix(model, target)))
 
-    def law(t: Any, q: Any, v: Any) -> Any:
+    def law(t: float, q: Array, v: Array) -> Array:
         away = mz.difference(model, q, target)
         if controller is Controller.gravity:
             tau = mz.gravity_forces(model, q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -19,6 +19,7 @@ from mozzi.errors import ExtraMissingError
 if TYPE_CHECKING:
     from mozzi.model import Model
     from mozzi.simulation.trajectory import Trajectory
+    from mozzi.types import Array
 
 __all__ = ["demo"]
 
@@ -145,7 +146,7 @@ def drop(model: Model, tell: Tell) -> Trajectory:
     return simulate(model, q0, np.zeros(6), 8.0, DT, record_every=20, progress=tell)
 
 
-def reference(t: Any) -> tuple[Any, Any, Any]:
+def reference(t: float) -> tuple[Array, Array, Array]:
     """Angles that draw a loop, with their rates and accelerations."""
     import numpy as np
 
@@ -166,7 +167,7 @@ def trace(model: Model, tell: Tell) -> Trajectory:
     from mozzi.algorithms.dynamics.inverse import inverse_dynamics
     from mozzi.simulation import simulate
 
-    def law(t: Any, q: Any, v: Any) -> Any:
+    def law(t: float, q: Array, v: Array) -> Array:
         q_ref, v_ref, a_ref = reference(t)
         return inverse_dynamics(model, q, v, a_ref + 100.0 * (q_ref - q) + 20.0 * (v_ref - v))
 
@@ -184,7 +185,7 @@ def land(tell: Tell) -> Trajectory:
     model = quadruped()
     stand = model.configurations["standing"]
 
-    def law(t: Any, q: Any, v: Any) -> Any:
+    def law(t: float, q: Array, v: Array) -> Array:
         return np.array([0.0] * 6 + list(12.0 * (stand[7:] - q[7:]) - 0.4 * v[6:]), dtype=object)
 
     q0, v0 = stand.copy(), np.zeros(model.nv)

@@ -8,7 +8,7 @@ import shlex
 import tempfile
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mozzi.algorithms.recursion.algorithm import Algorithm
     from mozzi.model import Model
     from mozzi.targets.c.source import CSource
+    from mozzi.types import Array
 
 __all__ = ["export"]
 
@@ -162,11 +163,11 @@ def algorithm(name: str) -> Algorithm:
     return found[name]
 
 
-def settings(function: Algorithm, words: list[str] | tuple[str, ...]) -> dict[str, Any]:
+def settings(function: Algorithm, words: list[str] | tuple[str, ...]) -> dict[str, object]:
     """NAME=VALUE as keyword arguments: true, false, numbers, names, and lists by commas."""
     optional = [n for n in function.arrays if n not in function.required]
     names = [*function.defaults, *optional]
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in names:
@@ -183,7 +184,7 @@ def settings(function: Algorithm, words: list[str] | tuple[str, ...]) -> dict[st
     return options
 
 
-def parsed(value: str) -> Any:
+def parsed(value: str) -> object:
     if "," in value:
         return tuple(parsed(part) for part in value.split(",") if part)
     for kind in (int, float):
@@ -194,7 +195,7 @@ def parsed(value: str) -> Any:
     return {"true": True, "false": False}.get(value.lower(), value)
 
 
-def samples(model: Model, code: CSource) -> list[list[Any]]:
+def samples(model: Model, code: CSource) -> list[list[Array]]:
     """Points to test at, the same in every run: configurations where they are wanted."""
     import numpy as np
 

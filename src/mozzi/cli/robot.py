@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -15,6 +15,7 @@ from mozzi.errors import ConfigurationError, LeftOutWarning, UnphysicalWarning
 
 if TYPE_CHECKING:
     from mozzi.model import Model
+    from mozzi.types import Array
 
 __all__ = ["File", "Root", "configuration", "inside", "open_robot", "vector"]
 
@@ -47,7 +48,7 @@ def open_robot(file: Path, base: Literal["fixed", "free"], roots: Sequence[Path]
 
 def configuration(
     model: Model, text: str | None, lock: Sequence[str] = (), name: str = "q0"
-) -> Any:
+) -> Array | list[float]:
     """The configuration that words mean: a name of the file, random, or numbers; what is locked is
     never random. Without words: where the file starts.
     """
@@ -74,7 +75,7 @@ def configuration(
     return vector(text, start, model.q_slices, name, model.nq)
 
 
-def inside(model: Model, q: Any) -> Any:
+def inside(model: Model, q: Array | list[float]) -> Array:
     """The nearest coordinates within the limits; told where those are others."""
     import numpy as np
 

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mozzi.model import Model
     from mozzi.simulation.simulate import Simulation
     from mozzi.simulation.trajectory import Trajectory
+    from mozzi.types import Array
 
 __all__ = ["simulate"]
 
@@ -216,7 +217,9 @@ def check_paths(out: Path | None, plot: Path | None, view: Path | None) -> None:
         pyplot()
 
 
-def closed(model: Model, q: Any, v: Any) -> tuple[Any, Any]:
+def closed(
+    model: Model, q: Array | list[float], v: Array | list[float]
+) -> tuple[Array | list[float], Array | list[float]]:
     """The nearest state in which loops are closed and stay so; told where that is another one."""
     if not (model.loops or model.distances or model.couplings):
         return q, v

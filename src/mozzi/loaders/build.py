@@ -55,7 +55,10 @@ def assemble(
         with _At(edge.place):
             joint = Fixed().between(edge.pose) if edge.joint is None else edge.joint
             inertia, data = found.links[edge.child].inertia, edge.dynamics
-            builder.add(edge.child, edge.parent, joint, inertia, joint_name=edge.name, **data)
+            builder.add(
+                edge.child, edge.parent, joint, inertia,
+                joint_name=edge.name, rep="body", dynamics=None, **data,
+            )  # fmt: skip
     for name, link, T in found.frames:
         if name not in found.links:
             builder.frame(name, link, T)

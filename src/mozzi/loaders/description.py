@@ -6,8 +6,9 @@ A description is not checked as a whole; `assemble` does that and builds the mod
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.loaders.geometry import ShapeData
@@ -64,7 +65,9 @@ class Edge:
     child: str
     joint: Joint | None
     pose: SE3 = IDENTITY
-    dynamics: dict[str, Any] = field(default_factory=dict)
+    dynamics: Mapping[str, float | tuple[float, ...]] = field(
+        default_factory=dict[str, "float | tuple[float, ...]"]
+    )
     mimic: Mimic | None = None
 
 
@@ -91,6 +94,17 @@ class CouplingData:
     offset: float
 
 
+class ActuatorNumbers(TypedDict):
+    """The numbers of `Builder.actuator`."""
+
+    component: int
+    gear: float
+    gain: float
+    bias: tuple[float, ...]
+    control: tuple[float, float]
+    force: tuple[float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class ActuatorData:
     """A motor or servo on a joint coordinate; the numbers are those of `Builder.actuator`."""
@@ -98,7 +112,7 @@ class ActuatorData:
     name: str
     place: Place
     joint: str
-    numbers: dict[str, Any]
+    numbers: ActuatorNumbers
 
 
 @dataclass(slots=True)

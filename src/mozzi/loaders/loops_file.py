@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3
@@ -28,6 +28,9 @@ from mozzi.loaders.source import Place, read_bytes
 from mozzi.model import Composite, Fixed, Joint, Revolute, Spherical
 
 __all__ = ["Loops", "add_loops"]
+
+Names: TypeAlias = "str | list[Names]"
+"""A name, or lists of them."""
 
 Loops = str | os.PathLike[str] | Sequence[tuple[str, str, str]]
 
@@ -65,14 +68,13 @@ def add_loops(found: Description, loops: Loops) -> None:
         fact = f"{len(kinds)} types for {len(pairs)} loops"
         raise place.error("type", fact, "give one type for each loop")
     for pair, kind in zip(pairs, kinds, strict=True):
-        if not (
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
-        ):
+        frames = [x for x in pair if isinstance(x, str)] if isinstance(pair, list) else []
+        if not len(pair) == len(frames) == 2:
             raise place.error("closed_loop", f"{pair!r} is no pair", "give two frames: [a, b]")
         if str(kind).lower() not in KINDS:
             raise place.error("type", f"{kind!r} is unknown", "give 6d or 3d")
-        (a, T_a), (b, T_b) = (_frame(found, name, place) for name in pair)
-        name = f"{pair[0]} - {pair[1]}"
+        (a, T_a), (b, T_b) = (_frame(found, name, place) for name in frames)
+        name = f"{frames[0]} - {frames[1]}"
         joint = KINDS[str(kind).lower()]()
         found.loops.append(LoopData(name, place, a, b, joint, T_a, T_b))
 
@@ -89,19 +91,19 @@ def _frame(found: Description, name: str, place: Place) -> tuple[str, SE3]:
     raise place.error(f"frame {name!r}", "is not in the robot", "name a link or a joint of it")
 
 
-def _replace_joints(found: Description, table: dict[str, Any], place: Place) -> None:
+def _replace_joints(found: Description, table: dict[str, Names], place: Place) -> None:
     names, kinds = table.get("joint_name", []), table.get("joint_type", [])
     if not isinstance(names, list) or not isinstance(kinds, list) or len(names) != len(kinds):
         raise place.error("joint_name", "does not match joint_type", "give lists of one length")
     for name, kind in zip(names, kinds, strict=True):
-        edge = found.edges.get(name)
+        edge = found.edges.get(name) if isinstance(name, str) else None
         if edge is None:
             raise place.error(f"joint {name!r}", "is not in the robot", "name a joint of it")
         T = edge.pose if edge.joint is None else edge.joint.motion(edge.joint.neutral())
-        found.edges[name] = _replaced(edge, kind, T, place)
+        found.edges[edge.name] = _replaced(edge, kind, T, place)
 
 
-def _replaced(edge: Edge, kind: str, T: SE3, place: Place) -> Edge:
+def _replaced(edge: Edge, kind: Names, T: SE3, place: Place) -> Edge:
     word = str(kind).upper()
     if word == "FIXED":
         return replace(edge, joint=None, pose=T, dynamics={}, mimic=None)
@@ -118,7 +120,7 @@ def _replaced(edge: Edge, kind: str, T: SE3, place: Place) -> Edge:
 # -- the needed part of YAML -------------------------------------------------------------------
 
 
-def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_yaml(path: str | os.PathLike[str]) -> dict[str, Names]:
     """Keys with names or nested lists of names."""
     file = os.fspath(path)
     data = read_bytes(Path(file), "loops file", MAX_BYTES)
@@ -159,7 +161,7 @@ def _uncomment(line: str) -> str:
     return line
 
 
-def _value(lines: list[str], place: Place) -> Any:
+def _value(lines: list[str], place: Place) -> Names:
     text = "\n".join(lines).strip()
     if not text.startswith("- "):
         return _flow(text, place)
@@ -172,9 +174,9 @@ def _value(lines: list[str], place: Place) -> Any:
     return [_flow(item, place) for item in items]
 
 
-def _flow(text: str, place: Place) -> Any:
+def _flow(text: str, place: Place) -> Names:
     """A name, or a list in brackets."""
-    lists: list[list[Any]] = [[]]
+    lists: list[list[Names]] = [[]]
     end, wants_item = 0, True
     text = text.rstrip()
     while end < len(text):

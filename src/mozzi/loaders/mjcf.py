@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from typing import Any
@@ -228,7 +229,7 @@ class _Reader:
         back = joint.motion((-ref,)) if ref else IDENTITY
         return joint.between(anchor @ back, anchor)
 
-    def _dynamics(self, joints: range) -> dict[str, Any]:
+    def _dynamics(self, joints: range) -> dict[str, tuple[float, ...]]:
         m = self.m
         found: dict[str, list[float]] = {
             word: []
@@ -329,7 +330,9 @@ class _Reader:
             name = m.key(k).name or f"key_{k}"
             found.states[name] = self._configuration(m.key_qpos[k], found)
 
-    def _configuration(self, qpos: Any, found: Description) -> dict[str, tuple[float, ...]]:
+    def _configuration(
+        self, qpos: Sequence[float], found: Description
+    ) -> dict[str, tuple[float, ...]]:
         """MuJoCo's qpos by joint, quaternions turned to (x, y, z, w)."""
         m, out = self.m, {}
         for name, edge in found.edges.items():
@@ -373,7 +376,8 @@ class _Reader:
         found.actuators.append(
             ActuatorData(name, place, joint, {
                 "component": component, "gear": float(m.actuator_gear[k, 0]),
-                "gain": float(m.actuator_gainprm[k, 0]), "bias": bias, **ends,
+                "gain": float(m.actuator_gainprm[k, 0]), "bias": bias,
+                "control": ends["control"], "force": ends["force"],
             })
         )  # fmt: skip
 
@@ -464,10 +468,10 @@ def _lines(safe: SafeText) -> dict[tuple[str, str], Place]:
     return found
 
 
-def _pose(position: Any, wxyz: Any) -> SE3:
+def _pose(position: Iterable[float], wxyz: Iterable[float]) -> SE3:
     w, x, y, z = (float(c) for c in wxyz)
     return pose_of_quaternion(tuple(float(c) for c in position), (x, y, z, w))
 
 
-def _shift(position: Any) -> SE3:
+def _shift(position: Iterable[float]) -> SE3:
     return SE3.translation(*(float(c) for c in position))

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mozzi.errors import UnphysicalWarning
 from mozzi.loaders.build import assemble
@@ -44,7 +43,7 @@ class Report:
             rows.append((depth, body.name, body.joint_name, kind, body.joint.nv, mass))
         return rows
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """All of it as plain data in SI units, for JSON; None where there is no limit."""
         model = self.model
         return {

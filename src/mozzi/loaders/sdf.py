@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Sym3, Vec3
@@ -109,7 +109,7 @@ def _root(found: Description) -> str:
     return next((name for name in found.links if name not in children), next(iter(found.links)))
 
 
-def _once(element: Element, items: dict[str, Any]) -> None:
+def _once(element: Element, items: Mapping[str, Link | Element]) -> None:
     name = element.string("name")
     if name in (MODEL, WORLD):
         raise element.error(f"the name {name!r} is reserved", "choose another")
@@ -383,7 +383,7 @@ def _axis(
 
 def _dynamics(
     element: Element, kind: str, joint: Joint, notes: Notes
-) -> tuple[dict[str, Any], Mimic | None]:
+) -> tuple[dict[str, tuple[float, ...]], Mimic | None]:
     """Limits, damping, friction and springs of the axes, as the model wants them."""
     found: dict[str, list[float]] = {}
     mimic = None

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.model.builder import Builder
-from mozzi.model.frames import IDENTITY, as_number
+from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_number
+from mozzi.model.joints.from_screws import ScrewLike
 from mozzi.model.joints.joint import Joint, Prismatic, Revolute
 from mozzi.model.model import GRAVITY, Model
 from mozzi.types import Placing, words
@@ -34,15 +34,15 @@ REPS = words(Placing)
 
 
 def from_screws(
-    screws: Sequence[Any],
-    references: Sequence[Any] | None = None,
+    screws: Sequence[ScrewLike],
+    references: Sequence[PoseLike] | None = None,
     *,
     rep: Placing = "spatial",
     parents: Sequence[int] | None = None,
-    inertias: Sequence[Any] | None = None,
+    inertias: Sequence[InertiaLike] | None = None,
     names: Sequence[str] | None = None,
     name: str = "screws",
-    gravity: Any = GRAVITY,
+    gravity: VectorLike = GRAVITY,
 ) -> Model:
     """A mechanism from one screw (or list of screws) and one reference pose for every body.
 
@@ -80,10 +80,10 @@ def from_dh(
     convention: str = "standard",
     *,
     joints: str | None = None,
-    inertias: Sequence[Any] | None = None,
+    inertias: Sequence[InertiaLike] | None = None,
     names: Sequence[str] | None = None,
     name: str = "dh",
-    gravity: Any = GRAVITY,
+    gravity: VectorLike = GRAVITY,
 ) -> Model:
     """A chain from a Denavit–Hartenberg table with rows (a, alpha, d, theta), angles in radians.
 

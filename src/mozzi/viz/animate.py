@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mozzi.errors import ConfigurationError
+from mozzi.types import ArrayLike
 from mozzi.viz.page import (
     ball_around,
     corners,
@@ -16,10 +17,10 @@ from mozzi.viz.page import (
     write_page,
 )
 from mozzi.viz.render import GIF_FACES, Camera, paint, pillow
-from mozzi.viz.shapes import drawing
+from mozzi.viz.shapes import Drawing, drawing
 
 if TYPE_CHECKING:
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectory import Sample, Trajectory
 
 __all__ = ["animate"]
 
@@ -30,9 +31,9 @@ TRAIL = 40  # frames that the path of a tip is shown
 def animate(
     trajectory: Trajectory,
     path: Path,
-    sample: Any = None,
+    sample: Sample | None = None,
     fps: float = 30.0,
-    wrenches: Any = None,
+    wrenches: ArrayLike | None = None,
 ) -> Path:
     """Write ``.html`` (a page of its own, to turn and zoom) or ``.gif``."""
     drawn = drawing(trajectory._model()).tell(stacklevel=3)
@@ -46,7 +47,9 @@ def animate(
     raise ConfigurationError(f"{path}: no format {path.suffix!r}; animate as .html or .gif")
 
 
-def _gif(trajectory: Trajectory, path: Path, sample: Any, fps: float, drawn: Any) -> Path:
+def _gif(
+    trajectory: Trajectory, path: Path, sample: Sample | None, fps: float, drawn: Drawing
+) -> Path:
     from mozzi.files import write_atomically
 
     pillow()

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.energy import center_of_mass
 from mozzi.algorithms.kinematics.poses import forward_kinematics
+from mozzi.types import ArrayLike
 from mozzi.viz.shapes import extent
 from mozzi.viz.solids import onto
 
@@ -55,7 +56,7 @@ def marks(model: Model, q: np.ndarray, wrenches: np.ndarray | None = None) -> li
 
 
 def _mark(
-    name: str, ends: list[Any], colors: list[Color], labels: dict[int, str], n: int
+    name: str, ends: list[np.ndarray], colors: list[Color], labels: dict[int, str], n: int
 ) -> Mark:
     segments = np.stack(ends, axis=1) if ends else np.zeros((n, 0, 2, 3))
     return Mark(name, segments, colors, labels)
@@ -146,7 +147,7 @@ def _forces(model: Model, T: np.ndarray, wrenches: np.ndarray, length: float) ->
     return _mark("forces", ends, [BLACK] * len(ends), label, len(T))
 
 
-def _points(T: np.ndarray, body: int, point: Any) -> np.ndarray:
+def _points(T: np.ndarray, body: int, point: ArrayLike) -> np.ndarray:
     """A point of a body in the inertial frame, at all configurations."""
     x = np.asarray(point, dtype=float)
     if body < 0:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ExtraMissingError, ModelError
+from mozzi.types import ArrayLike
 
 __all__ = ["clustered", "smoothed", "surfaces"]
 
@@ -139,7 +140,7 @@ def _by_colour(mesh: Any, points: np.ndarray) -> list[Surface]:
     return out
 
 
-def _color(rgba: Any) -> Color:
+def _color(rgba: ArrayLike) -> Color:
     r, g, b = (float(x) / 255.0 for x in np.asarray(rgba)[:3])
     return (r, g, b)
 

@@ -9,19 +9,29 @@ import math
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from mozzi import __version__
 from mozzi.errors import ConfigurationError
+from mozzi.types import ArrayLike
 from mozzi.viz.marks import marks
 from mozzi.viz.meshes import smoothed
-from mozzi.viz.shapes import PAGE_FACES, Drawing, Part, colour, drawing, extent, skeleton
+from mozzi.viz.shapes import (
+    PAGE_FACES,
+    Color,
+    Drawing,
+    Part,
+    colour,
+    drawing,
+    extent,
+    skeleton,
+)
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectory import Sample, Trajectory
 
 __all__ = [
     "ball_around", "corners", "floor_of", "limbs", "scene", "shown_records", "write_page",
@@ -31,18 +41,18 @@ FPS = 30.0
 MOST = 1200  # frames of a scene
 FAR = 4.0  # a base that travels so many times the size of its robot is followed from the start
 
-Scene = dict[str, Any]
+Scene = dict[str, object]
 
 
 def scene(
     trajectory: Trajectory,
     title: str | None = None,
     note: str = "",
-    samples: Sequence[Any] | None = None,
+    samples: Sequence[Sample] | None = None,
     drawn: Drawing | None = None,
     play: bool = False,
     fps: float = FPS,
-    wrenches: Any = None,
+    wrenches: ArrayLike | None = None,
 ) -> Scene:
     """What a page shows of a trajectory: frames at equal times, several samples in one picture.
 
@@ -135,7 +145,7 @@ def _energy(motions: Sequence[Trajectory], index: Sequence[np.ndarray]) -> dict[
 
 def _follow(
     model: Model, poses: np.ndarray, points: np.ndarray, radius: float
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """What the camera keeps in view when it follows the base: the robot about its first body."""
     if not model.nb or model.body(0).joint.nv < 3 or model.parents[0] >= 0:
         return None
@@ -215,7 +225,7 @@ def ball_around(points: np.ndarray, least: float) -> tuple[np.ndarray, float]:
     return center, float(max(np.linalg.norm(points - center, axis=1).max(), least, 1e-6))
 
 
-def _part(part: Part, nb: int, tints: Sequence[Any]) -> dict[str, Any]:
+def _part(part: Part, nb: int, tints: Sequence[Color | None]) -> dict[str, object]:
     """A part, once for each motion: on their bodies, in their colours."""
     points, normals, faces = smoothed(np.asarray(part.vertices, dtype=float), part.faces)
     if part.body < 0:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectory import Sample, Trajectory
 
 __all__ = ["kinds", "plot", "pyplot"]
 
@@ -26,7 +31,7 @@ TITLES = {
 }  # fmt: skip
 
 
-def pyplot() -> Any:
+def pyplot() -> ModuleType:
     """matplotlib.pyplot, or an error that says where to get it."""
     try:
         import matplotlib.pyplot as plt
@@ -56,8 +61,8 @@ def _last(name: str) -> str:
 
 
 def plot(
-    trajectory: Trajectory, path: str | os.PathLike[str] | None = None, sample: Any = None
-) -> Any:
+    trajectory: Trajectory, path: str | os.PathLike[str] | None = None, sample: Sample | None = None
+) -> Figure:
     """A figure of coordinates and velocities by kind, energies and their drift over time.
 
     Of a batch: one sample, the first unless told; the drift of all samples. The drift is left out
@@ -129,7 +134,7 @@ def _panels(x: Trajectory) -> list[tuple[str, np.ndarray, list[str]]]:
 
 
 def _lines(
-    axis: Any, t: np.ndarray, values: np.ndarray, names: Sequence[str], label: str
+    axis: Axes, t: np.ndarray, values: np.ndarray, names: Sequence[str], label: str
 ) -> None:
     for k, name in enumerate(names):
         axis.plot(t, values[:, k], linewidth=1.0, label=str(name))
@@ -140,12 +145,12 @@ def _lines(
         axis.set_title(f"{len(names)} of them", fontsize="small", loc="right")
 
 
-def _legend(axis: Any) -> None:
+def _legend(axis: Axes) -> None:
     """Beside the curves, never on them."""
     axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="x-small", frameon=False)
 
 
-def _drift(axis: Any, t: np.ndarray, energy: np.ndarray) -> None:
+def _drift(axis: Axes, t: np.ndarray, energy: np.ndarray) -> None:
     """|E − E₀| of some samples, on a logarithmic axis that shows rounding as such."""
     change = np.abs(energy - energy[:, :1])
     for row in change[:32]:

@@ -6,11 +6,13 @@ import colorsys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.errors import MozziError, NotShownWarning
+from mozzi.lie import SE3
+from mozzi.model.body import Body
 from mozzi.model.shapes import (
     Box,
     Capsule,
@@ -230,10 +232,10 @@ def _darker(c: tuple[float, float, float]) -> tuple[float, float, float]:
     return (0.62 * c[0], 0.62 * c[1], 0.62 * c[2])
 
 
-def _origin(T: Any) -> np.ndarray:
+def _origin(T: SE3) -> np.ndarray:
     return np.array(T.p.flatten(), dtype=float)
 
 
-def _com(body: Any) -> np.ndarray:
+def _com(body: Body) -> np.ndarray:
     mass = float(body.inertia.m)
     return np.array(body.inertia.h.flatten(), dtype=float) / mass if mass > 0.0 else np.zeros(3)

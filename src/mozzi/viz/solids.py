@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from mozzi.model.shapes import HeightField
+from mozzi.types import ArrayLike
 
 __all__ = [
     "Triangles", "box", "capsule", "cone", "cylinder", "field", "merged", "onto", "sphere",
@@ -15,13 +16,13 @@ __all__ = [
 Triangles = tuple[np.ndarray, np.ndarray]
 
 
-def sphere(radius: float, center: Any = (0.0, 0.0, 0.0), around: int = 16) -> Triangles:
+def sphere(radius: float, center: ArrayLike = (0.0, 0.0, 0.0), around: int = 16) -> Triangles:
     """A ball."""
     return _lathe([0.0] * (around // 2 + 1), radius, np.linspace(0, np.pi, around // 2 + 1), around,
                   np.asarray(center, dtype=float), np.eye(3))  # fmt: skip
 
 
-def capsule(a: Any, b: Any, radius: float, around: int = 12) -> Triangles:
+def capsule(a: ArrayLike, b: ArrayLike, radius: float, around: int = 12) -> Triangles:
     """A cylinder from a to b with round ends."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     length = float(np.linalg.norm(b - a))
@@ -31,7 +32,7 @@ def capsule(a: Any, b: Any, radius: float, around: int = 12) -> Triangles:
     return _lathe(heights, radius, angles, around, a, onto(b - a))
 
 
-def cylinder(a: Any, b: Any, radius: float, around: int = 20) -> Triangles:
+def cylinder(a: ArrayLike, b: ArrayLike, radius: float, around: int = 20) -> Triangles:
     """A cylinder from a to b with flat ends."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     R, length = onto(b - a), float(np.linalg.norm(b - a))
@@ -49,7 +50,7 @@ def cylinder(a: Any, b: Any, radius: float, around: int = 20) -> Triangles:
     return points, np.concatenate([np.stack(row, axis=1) for row in rows])
 
 
-def cone(a: Any, b: Any, radius: float, around: int = 16) -> Triangles:
+def cone(a: ArrayLike, b: ArrayLike, radius: float, around: int = 16) -> Triangles:
     """A cone from its base at a to its tip at b."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     turn = np.linspace(0, 2 * np.pi, around, endpoint=False)
@@ -70,7 +71,7 @@ def merged(*pieces: Triangles) -> Triangles:
     return np.concatenate(points), np.concatenate(faces)
 
 
-def box(edges: Any, center: Any = (0.0, 0.0, 0.0)) -> Triangles:
+def box(edges: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)) -> Triangles:
     """A box, with edges of its own so that its faces are flat."""
     points, faces = [], []
     for axis in range(3):
@@ -88,7 +89,12 @@ def box(edges: Any, center: Any = (0.0, 0.0, 0.0)) -> Triangles:
 
 
 def _lathe(
-    heights: Any, radius: float, angles: Any, around: int, origin: np.ndarray, R: np.ndarray
+    heights: Sequence[float],
+    radius: float,
+    angles: np.ndarray,
+    around: int,
+    origin: np.ndarray,
+    R: np.ndarray,
 ) -> Triangles:
     turn = np.linspace(0, 2 * np.pi, around, endpoint=False)
     rings = [

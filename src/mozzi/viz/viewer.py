@@ -21,6 +21,7 @@ from mozzi.viz.shapes import PAGE_FACES, Drawing, drawing
 if TYPE_CHECKING:
     from mozzi.model import Model
     from mozzi.simulation.trajectory import Trajectory
+    from mozzi.types import JointChoice
 
 __all__ = ["Viewer", "from_sliders", "quaternion", "ranges"]
 
@@ -81,7 +82,7 @@ class Viewer:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _closed_near(self, q: np.ndarray, hold: Sequence[Any] = ()) -> np.ndarray:
+    def _closed_near(self, q: np.ndarray, hold: JointChoice = ()) -> np.ndarray:
         """A configuration near q whose loops are closed, with some joints held where that goes."""
         if not self.closed:
             return q
@@ -184,7 +185,7 @@ class Viewer:
         box = self.server.gui.add_checkbox(name, False)
 
         @box.on_update
-        def _(_: Any) -> None:
+        def _(_: object) -> None:
             with self._lock:
                 (self.shown.add if box.value else self.shown.discard)(name)
                 self._mark(name)
