@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from mozzi.algorithms.contact.distances import Touch, nearest, point_count
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Rotation
 from mozzi.model import Contact, Model, Shape
+from mozzi.types import Traced
 
 __all__ = ["contact_count", "contact_frames", "contact_gaps", "contact_points", "touches"]
 
@@ -31,7 +33,8 @@ def contact_points(model: Model) -> Mapping[str, slice]:
         >>> len(mz.contact_points(ball))
         1
     """
-    points, start = {}, 0
+    points: dict[str, slice] = {}
+    start = 0
     for contact in model.contacts:
         a, b = (model.shape(x).geometry for x in (contact.shape_a, contact.shape_b))
         n = point_count(a, b, contact.points)
@@ -46,7 +49,7 @@ def contact_count(model: Model) -> int:
 
 
 @algorithm
-def contact_gaps(model: Any, q: Any) -> Any:
+def contact_gaps(model: Mechanism, q: JointVector) -> Traced:
     """The signed distances (k) of the contact points: negative where shapes overlap.
 
     One after the other, as `contact_points` tells. Differentiable where the nearest features stay
@@ -65,7 +68,7 @@ def contact_gaps(model: Any, q: Any) -> Any:
 
 
 @algorithm
-def contact_frames(model: Any, q: Any) -> Any:
+def contact_frames(model: Mechanism, q: JointVector) -> Traced:
     """The frames (k, 4, 4) of the contact points: halfway between the witness points, z along the
     normal from shape b to shape a, x and y along the two directions of friction.
 
@@ -77,7 +80,7 @@ def contact_frames(model: Any, q: Any) -> Any:
         >>> mz.contact_frames(ball, ball.neutral()).shape
         (1, 4, 4)
     """
-    out = np.full((len(list(touches(model, poses(model, q)))), 4, 4), 0.0, dtype=object)
+    out: Traced = np.full((len(list(touches(model, poses(model, q)))), 4, 4), 0.0, dtype=object)
     for k, (_, x) in enumerate(touches(model, poses(model, q))):
         out[k] = frame(x).matrix()
     return out
@@ -90,15 +93,15 @@ def frame(x: Touch) -> SE3:
     return SE3(Rotation(t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z), x.point)
 
 
-def poses(model: Any, q: Any) -> Any:
+def poses(model: Mechanism, q: JointVector) -> PerBody[SE3]:
     """The poses of all bodies, on their joints."""
-    C = per_body(model, C=SE3)
+    C: PerBody[SE3] = per_body(model, C=SE3)
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
     return C
 
 
-def touches(model: Any, C: Any) -> Iterator[tuple[Contact, Touch]]:
+def touches(model: Mechanism, C: ByBody[SE3]) -> Iterator[tuple[Contact, Touch]]:
     """Every contact point in the inertial frame, with its contact."""
     for contact in model.model.contacts:
         a, b = (model.model.shape(x) for x in (contact.shape_a, contact.shape_b))
@@ -108,6 +111,6 @@ def touches(model: Any, C: Any) -> Iterator[tuple[Contact, Touch]]:
             yield contact, Touch(x.gap, T_b @ x.point, turn(x.normal), turn(x.across))
 
 
-def _pose(model: Any, C: Any, shape: Shape) -> SE3:
+def _pose(model: Mechanism, C: ByBody[SE3], shape: Shape) -> SE3:
     i = model.at(shape.body)
     return shape.placement if shape.body < 0 else C[i] @ (i.frame @ shape.placement)

@@ -19,16 +19,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mozzi.algorithms.constraints.rows import Rows
 from mozzi.algorithms.constraints.sets import Cone, Line, Set
 from mozzi.algorithms.contact.distances import Touch
 from mozzi.algorithms.contact.gaps import touches
-from mozzi.lie import Screws, Vec3, Wrench
+from mozzi.algorithms.recursion.containers import ZERO
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector
+from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.lie.vec import number
-from mozzi.model import Contact
-from mozzi.program.scalar import divide, maximum, minimum, select, sqrt
+from mozzi.model import Contact, Model
+from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
 __all__ = ["NO_LAWS", "JointLaws", "OneSided", "joint_row_count", "one_sided", "velocities"]
 
@@ -64,14 +66,22 @@ class OneSided:
 
     rows: Rows
     set: Set
-    shift: Any = 0.0
-    compliance: Any = 0.0
+    shift: Real = 0.0
+    compliance: Real = 0.0
     coordinate: int | None = None
     axes: Sequence[Vec3] = ()
 
 
 def one_sided(
-    model: Any, q: Any, v: Any, free: Any, C: Any, V: Any, F: Any, h: Any, joints: JointLaws
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    free: JointVector,
+    C: ByBody[SE3],
+    V: ByBody[Twist],
+    F: ByBody[Twist],
+    h: Real | None,
+    joints: JointLaws,
 ) -> list[OneSided]:
     """All rows at q: contacts, then joints. v and V: velocities and twists before the step, free
     and F: those after it without the rows.
@@ -80,9 +90,11 @@ def one_sided(
     return [*out, *_joints(model, q, v, free, h, joints)]
 
 
-def velocities(model: Any, rows: Rows, V: Any, v: Any) -> list[Any]:
+def velocities(
+    model: Mechanism, rows: Rows, V: ByBody[Twist], v: JointVector = ZERO
+) -> list[Real]:
     """J v of rows, of the twists V of the bodies and the velocities v of the joints."""
-    out: list[Any] = [0.0] * len(rows)
+    out: list[Real] = [0.0] * len(rows)
     for k, W in rows.wrenches.items():
         out = [x + w.dot(V[model.at(k)]) for x, w in zip(out, W, strict=True)]
     for k, lines in rows.forces.items():
@@ -94,19 +106,27 @@ def velocities(model: Any, rows: Rows, V: Any, v: Any) -> list[Any]:
     return out
 
 
-def _rows(name: str, wrenches: dict[int, Screws], forces: dict[int, Any], n: int) -> Rows:
+def _rows(
+    name: str, wrenches: dict[int, Screws[Wrench]], forces: dict[int, list[list[Real]]], n: int
+) -> Rows:
     return Rows(name, wrenches, forces, lambda small: [0.0] * n, [0.0] * n)
 
 
 def _contact(
-    model: Any, contact: Contact, x: Touch, C: Any, V: Any, F: Any, h: Any
+    model: Mechanism,
+    contact: Contact,
+    x: Touch,
+    C: ByBody[SE3],
+    V: ByBody[Twist],
+    F: ByBody[Twist],
+    h: Real | None,
 ) -> OneSided:
     """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
     mu1, mu2 = contact.friction
     axes = [x.normal]
     if mu1:
         axes += [x.across * mu1, x.normal.cross(x.across) * mu2]
-    on: dict[int, Screws] = {}
+    on: dict[int, Screws[Wrench]] = {}
     for name, sign in ((contact.shape_a, 1.0), (contact.shape_b, -1.0)):
         body = model.model.shape(name).body
         if body < 0:
@@ -116,7 +136,7 @@ def _contact(
         forces = [C[i].R.unrotate(axis * sign) for axis in axes]
         on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
     rows = _rows(contact.name, on, {}, len(axes))
-    before, after = (velocities(model, rows, U, None)[0] for U in (V, F))
+    before, after = (velocities(model, rows, U)[0] for U in (V, F))
     kind: Set = Cone() if mu1 else Line(0.0, math.inf, 0.0)
     if h is None:
         least = maximum(-contact.restitution * before, 0.0)
@@ -133,7 +153,7 @@ def _contact(
     return OneSided(rows, kind, shift, compliance, axes=axes)
 
 
-def _approach(model: Any, gap: Any, inverse: Any) -> Any:
+def _approach(model: Mechanism, gap: Real, inverse: Real) -> Real:
     """The least velocity of a gap: what closes it, or what opens an overlap."""
     depth = maximum(-gap, 0.0)
     g = math.hypot(*(number(x) or 0.0 for x in model.gravity)) or 9.81
@@ -141,7 +161,7 @@ def _approach(model: Any, gap: Any, inverse: Any) -> Any:
     return select(gap > 0.0, -gap * inverse, push)
 
 
-def _bounce(least: Any, before: Any, after: Any, e: float) -> Any:
+def _bounce(least: Real, before: Real, after: Real, e: float) -> Real:
     """The least velocity with restitution, where the row closes within the step."""
     if not e:
         return least
@@ -151,24 +171,30 @@ def _bounce(least: Any, before: Any, after: Any, e: float) -> Any:
 
 
 def _joints(
-    model: Any, q: Any, v: Any, free: Any, h: Any, joints: JointLaws
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    free: JointVector,
+    h: Real | None,
+    joints: JointLaws,
 ) -> Iterator[OneSided]:
     if joints == NO_LAWS:
         return
+    assert h is not None  # in impacts joints have no laws
     inverse = divide(1.0, h, nonzero=True)
     for k, body in enumerate(model.model):
         i, own, joint = model.at(k), body.dynamics, body.joint
         friction = list(own.friction) if joints.friction else [0.0] * joint.nv
-        bounded = joints.stops is not None and any(map(math.isfinite, (*own.lower, *own.upper)))
-        start = model.offset(i, "v")
-        if bounded:
+        bounded = any(map(math.isfinite, (*own.lower, *own.upper)))
+        start = i.data.v
+        if joints.stops is not None and bounded:
             units = [[float(n == m) for m in range(joint.nv)] for n in range(joint.nv)]
             columns = [joint.rates(q[i], unit) for unit in units]
             rate, new = joint.rates(q[i], list(v[i])), joint.rates(q[i], list(free[i]))
             for n, (low, high) in enumerate(zip(own.lower, own.upper, strict=True)):
                 if not (math.isfinite(low) or math.isfinite(high)):
                     continue
-                line = [columns[m][n] for m in range(joint.nv)]
+                line: list[Real] = [columns[m][n] for m in range(joint.nv)]
                 b = 0.0
                 if joint.flat:
                     b, friction[n] = friction[n], 0.0
@@ -178,16 +204,24 @@ def _joints(
                 yield OneSided(rows, Line(lo, hi, h * b if b else 0.0), coordinate=at)
         for m, b in enumerate(friction):
             if b:
-                line = [float(n == m) for n in range(joint.nv)]
+                line: list[Real] = [float(n == m) for n in range(joint.nv)]
                 rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
                 yield OneSided(rows, Line(-math.inf, math.inf, h * b), coordinate=start + m)
 
 
 def _stops(
-    model: Any, q: Any, low: float, high: float, before: Any, after: Any, inverse: Any, e: Any
-) -> tuple[Any, Any]:
+    model: Mechanism,
+    q: Real,
+    low: float,
+    high: float,
+    before: Real,
+    after: Real,
+    inverse: Real,
+    e: float,
+) -> tuple[Real, Real]:
     """The velocities between which a coordinate keeps its limits."""
-    lo, hi = -math.inf, math.inf
+    lo: Real = -math.inf
+    hi: Real = math.inf
     if math.isfinite(low):
         lo = _bounce(_approach(model, q - low, inverse), before, after, e)
     if math.isfinite(high):
@@ -195,7 +229,7 @@ def _stops(
     return lo, hi
 
 
-def joint_row_count(model: Any, joints: JointLaws) -> int:
+def joint_row_count(model: Model, joints: JointLaws) -> int:
     """How many rows joints have."""
     n = 0
     for body in model:

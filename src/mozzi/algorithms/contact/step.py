@@ -9,9 +9,9 @@ answer with −Λ_ee⁺ Λ_eo x, and Λ of the one-sided rows loses Λ_oe Λ_ee�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -41,13 +41,17 @@ from mozzi.algorithms.kinematics.coasting import turning_rates
 from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import apply
-from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import number
+from mozzi.model import Model
 from mozzi.model.model import WORLD
-from mozzi.program.scalar import maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
+from mozzi.types import Traced
 
 __all__ = ["Solver", "impact", "row_count", "stepped_velocities"]
 
@@ -56,6 +60,9 @@ FAR = 100.0
 as that far: they do not close.
 """
 
+
+Answer: TypeAlias = Callable[[Sequence[Real]], list[list[Real]]]
+"""x of the one-sided rows ↦ the multipliers of all rows, block by block."""
 
 SolverName = Literal["fast", "robust", "given"]
 
@@ -71,7 +78,7 @@ class Solver:
     steps: int = 6
     interior: int = 15
 
-    def solve(self, problem: Problem, start: Sequence[Any]) -> Solution:
+    def solve(self, problem: Problem, start: Sequence[Real]) -> Solution:
         """The best that this many iterations give, from a start."""
         eps = 1e-10 if isinstance(problem, ByRows) else 1e-6
         if self.name == "given":
@@ -90,7 +97,7 @@ class Solver:
 ROBUST = Solver()
 
 
-def row_count(model: Any, joints: JointLaws) -> int:
+def row_count(model: Model, joints: JointLaws) -> int:
     """How many rows there are: of contacts, then one for every limited or rubbing coordinate."""
     n = 0
     for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
@@ -100,9 +107,10 @@ def row_count(model: Any, joints: JointLaws) -> int:
 
 @algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour")
 def stepped_velocities(
-    model: Any, q: Any, v: Any, a: Any, h: Any = 0.0, impulses: Any = None,
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, h: Real = 0.0,
+    impulses: Sequence[Real] | Traced | None = None,
     joints: JointLaws = NO_LAWS, solver: Solver = ROBUST,
-) -> Any:  # fmt: skip
+) -> tuple[BlockArray, Traced, Traced, Traced, Traced]:  # fmt: skip
     """(v⁺, x, residual, taken, impulses): velocities at the end of a step h whose free acceleration
     is a; what the rows exert; the largest velocity by which a law is missed; the energy that normal
     impulses and friction took; the impulses of the contacts on bodies a in world axes, 3 each.
@@ -112,7 +120,7 @@ def stepped_velocities(
 
 
 @algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour")
-def impact(model: Any, q: Any, v: Any) -> Any:
+def impact(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """The velocities after the impacts of what touches: v⁺ = v + M⁻¹ Jᵀ x.
 
     Contacts whose gap is below a nanometre touch. Newton's law, w_n⁺ ≥ −e w_n⁻ where they come
@@ -129,14 +137,21 @@ def impact(model: Any, q: Any, v: Any) -> Any:
     return velocities_after(model, q, v, None, None, None, NO_LAWS, ROBUST)[0]
 
 
-def as_array(values: Sequence[Any]) -> np.ndarray:
+def as_array(values: Sequence[Real]) -> Traced:
     """An array of scalars."""
     return np.array([*values, None], dtype=object)[:-1]
 
 
 def velocities_after(
-    model: Any, q: Any, v: Any, a: Any, h: Any, impulses: Any, joints: JointLaws, solver: Solver
-) -> tuple[Any, list[Any], Any, list[Any], list[Any]]:
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    a: JointVector | None,
+    h: Real | None,
+    impulses: Sequence[Real] | Traced | None,
+    joints: JointLaws,
+    solver: Solver,
+) -> tuple[BlockArray, list[Real], Real, list[Real], list[Real]]:
     """Of a step h with the free acceleration a, or of an impact (both None): new velocities, what
     the rows exert, the residual, the energy taken and the impulses of contacts.
     """
@@ -149,7 +164,7 @@ def velocities_after(
         T[i] = i.pose(q[i])
         C[i] = C[i.parent] @ T[i]
         free[i] = v[i]
-        if a is not None:
+        if a is not None and h is not None:
             turning = turning_rates(i.joint, v[i])
             free[i] = [x + h * (y + c) for x, y, c in zip(v[i], a[i], turning, strict=True)]
         V[i] = T[i].pull(V[i.parent]) + S @ v[i]
@@ -170,7 +185,7 @@ def velocities_after(
         problem: Problem = ByVelocities(
             mass_matrix(model, q).array(), jacobian(model, blocks, move), g_shifted, sets, soft
         )
-        answer = lambda x: _split(own, x)
+        answer: Answer = lambda x: _split(own, x)
     else:
         L, answer = admittance(model, own, loops)
         for k, c in enumerate(soft):
@@ -180,8 +195,8 @@ def velocities_after(
     lam = answer(x)
     change: dict[int, Twist] = {WORLD: Twist.zero()}
     out = joint_vector(model, "v_new")
-    for i in model.outward():
-        force: list[Any] = [0.0] * i.joint.nv
+    for i in map(model.at, range(model.nb)):  # every body after its parent
+        force: list[Real] = [0.0] * i.joint.nv
         for part, l in zip((*own, *loops), lam, strict=True):
             for line, s in zip(part.y.get(i.index, ()), l, strict=False):
                 force = [f + s * y for f, y in zip(force, line, strict=True)]
@@ -189,7 +204,7 @@ def velocities_after(
         d = apply(D[i], [f - e for f, e in zip(force, U[i].T @ X, strict=True)])
         change[i.index] = X + i.joint.screws(q[i]) @ d
         new = [f + e for f, e in zip(free[i], d, strict=True)]
-        start = model.offset(i, "v")
+        start = i.data.v
         for n in range(len(new)):
             if start + n in held:
                 is_held, stop = held[start + n]
@@ -198,7 +213,9 @@ def velocities_after(
     return out, x, residual, _taken(blocks, x, w, before), _world(blocks, x)
 
 
-def admittance(model: Any, own: Sequence[Reach], loops: Sequence[Reach]) -> tuple[Any, Any]:
+def admittance(
+    model: Mechanism, own: Sequence[Reach], loops: Sequence[Reach]
+) -> tuple[list[list[Real]], Answer]:
     """Λ of the one-sided rows, and x ↦ the multipliers of all rows, block by block."""
     Y, DY, scale = matrix(model, [*own, *loops])
     m = sum(len(x.rows) for x in own)
@@ -207,7 +224,7 @@ def admittance(model: Any, own: Sequence[Reach], loops: Sequence[Reach]) -> tupl
         for j in range(i):
             both[j][i] = both[i][j]
     L = [row[:m] for row in both[:m]]
-    columns: list[list[Any]] = []
+    columns: list[list[Real]] = []
     if loops:
         factor = Factor.of(Y[m:], DY[m:], scale[m:])
         columns = [factor.multipliers(both[j][m:]) for j in range(m)]
@@ -215,7 +232,7 @@ def admittance(model: Any, own: Sequence[Reach], loops: Sequence[Reach]) -> tupl
             for j in range(m):
                 L[i][j] = L[i][j] - sum((e * c for e, c in zip(both[i][m:], columns[j])), 0.0)
 
-    def answer(x: Sequence[Any]) -> list[list[Any]]:
+    def answer(x: Sequence[Real]) -> list[list[Real]]:
         flat = list(x)
         for e in range(len(Y) - m):
             flat.append(-sum((c[e] * s for c, s in zip(columns, x, strict=True)), 0.0))
@@ -224,33 +241,34 @@ def admittance(model: Any, own: Sequence[Reach], loops: Sequence[Reach]) -> tupl
     return L, answer
 
 
-def _split(parts: Sequence[Reach], x: Sequence[Any]) -> list[list[Any]]:
+def _split(parts: Sequence[Reach], x: Sequence[Real]) -> list[list[Real]]:
     """x, block by block."""
-    out, start = [], 0
+    out: list[list[Real]] = []
+    start = 0
     for part in parts:
         out.append(list(x[start : start + len(part.rows)]))
         start += len(part.rows)
     return out
 
 
-def jacobian(model: Any, blocks: Sequence[OneSided], move: Moving) -> list[list[Any]]:
+def jacobian(model: Mechanism, blocks: Sequence[OneSided], move: Moving) -> list[list[Real]]:
     """J of the rows, over all velocities."""
-    J: list[list[Any]] = []
+    J: list[list[Real]] = []
     for block in blocks:
-        lines: list[list[Any]] = [[0.0] * model.nv for _ in range(len(block.rows))]
+        lines: list[list[Real]] = [[0.0] * model.nv for _ in range(len(block.rows))]
         for i, part in joint_columns(model, block.rows, move):
-            start = model.offset(i, "v")
+            start = i.data.v
             for line, own in zip(lines, part, strict=True):
                 for k, x in enumerate(own):
                     line[start + k] = line[start + k] + x
-        J += lines
+        J.extend(lines)
     return J
 
 
-def shifted(blocks: Sequence[OneSided], g: Sequence[Any]) -> list[Any]:
+def shifted(blocks: Sequence[OneSided], g: Sequence[Real]) -> list[Real]:
     """g as the sets measure it; gaps that are far are no farther than need be."""
     out, n = list(g), 0
-    speed: Any = 1e-12
+    speed: Real = 1e-12
     for x in g:
         speed = maximum(speed, maximum(x, -x))
     for block in blocks:
@@ -262,8 +280,11 @@ def shifted(blocks: Sequence[OneSided], g: Sequence[Any]) -> list[Any]:
 
 
 def _solved(
-    blocks: Sequence[OneSided], problem: Problem, start: Any, solver: Solver
-) -> tuple[list[Any], list[Any], Any, dict[int, tuple[Any, Any]]]:
+    blocks: Sequence[OneSided],
+    problem: Problem,
+    start: Sequence[Real] | Traced | None,
+    solver: Solver,
+) -> tuple[list[Real], list[Real], Real, dict[int, tuple[Real, Real]]]:
     """x, w, the residual, and the velocities that are given exactly: coordinate → (whether, it)."""
     if not blocks:
         return [], [], 0.0, {}
@@ -271,8 +292,8 @@ def _solved(
     warm = [0.0] * len(problem) if start is None else list(start)
     warm = [x * reciprocal(s) for x, s in zip(warm, scale, strict=True)]
     found = solver.solve(problem, warm if solver.name == "given" else problem.fit(warm))
-    worst: Any = 0.0
-    held: dict[int, tuple[Any, Any]] = {}
+    worst: Real = 0.0
+    held: dict[int, tuple[Real, Real]] = {}
     x = [a * b for a, b in zip(found.x, scale, strict=True)]
     w = [a * reciprocal(b) for a, b in zip(found.w, scale, strict=True)]
     for block, kind, rows in zip(blocks, problem.sets, problem.blocks, strict=True):
@@ -287,11 +308,11 @@ def _solved(
 
 
 def _taken(
-    blocks: Sequence[OneSided], x: Sequence[Any], w: Sequence[Any], before: Sequence[Any]
-) -> list[Any]:
+    blocks: Sequence[OneSided], x: Sequence[Real], w: Sequence[Real], before: Sequence[Real]
+) -> list[Real]:
     """−½ xᵀ (w⁺ + w⁻): the energy that normal impulses took, and that of friction."""
-    normal: Any = 0.0
-    friction: Any = 0.0
+    normal: Real = 0.0
+    friction: Real = 0.0
     n = 0
     for block in blocks:
         work = [-0.5 * x[k] * (w[k] + before[k]) for k in range(n, n + len(block.rows))]
@@ -305,9 +326,9 @@ def _taken(
     return [normal, friction]
 
 
-def _world(blocks: Sequence[OneSided], x: Sequence[Any]) -> list[Any]:
+def _world(blocks: Sequence[OneSided], x: Sequence[Real]) -> list[Real]:
     """The impulses of contacts on their bodies a, in world axes."""
-    out: list[Any] = []
+    out: list[Real] = []
     n = 0
     for block in blocks:
         if block.axes:
@@ -319,5 +340,5 @@ def _world(blocks: Sequence[OneSided], x: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _dot(a: dict[int, Any], b: dict[int, Any]) -> Any:
+def _dot(a: dict[int, Real], b: dict[int, Real]) -> Real:
     return sum((x * b[c] for c, x in a.items() if c in b), 0.0)
