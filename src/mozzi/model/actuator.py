@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, final
+from typing import final
 
 __all__ = ["Actuator"]
 
@@ -44,6 +44,6 @@ class Actuator:
         return "general"
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         return ("Actuator", *(getattr(self, part.name) for part in fields(self)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
@@ -61,7 +61,7 @@ class Model(Content):
     _index: dict[str, int]
     _joint_index: dict[str, int]
     _frame_index: dict[str, Frame]
-    cache: dict[Any, Any]
+    cache: dict[Hashable, Any]
     """What was derived from the model: views, kernels. Not part of its content."""
 
     def __post_init__(self) -> None:

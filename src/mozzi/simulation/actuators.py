@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.program.scalar import maximum, minimum
+from mozzi.program.scalar import Real, maximum, minimum
 from mozzi.simulation.system import Law
+from mozzi.types import Traced
 
 __all__ = ["actuate"]
 
@@ -57,7 +57,7 @@ def actuate(model: Model, controls: ArrayLike | Law) -> Law:
         for one in model.actuators
     ]  # fmt: skip
 
-    def torque(t: Any, q: Any, v: Any) -> Any:
+    def torque(t: Real, q: Traced, v: Traced) -> Traced:
         u = list(held) if given is None else np.ravel(np.asarray(given(t, q, v), dtype=object))
         if len(u) != len(names):
             raise ConfigurationError(
@@ -74,7 +74,7 @@ def actuate(model: Model, controls: ArrayLike | Law) -> Law:
     return torque
 
 
-def _clip(x: Any, ends: tuple[float, float]) -> Any:
+def _clip(x: Real, ends: tuple[float, float]) -> Real:
     low, high = ends
     x = maximum(x, low) if math.isfinite(low) else x
     return minimum(x, high) if math.isfinite(high) else x

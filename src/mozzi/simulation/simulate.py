@@ -177,9 +177,10 @@ class Simulation:
         self._tau = np.empty_like(self._v) if self.torque.sampled else None
         self._done = self._checked = 0  # records that are there; that were looked at
         self._defect = 0.0
+        moreau = sizes(self.method, model) if isinstance(self.method, Moreau) else {}
         self._rows: dict[str, np.ndarray] = {
             name: np.zeros((n, *self.batch, size))
-            for name, size in (sizes(self.method, model) if self.contact else {}).items()
+            for name, size in moreau.items()
             if name not in ("q", "v")
         }
         self.diverged: dict[tuple[int, ...], float] = {}

@@ -6,13 +6,12 @@ registers, feedback is compiled along, and states along the way go to memory as 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import load, loop
+from mozzi.program.scalar import Node, Real
 from mozzi.simulation.checks import check_model
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods import DormandPrince, method_for, method_of
@@ -22,7 +21,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.system import Law, System
-from mozzi.types import Array, DType, Kernel, Method, Target
+from mozzi.types import Array, DType, Kernel, Method, Target, Traced
 
 __all__ = ["stepper"]
 
@@ -86,7 +85,7 @@ def stepper(
     carried = {n: k for n, k in rule.extra(model).items() if n in ("force", "residual")}
     given = size | {n: k for n, k in carried.items() if n != "force"}
 
-    def stepper(t: Any, dt: Any, steps: Any, **arrays: Any) -> Any:
+    def stepper(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
         state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
         state |= {n: Memory(n, k, 0.0) for n, k in carried.items()}

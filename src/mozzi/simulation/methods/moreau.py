@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.system import System
 
 __all__ = ["Moreau", "honoured"]
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class Moreau:
 
 
 def honoured(
-    model: Any, method: Any, stops: Stops | RigidStops | None, resistance: Resistance | None
-) -> tuple[Stops | None, Any]:
+    model: Model, method: M, stops: Stops | RigidStops | None, resistance: Resistance | None
+) -> tuple[Stops | None, M]:
     """The elastic stops, and the method with the laws it keeps exactly; refused, where a method
     does not know the contacts or rigid stops that are asked of it.
     """
