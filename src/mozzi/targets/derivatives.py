@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from mozzi.locks import ForkLock
 from mozzi.program.digest import digest
@@ -22,6 +22,13 @@ from mozzi.program.products import (
 from mozzi.program.program import Input, Output, Program
 
 __all__ = ["Evaluation", "derived", "find", "register"]
+
+
+class Shaped(Protocol):
+    """An array of any framework."""
+
+    @property
+    def shape(self) -> Sequence[int]: ...
 
 
 class Evaluation:
@@ -56,7 +63,7 @@ class Evaluation:
         with self._lock:
             return cuda.build(lambda: self.program, self.dtype)
 
-    def batch(self, arrays: Sequence[Any]) -> tuple[int, ...]:
+    def batch(self, arrays: Sequence[Shaped]) -> tuple[int, ...]:
         """The batch axes, which all arrays have."""
         return tuple(arrays[0].shape[: len(arrays[0].shape) - len(self.inputs[0].shape)])
 
@@ -80,7 +87,7 @@ def register(program: Program, dtype: str) -> str:
     return key
 
 
-def derived(key: str, how: str, chosen: Iterable[Any]) -> str:
+def derived(key: str, how: str, chosen: Iterable[object]) -> str:
     """The key of a derivative ("back" or "ahead") with respect to the chosen arguments."""
     return f"{key} {how} {','.join(str(k) for k, choice in enumerate(chosen) if choice)}"
 

@@ -73,7 +73,7 @@ class SympyKernel:
         short = [self._map(self._short, x) for x in ([found] if self.program.single else found)]
         return short[0] if self.program.single else tuple(short)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return SympyKernel, (self.program,)
 
     @property

@@ -58,7 +58,7 @@ class TorchKernel:
         self._torch = _torch()
         self._dtype = getattr(self._torch, dtype)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return TorchKernel, (self.program, self.dtype)
 
     @property

@@ -255,8 +255,8 @@ def make(
     outputs: Sequence[tuple[int, ...]],
     dtype: str,
     name: str,
-    general: Callable[..., Any],
-    keep: Any = None,
+    general: Callable[..., object],
+    keep: object = None,
 ) -> Any:
     """The built-in function of a kernel: `call` is the address of @call, `loop` and `data` those of
     its inner loop.

@@ -17,7 +17,7 @@ Shapes = Sequence[tuple[int, ...]]
 
 _FROM_FUNC_DATA_AND_SIGNATURE = 31  # its place in the table is part of NumPy's ABI
 _TYPE_NUMBER = {"float32": 11, "float64": 12}  # NPY_FLOAT, NPY_DOUBLE
-_alive: list[Any] = []
+_alive: list[object] = []
 
 
 class _UFunc(ctypes.Structure):
@@ -59,7 +59,7 @@ def make(
     dtype: str,
     name: str,
     doc: str = "",
-    keep: Any = None,
+    keep: object = None,
 ) -> np.ufunc:
     """A generalised ufunc whose only loop is the function at this address; it holds `keep`."""
     prototype = ctypes.PYFUNCTYPE(
@@ -81,7 +81,7 @@ def make(
     return ufunc
 
 
-def _attach(ufunc: np.ufunc, parts: Any, functions: int) -> None:
+def _attach(ufunc: np.ufunc, parts: object, functions: int) -> None:
     """NumPy keeps bare pointers to what a ufunc is made of: hang the parts on it, where it has a
     place for that.
     """

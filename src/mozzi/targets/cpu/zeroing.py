@@ -7,12 +7,10 @@ compared with the times of its reads.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mozzi.program.node import Node, Region
-from mozzi.program.program import Buffer, Index, Loop, Program, Store
+from mozzi.program.program import Buffer, Index, Loop, Program, Statement, Store
 
 __all__ = ["unwritten"]
 
@@ -63,7 +61,7 @@ class _Run:
         none = np.zeros(0, np.int64)
         return {key: np.unique(np.concatenate([none, *parts])) for key, parts in found.items()}
 
-    def index(self, index: Index | None, values: dict[int, np.ndarray]) -> Any:
+    def index(self, index: Index | None, values: dict[int, np.ndarray]) -> np.ndarray | int:
         if index is None:
             return 0
         if index.table is not None:
@@ -147,7 +145,7 @@ def _length(region: Region) -> int:
     return sum(_duration(s) for s in region.statements)
 
 
-def _duration(s: Any) -> int:
+def _duration(s: Statement) -> int:
     if not isinstance(s, Loop):
         return 1
     one = 1 + sum(map(_length, s.branches))

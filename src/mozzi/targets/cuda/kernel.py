@@ -17,15 +17,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
-from mozzi.program.program import Program
+from mozzi.program.program import Input, Program
 from mozzi.targets.cuda.launch import choose
 from mozzi.targets.cuda.nvidia import Function, machine_code
 from mozzi.targets.cuda.source import CudaSource
+
+if TYPE_CHECKING:
+    from mozzi.targets.jax.kernel import JaxKernel
 
 __all__ = ["CudaKernel", "build", "cupy_here"]
 
@@ -54,7 +57,7 @@ class CudaKernel:
         self._shapes = tuple(x.shape for x in self.inputs)
         self._results_shapes = tuple(x.shape for x in self.outputs)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return CudaKernel, (self.program, self.dtype.name)
 
     @property
@@ -135,7 +138,10 @@ class CudaKernel:
             answers = tuple(torch.from_dlpack(y) for y in answers)
         return answers[0] if self.single else answers
 
-    def _plain(self, cupy: Any, arrays: Any, n: Any, shapes: Any) -> bool:
+    def _plain(
+        self, cupy: Any, arrays: Sequence[Any], n: tuple[int, ...],
+        shapes: Sequence[tuple[int, ...]],
+    ) -> bool:  # fmt: skip
         """Whether the arrays are what most are: row-major arrays (N, n) of CuPy."""
         if len(arrays) != len(shapes):
             return False
@@ -148,7 +154,7 @@ class CudaKernel:
         return True
 
     @cached_property
-    def _jax(self) -> Any:
+    def _jax(self) -> JaxKernel:
         """This kernel as a function of JAX arrays."""
         from mozzi.targets.derivatives import find, register
         from mozzi.targets.jax.kernel import JaxKernel
@@ -193,7 +199,7 @@ class CudaKernel:
             strides = [x.stride() for x in tensors] + [(s.size, 1) for s in self.outputs]
         self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
 
-    def _array(self, cupy: Any, x: Any, spec: Any) -> Any:
+    def _array(self, cupy: Any, x: Any, spec: Input) -> Any:
         if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
             array = cupy.asarray(x)
         elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
@@ -203,7 +209,7 @@ class CudaKernel:
         self._check(array, spec)
         return array
 
-    def _check(self, array: Any, spec: Any) -> None:
+    def _check(self, array: Any, spec: Input) -> None:
         if array.dtype != self.dtype:
             raise TypeError(
                 f"{self.name}: {spec.name} is {array.dtype}, this kernel computes in {self.dtype};"
@@ -245,7 +251,10 @@ class CudaKernel:
         stream = cupy.cuda.get_current_stream().ptr
         self.start(n, [x.data.ptr for x in arrays], stream, strides)
 
-    def start(self, n: int, places: Sequence[int], stream: int, strides: Any = None) -> None:
+    def start(
+        self, n: int, places: Sequence[int], stream: int,
+        strides: Sequence[tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
         """Run n samples: arrays by their addresses, packed or with strides (row, step)."""
         if n == 0:
             return
@@ -298,7 +307,7 @@ def cupy_here() -> Any:
     return cupy
 
 
-def _any_of(packages: tuple[str, ...], arrays: Any) -> Any:
+def _any_of(packages: tuple[str, ...], arrays: Sequence[object]) -> Any:
     """The first of the packages, if an array is one of theirs; None otherwise."""
     if any(type(x).__module__.partition(".")[0] in packages for x in arrays):
         return importlib.import_module(packages[0])

@@ -10,7 +10,7 @@ together.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class CudaSource:
         self.T = TYPES[dtype]
         self.suffix = "f" if self.T == "float" else ""
         self.lines: list[str] = []
-        self.tables: dict[Any, tuple[str, str]] = {}
+        self.tables: dict[tuple[str, tuple[float, ...]], tuple[str, str]] = {}
         self.names: dict[int, str] = {}
         self.indices: dict[int, str] = {}
         self.buffers: dict[int, str] = {}
@@ -253,7 +253,7 @@ class CudaSource:
     def integers(self, table: np.ndarray) -> str:
         return self.table("int", np.ravel(table).tolist())
 
-    def table(self, kind: str, numbers: list[Any], spell: Any = str) -> str:
+    def table(self, kind: str, numbers: list[float], spell: Callable[[float], str] = str) -> str:
         """The name of a table with these contents."""
         key = (kind, tuple(numbers))
         if key not in self.tables:
@@ -307,8 +307,8 @@ def _indexed(program: Program) -> set[int]:
 
 def _pairs(program: Program) -> dict[int, tuple[Node, Node]]:
     """Sine and cosine of one argument, in one region: computed together."""
-    sines: dict[Any, Node] = {}
-    cosines: dict[Any, Node] = {}
+    sines: dict[tuple[int, int], Node] = {}
+    cosines: dict[tuple[int, int], Node] = {}
     for s, region in program.walk():
         if isinstance(s, Node) and s.op in ("sin", "cos"):
             (sines if s.op == "sin" else cosines)[id(region), id(s.args[0])] = s

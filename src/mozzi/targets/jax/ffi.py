@@ -166,7 +166,7 @@ def possible() -> bool:
     return cupy.cuda.is_available()
 
 
-_REGISTERED: dict[str, Any] = {}
+_REGISTERED: dict[str, object] = {}
 _LOCK = ForkLock()
 
 

@@ -56,7 +56,7 @@ class JaxKernel:
     def __call__(self, *args: Any) -> Any:
         return self._jitted(*args)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return JaxKernel, (self.program, self.dtype.name)
 
     @property
