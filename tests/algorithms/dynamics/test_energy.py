@@ -32,25 +32,25 @@ def test_potential_energy(seed):
     """−Σ m gᵀ c, whose derivative is the generalised gravity."""
     model = loaded_tree(7, seed).with_gravity((1.0, 2.0, -9.0))
     q, v, *_ = state(model, seed)
-    U = everywhere(mz.potential_energy, model, q)
+    U = everywhere(mz.potential_energy, model, q, springs=False)
     expected = 0.0
     for C, body in zip(ClosedForm(model, q, v).C, model, strict=True):
         h = C[:3, :3] @ np.array(body.inertia.h.array(), float) + body.inertia.m * C[:3, 3]
         expected -= h @ np.array(model.gravity)
     agree(U, expected)
-    rate = along(lambda x: value(mz.potential_energy, model, x), model, q, v)
+    rate = along(lambda x: value(mz.potential_energy, model, x, springs=False), model, q, v)
     agree(rate, value(mz.gravity_forces, model, q) @ v, 1e-8)
 
 
 def test_springs_store_what_they_resist():
     model = loaded_tree(7, 1, joints=["Revolute", "Prismatic", "Cylindrical"])
     q, v, *_ = state(model, 1)
-    springs = everywhere(mz.potential_energy, model, q, springs=True)
+    springs = everywhere(mz.potential_energy, model, q)
     zero = np.zeros(model.nv)
     resist = value(mz.joint_resistance, model, q, zero)
-    rate = along(lambda x: value(mz.potential_energy, model, x, springs=True), model, q, v)
+    rate = along(lambda x: value(mz.potential_energy, model, x), model, q, v)
     agree(rate, (value(mz.gravity_forces, model, q) + resist) @ v, 1e-8)
-    assert springs > value(mz.potential_energy, model, q)
+    assert springs > value(mz.potential_energy, model, q, springs=False)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

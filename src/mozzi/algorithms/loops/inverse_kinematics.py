@@ -101,6 +101,10 @@ def descend_closed(
     return q, errors, steps
 
 
+ROUNDING = 1e-13
+"""Share of J Jᵀ below which rows are dependent: they are damped, so that it can be solved."""
+
+
 def closed_near(
     model: Model,
     q: np.ndarray,
@@ -124,8 +128,10 @@ def closed_near(
         J = _columns(model, q[going], frames, parts)
         slope = np.einsum("nmv,nm->nv", J, r[going])
         J = J * ~_against(model, q[going], slope, bounds)[:, None, :]
-        damping = mu[going] * np.minimum(cost, 1e3) + 1e-18
-        N = J @ np.swapaxes(J, 1, 2) + damping[:, None, None] * np.eye(J.shape[1])
+        N = J @ np.swapaxes(J, 1, 2)
+        least = ROUNDING * np.trace(N, axis1=1, axis2=2) + 1e-18
+        damping = mu[going] * np.minimum(cost, 1e3) + least
+        N += damping[:, None, None] * np.eye(J.shape[1])
         step = np.einsum("nmv,nm->nv", J, np.linalg.solve(N, r[going][..., None])[..., 0])
         new = np.clip(integrate(model, q[going], step), *bounds)
         s = _rows(model, new, goals[going], frames, parts)
