@@ -198,9 +198,10 @@ def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool
 
     Rows that vanish in all configurations do not count. held: coordinates that rows cannot move.
     Decided once for a model, at closed configurations that are found from several starts, some of
-    which may be singular: by the highest rank. Where none is found rows are taken to depend on one
-    another. (A linkage that has full rank in one of its ways to move and less in another is taken
-    to have independent rows.)
+    which may be singular: by the highest rank of those that can move (a Bricard linkage can also be
+    assembled so that it is rigid, with full rank). Where none is found rows are taken to depend on
+    one another. (A linkage that has full rank in one of its ways to move and less in another is
+    taken to have independent rows.)
     """
     if not model.closures:
         return False
@@ -235,7 +236,9 @@ def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
             return True
     A, B = (scaled(model, loop_jacobian(model, x))[..., free] for x in (q, apart))
     some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > VANISHES
-    return bool(ranks_of(A).max() < some.sum())
+    ranks = ranks_of(A)
+    mobile = ranks[ranks < free.sum()]
+    return bool((mobile if len(mobile) else ranks).max() < some.sum())
 
 
 def scalar(x: Real) -> Traced:
