@@ -35,3 +35,8 @@ def test_reasons():
     assert closed["loops"].startswith("5 rows of closure")
     with pytest.raises(TypeError, match="explain: load is no algorithm"):
         walk_of(chain(3), mz.load)
+
+
+def test_what_is_no_model_is_named():
+    with pytest.raises(TypeError, match="3 is no model"):
+        mz.explain(3, mz.forward_dynamics)  # pyright: ignore[reportArgumentType]

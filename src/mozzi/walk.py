@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from mozzi.algorithms.recursion.algorithm import Algorithm
 from mozzi.algorithms.recursion.bodies import BodyData
@@ -98,6 +98,8 @@ def walk_of(
     if not isinstance(function, Algorithm):
         name = getattr(function, "__name__", repr(function))
         raise TypeError(f"explain: {name} is no algorithm, such as mz.forward_dynamics")
+    if not isinstance(cast(object, model), Model):
+        raise TypeError(f"explain: {model!r} is no model; give one, as load or Builder make it")
     empty = inspect.Parameter.empty  # a call has the defaults among its options
     options = {n: x for n, x in function.defaults.items() if x is not empty} | options
     shapes, call, label = signature_of(function, model, {}, options)

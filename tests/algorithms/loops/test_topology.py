@@ -191,3 +191,8 @@ def test_a_grasp_with_rows_that_are_there_twice_stays_so_where_it_is_open():
         near = {"arms": q + d * rng.normal(size=len(q)), "bar": Q}
         a, _ = twice.accelerations(near, v)
         assert np.abs(a["arms"] - exact["arms"]).max() < 1e3 * d * np.abs(exact["arms"]).max()
+
+
+def test_systems_have_names():
+    with pytest.raises(TypeError, match="give the systems as"):
+        mz.ClosedSystem(chain(2))  # type: ignore[arg-type]

@@ -111,6 +111,8 @@ class ClosedSystem:
         systems: Mapping[str, tuple[Model, Sequence[str]]],
         attachments: Sequence[Attachment] = (),
     ):
+        if not isinstance(systems, Mapping):
+            raise TypeError("ClosedSystem: give the systems as {name: (model, frames)}")
         self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
         self.attachments = tuple(attachments)
         for name, (model, frames) in self.systems.items():
