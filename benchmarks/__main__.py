@@ -28,7 +28,7 @@ RESULTS = Path(__file__).parent / "results"
 
 def states(model: Any, names: tuple[str, ...], batch: int, dtype: str) -> list[np.ndarray]:
     """Random arguments of these names."""
-    from mozzi.algorithms.recursion.arguments import shape_of
+    from mozzi.algorithms.calls.arguments import shape_of
 
     rng = np.random.default_rng(0)
     arrays = []

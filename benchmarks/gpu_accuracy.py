@@ -10,7 +10,7 @@ import numpy as np
 
 import mozzi as mz
 from benchmarks.gpu_models import Models
-from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm
 
 SAMPLES = 4096
 LARGEST = 18_000  # operations of a program that still compiles in seconds

@@ -19,7 +19,7 @@ import mozzi as mz
 from benchmarks.__main__ import machine, nanoseconds, save, states, throughput
 from benchmarks.cases_dynamics import OPERATIONS, RELATIVE, SCALING, STUDY, THROUGHPUT
 from benchmarks.robots import mozzi_model
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import apply, diagonal_plus
 from mozzi.algorithms.recursion.containers import joint_vector, per_body
 from mozzi.algorithms.recursion.representations import shifting, turning

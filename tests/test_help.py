@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.algorithms.recursion.algorithm import Algorithm
-from mozzi.algorithms.recursion.documentation import sections
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.documentation import sections
 
 FUNCTIONS = {
     name: value

@@ -32,8 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 OUTSIDE = {"__init__", "__main__", "cli", "compiler", "viz", "walk"}
 
 # The rooms of the algorithms, from the lowest: each may import those before it.
-LAYERS = ("recursion", "kinematics", "constraints", "dynamics", "loops", "contact",
-          "derivatives", "derivatives.loops", "with_loops")  # fmt: skip
+LAYERS = ("recursion", "calls", "kinematics", "constraints", "dynamics", "loops", "contact",
+          "derivatives", "derivatives.loops")  # fmt: skip
 # The slow twins see all of them; only tests see the twins.
 TWINS = "reference"
 
@@ -42,8 +42,15 @@ TWINS = "reference"
 # mechanism is closed.
 DOORS = {
     ("mozzi.model.model", "mozzi.algorithms.loops.random.random_closed"),
-    ("mozzi.algorithms.recursion.algorithm", "mozzi.compiler.run"),
-    ("mozzi.algorithms.recursion.algorithm", "mozzi.algorithms.with_loops"),
+    ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
+    *(
+        ("mozzi.algorithms.calls.with_loops", f"mozzi.algorithms.{answer}")
+        for answer in (
+            "loops.actuation", "loops.forces", "loops.rank_warnings", "derivatives.loops.along",
+            "derivatives.loops.first", "derivatives.loops.gradient",
+            "derivatives.loops.parameters", "derivatives.loops.second",
+        )
+    ),
     ("mozzi.simulation.trajectory", "mozzi.viz.plot.plot"),
     ("mozzi.simulation.trajectory", "mozzi.viz.animate.animate"),
 }

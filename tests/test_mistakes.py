@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.model.generate import chain, four_bar
 
 ARM = chain(3).with_name("arm")

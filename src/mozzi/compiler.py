@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from mozzi.algorithms.recursion.algorithm import Algorithm
-from mozzi.algorithms.recursion.arguments import ARRAYS, shape_of
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolling import UNROLLED_BODIES, rolls

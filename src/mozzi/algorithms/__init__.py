@@ -1,6 +1,6 @@
 """The papers: recursions over bodies, on spatial quantities.
 
-Rooms in layers, each of which imports those before it: recursion, kinematics, constraints,
-dynamics, loops, derivatives, derivatives.loops. reference/ holds the slow twins that tests compare
-with.
+Rooms in layers, each of which imports those before it: recursion, calls, kinematics, constraints,
+dynamics, loops, contact, derivatives, derivatives.loops. reference/ holds the slow twins that tests
+compare with.
 """

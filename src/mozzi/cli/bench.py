@@ -87,7 +87,7 @@ def measure(model: Model, batch: int, tell: Callable[[float], None]) -> list[dic
     import numpy as np
 
     import mozzi as mz
-    from mozzi.algorithms.recursion.arguments import shape_of
+    from mozzi.algorithms.calls.arguments import shape_of
     from mozzi.simulation.kernels import advance_kernel
     from mozzi.simulation.methods import MuntheKaas
     from mozzi.simulation.system import System

@@ -19,7 +19,7 @@ from mozzi.cli.robot import File, Root, open_robot
 from mozzi.errors import ConfigurationError, known
 
 if TYPE_CHECKING:
-    from mozzi.algorithms.recursion.algorithm import Algorithm
+    from mozzi.algorithms.calls.algorithm import Algorithm
     from mozzi.model import Model
     from mozzi.targets.c.source import CSource
     from mozzi.types import Array
@@ -146,7 +146,7 @@ def entries(model: Model, name: str, shape: tuple[int, ...]) -> list[str]:
 def functions() -> dict[str, Algorithm]:
     """The algorithms that can be exported, by name."""
     import mozzi
-    from mozzi.algorithms.recursion.algorithm import Algorithm
+    from mozzi.algorithms.calls.algorithm import Algorithm
 
     found: dict[str, Algorithm] = {}
     for name in sorted(mozzi.__all__):

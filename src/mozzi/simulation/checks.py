@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
-from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike

@@ -18,11 +18,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rank import Choice
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows, overconstrained
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections
-from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.model import Model
 from mozzi.program.program import Index, loop

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.row_choice import loop_rank
-from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.compiler import compile
 from mozzi.model import Model
 from mozzi.types import Array

@@ -8,9 +8,9 @@ from typing import TypeAlias, TypedDict
 
 import numpy as np
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
-from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real

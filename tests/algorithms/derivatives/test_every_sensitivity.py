@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.algorithms.recursion.algorithm import Algorithm
-from mozzi.algorithms.recursion.arguments import shape_of
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.arguments import shape_of
 from mozzi.model import Model
 from mozzi.model.generate import four_bar, random_tree
 

@@ -6,7 +6,7 @@ from support.loop_models import closed_tree, motion, state, stewart
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.model.generate import chain, four_bar
 
 # functions whose answers are statements about the tree, true whether loops close it or not

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.algorithms.recursion.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.compiler import program_of
 from mozzi.model import Model
 from mozzi.program.digest import digest

@@ -25,7 +25,7 @@ def cupy():
 
 
 def arguments(model, names, batch=(300,), dtype="float64"):
-    from mozzi.algorithms.recursion.arguments import shape_of
+    from mozzi.algorithms.calls.arguments import shape_of
 
     rng = np.random.default_rng(0)
     return [

@@ -72,7 +72,7 @@ def compiles(tmp_path, text):
 
 
 def inputs_of(model, names, n=37):
-    from mozzi.algorithms.recursion.arguments import shape_of
+    from mozzi.algorithms.calls.arguments import shape_of
 
     rng = np.random.default_rng(0)
     return [

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import (
@@ -29,7 +30,6 @@ from mozzi.algorithms.constraints.rank import (
 from mozzi.algorithms.constraints.rows import closures, loop_jacobian, loop_residual, moving
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.containers import per_body
 from mozzi.algorithms.recursion.held import held_by

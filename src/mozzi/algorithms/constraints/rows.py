@@ -21,9 +21,10 @@ from types import MappingProxyType
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.kinematics.motion import Motion
-from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.bodies import tidy_pose
 from mozzi.algorithms.recursion.containers import per_body

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.contact.distances import Touch, nearest, point_count
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody

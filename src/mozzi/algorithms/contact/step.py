@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.interior_point import interior_point
 from mozzi.algorithms.constraints.multipliers import Reach, matrix, reach
 from mozzi.algorithms.constraints.one_sided import (
@@ -38,7 +39,6 @@ from mozzi.algorithms.contact.rows import (
 )
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.coasting import turning_rates
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import apply
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body

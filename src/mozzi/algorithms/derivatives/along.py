@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mozzi.algorithms.calls.algorithm import Algorithm, algorithm
+from mozzi.algorithms.calls.arguments import given_or_zero
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
-from mozzi.algorithms.recursion.arguments import given_or_zero
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,

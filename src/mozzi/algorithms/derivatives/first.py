@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.derivatives.springs import add_spring_changes
@@ -33,7 +34,6 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import Block, diagonal_plus, minus, summed, transposed
 from mozzi.algorithms.recursion.containers import (
     ZERO,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import carried, mass_matrix
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector

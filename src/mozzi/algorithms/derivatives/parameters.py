@@ -19,8 +19,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from mozzi.algorithms.recursion.algorithm import Algorithm, Options, met_loops
-from mozzi.algorithms.recursion.arguments import Blocks
+from mozzi.algorithms.calls.algorithm import Algorithm, Options
+from mozzi.algorithms.calls.arguments import Blocks
+from mozzi.algorithms.calls.with_loops import met_loops
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism

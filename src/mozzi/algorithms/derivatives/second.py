@@ -19,13 +19,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm, refuse_varied
+from mozzi.algorithms.calls.arguments import shape_of
 from mozzi.algorithms.derivatives.first import inverse_changes, solved
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import rates
-from mozzi.algorithms.recursion.algorithm import algorithm, refuse_varied
-from mozzi.algorithms.recursion.arguments import shape_of
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import final
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.mass_matrix import second_moments_flow
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import summed, transposed
 from mozzi.algorithms.recursion.containers import (
     BlockArray,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.mass_matrix import composites
 from mozzi.algorithms.dynamics.springs import stored
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.multipliers import Closing, closing
 from mozzi.algorithms.constraints.rows import Moving
 from mozzi.algorithms.constraints.solve import MOST
@@ -23,8 +25,6 @@ from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting
 from mozzi.algorithms.dynamics.springs import applied
 from mozzi.algorithms.kinematics.motion import carried
-from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.arguments import NoBlocks
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import Block, apply, minus, plus
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector, per_body

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows import closures, moving
 from mozzi.algorithms.dynamics.inverse_representations import REPRESENTATIONS
 from mozzi.algorithms.dynamics.resistance import joint_force
 from mozzi.algorithms.dynamics.springs import Applied, applied
 from mozzi.algorithms.kinematics.motion import Motion
-from mozzi.algorithms.recursion.algorithm import algorithm, closed
 from mozzi.algorithms.recursion.containers import (
     ZERO,
     BlockArray,

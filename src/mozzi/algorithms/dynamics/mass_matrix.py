@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import (
     apply,

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import Block, transposed
 from mozzi.algorithms.recursion.containers import Columns, per_body

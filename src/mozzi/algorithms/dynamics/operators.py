@@ -14,8 +14,8 @@ from typing import overload
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.operational_admittance import UNITS, Compliance, compliances
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.containers import (

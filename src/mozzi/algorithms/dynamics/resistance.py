@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import plus
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism

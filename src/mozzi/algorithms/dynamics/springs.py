@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_body
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.model import Composite, Free, Planar, PlanarScrew, Schoenflies

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mozzi.algorithms.recursion.algorithm import algorithm
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.jacobian import columns, rows
 from mozzi.algorithms.kinematics.poses import frame_pose
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_array
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import convert, convert_rate

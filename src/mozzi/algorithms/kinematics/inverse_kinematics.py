@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics.poses import frame_pose
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_array, joint_configuration
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, JointVector, Whole

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.poses import forward_kinematics, locate
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, from_body, shifting, turning

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 from typing import TypeAlias
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.kinematics.jacobian import columns, frame_screws, rows
 from mozzi.algorithms.kinematics.poses import locate
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, shifting, turning

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.accelerations import accelerations
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import Block, apply, diagonal_plus, minus
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mozzi.algorithms.recursion.algorithm import Algorithm, algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm, algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, convert, from_body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
@@ -21,7 +22,6 @@ from mozzi.algorithms.loops.rank_warnings import (
     loop_forces_with_rank_warnings,
     multipliers,
 )
-from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector

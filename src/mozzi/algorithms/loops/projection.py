@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import matrix, reach
 from mozzi.algorithms.constraints.multipliers import Closing
 from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
 from mozzi.algorithms.recursion.blocks import apply, dot, minus
 from mozzi.algorithms.recursion.containers import joint_vector, per_body

@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Closing
 from mozzi.algorithms.constraints.rank import ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
@@ -22,7 +23,6 @@ from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.singular import rank_nearby
-from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism

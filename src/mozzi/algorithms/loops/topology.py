@@ -21,6 +21,8 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.rank import OPENING, WIDEST, pinv, smallest_pivot
 from mozzi.algorithms.dynamics.forward import forward_dynamics
@@ -28,7 +30,6 @@ from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
-from mozzi.algorithms.recursion.algorithm import algorithm, refuse_loops
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.errors import ConfigurationError, LoopError, ModelError

@@ -1,1 +1,1 @@
-"""How algorithms see a model: the decorator, bodies outward and inward, what bodies keep."""
+"""How algorithms see a model: bodies outward and inward, what bodies keep, rolled or not."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.bodies import Kind
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.origins import leaves, name_origin
+from mozzi.algorithms.recursion.value_names import leaves, name_origin
 from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import SE3, Screws
 from mozzi.lie.screw import Six

@@ -12,9 +12,9 @@ the factor 2 for all.
 
 from __future__ import annotations
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.jacobian_derivatives import jacobian_partials
-from mozzi.algorithms.recursion.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector

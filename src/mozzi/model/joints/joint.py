@@ -23,7 +23,8 @@ import numpy as np
 
 from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3
-from mozzi.model.frames import IDENTITY, Axis, PoseLike, as_axis, as_number, as_pose, rotation_to
+from mozzi.model.frames import IDENTITY, Axis, PoseLike, as_axis, as_number, as_pose
+from mozzi.model.joints.axis_screws import axis_pose, unit_screws, zero_screws
 from mozzi.program.scalar import Real, cos, sin
 
 __all__ = [
@@ -48,22 +49,6 @@ JOINT_TYPES: dict[str, type[Joint]] = {}
 """Every joint class by its name. Defining a subclass of `Joint` enrols it, and the law tests with
 it.
 """
-
-
-def unit_screws(*where: int) -> Screws[Twist]:
-    """The basis twists with a one at these places (0, 1, 2 angular; 3, 4, 5 linear)."""
-    return Screws(Twist.unflatten(1.0 if i == k else 0.0 for i in range(6)) for k in where)
-
-
-def zero_screws(n: int) -> Screws[Twist]:
-    """n structural zeros."""
-    return Screws((Twist.zero(),) * n)
-
-
-def axis_pose(axis: Axis, what: str) -> SE3:
-    """The frame at the origin whose z points along an axis."""
-    e = as_axis(axis, what)
-    return IDENTITY if e == (0.0, 0.0, 1.0) else SE3(rotation_to(e), Vec3.zero())
 
 
 class Joint:

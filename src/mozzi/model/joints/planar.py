@@ -18,13 +18,12 @@ from typing import ClassVar, Self, final
 from mozzi.lie import SE3, RotationZ, Screws, Twist, Vec3
 from mozzi.lie.series import C1, C2, COT
 from mozzi.model.frames import Axis
+from mozzi.model.joints.axis_screws import axis_pose, unit_screws
 from mozzi.model.joints.joint import (
     Joint,
     Scalars,
     as_pitch,
-    axis_pose,
     check_coordinates,
-    unit_screws,
 )
 from mozzi.program.scalar import Real, atan2, cos, sin
 

@@ -21,7 +21,8 @@ import numpy as np
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.lie.dexp import dexp, dexp_inverse
 from mozzi.lie.quaternion import Quaternion
-from mozzi.model.joints.joint import Joint, Scalars, check_coordinates, unit_screws
+from mozzi.model.joints.axis_screws import unit_screws
+from mozzi.model.joints.joint import Joint, Scalars, check_coordinates
 from mozzi.program.scalar import Real, atan2, cos, sin, sqrt
 
 __all__ = ["Free", "Spherical"]

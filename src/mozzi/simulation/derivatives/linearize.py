@@ -8,8 +8,8 @@ from types import NotImplementedType
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
-from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector

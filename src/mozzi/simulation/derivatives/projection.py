@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.configuration import integrate_derivatives
 from mozzi.algorithms.derivatives.loops.projection import correction_derivatives
@@ -18,7 +19,6 @@ from mozzi.algorithms.derivatives.loops.solve import (
     velocity_correction_gradient,
 )
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.recursion.algorithm import closed
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.simulation.loop_state import Memory

@@ -11,6 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from mozzi.algorithms.calls.arguments import NoBlocks
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.configuration import pull_increment_rates, pull_integrate
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
 from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
@@ -20,8 +22,6 @@ from mozzi.algorithms.derivatives.loops.solve import (
     constrained_solve,
 )
 from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.recursion.algorithm import closed
-from mozzi.algorithms.recursion.arguments import NoBlocks
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import rolls

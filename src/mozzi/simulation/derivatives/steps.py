@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import Arrays
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.configuration import (
     increment_rates_derivatives,
     integrate_derivatives,
@@ -23,7 +25,6 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
-from mozzi.algorithms.recursion.algorithm import Arrays, closed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real

@@ -1,4 +1,4 @@
-"""How a kernel is laid out on a GPU, chosen by what the compiler reports of it.
+"""The launch shape of a kernel on a GPU, chosen by what the compiler reports of it.
 
 Two things are chosen per program: how many registers a thread gets, which decides how many threads
 a multiprocessor holds at once, and how many threads make a block. docs/gpu.md has measurements.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-__all__ = ["BLOCK_THREADS", "SMALL_BLOCK_THREADS", "Report", "choose"]
+__all__ = ["BLOCK_THREADS", "SMALL_BLOCK_THREADS", "Report", "choose", "launch_shape"]
 
 SMALL_BLOCK_THREADS, BLOCK_THREADS = 64, 128
 BUSY_THREADS = 640  # on a multiprocessor, from which on more do not help
@@ -34,6 +34,15 @@ class Report:
     def threads(self) -> int:
         """Threads that a multiprocessor holds at once."""
         return self.block * self.blocks
+
+
+def launch_shape(samples: int, block: int, shared: int) -> tuple[int, int, int, int, int, int, int]:
+    """Blocks (x, y, z), threads of a block (x, y, z), and bytes of shared memory of a block.
+
+    A thread computes one sample; the last block may have threads without one. block: threads of a
+    block; shared: bytes of shared memory for each of them.
+    """
+    return (samples + block - 1) // block, 1, 1, block, 1, 1, block * shared
 
 
 class Compiled(Protocol):

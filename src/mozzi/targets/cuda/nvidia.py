@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from mozzi.targets import disk_cache as disk
-from mozzi.targets.cuda.launch import BLOCK_THREADS, Report
+from mozzi.targets.cuda.launch import BLOCK_THREADS, Report, launch_shape
 
 __all__ = ["Function", "machine_code"]
 
@@ -90,8 +90,7 @@ class Function:
             first = ctypes.addressof(own.words)
             own.places = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
         own.words[:] = values
-        block = self.block
-        shape = ((n + block - 1) // block, 1, 1, block, 1, 1, block * self.shared)
+        shape = launch_shape(n, self.block, self.shared)
         code = self._launch(self.handle, *shape, stream, own.places, None)
         if code == _NO_CONTEXT:
             self._awake()

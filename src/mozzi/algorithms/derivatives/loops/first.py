@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
@@ -39,8 +41,6 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.loops.actuation import Shares, shared, shares
 from mozzi.algorithms.loops.assemble import held_mask
-from mozzi.algorithms.recursion.algorithm import Arrays, Options, algorithm
-from mozzi.algorithms.recursion.arguments import Blocks
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import InverseChanges
 from mozzi.algorithms.derivatives.parameters import Sensitivity, sensitivity, where_shared
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.actuation import SHARING, Shares, check_accelerations, shared
-from mozzi.algorithms.recursion.algorithm import Algorithm
 from mozzi.types import Array, ArrayLike
 
 __all__ = ["derivative", "value"]

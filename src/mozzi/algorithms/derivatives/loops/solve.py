@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
+from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
@@ -30,8 +32,6 @@ from mozzi.algorithms.derivatives.second import inlined, tangent_basis
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
-from mozzi.algorithms.recursion.algorithm import algorithm
-from mozzi.algorithms.recursion.arguments import NoBlocks
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole

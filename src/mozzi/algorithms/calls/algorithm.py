@@ -11,20 +11,19 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, cast, overload, runtime_checkable
 
-from mozzi.algorithms.recursion.arguments import ARRAYS, wrapped
-from mozzi.algorithms.recursion.documentation import documented, public_signature
+from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
+from mozzi.algorithms.calls.documentation import documented, public_signature
+from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
-from mozzi.algorithms.recursion.origins import ALGORITHMS
 from mozzi.algorithms.recursion.rolling import rolls
-from mozzi.errors import ConfigurationError, LoopError, ShapeError
-from mozzi.model import Coupling, Distance, Loop, Model
+from mozzi.algorithms.recursion.value_names import ALGORITHMS
+from mozzi.errors import ConfigurationError, ShapeError
+from mozzi.model import Model
 from mozzi.program.node import active
 from mozzi.program.settings import settings
 from mozzi.types import ArrayLike, Traced
 
-__all__ = [
-    "Algorithm", "Arrays", "Options", "algorithm", "closed", "refuse_loops", "refuse_varied",
-]  # fmt: skip
+__all__ = ["Algorithm", "Arrays", "Options", "algorithm", "refuse_varied"]
 
 Recursion = Callable[..., object]
 """A function of a mechanism and of arrays as recursions see them."""
@@ -209,37 +208,12 @@ def _plain(result: object) -> object:
     return result.array() if isinstance(result, Arrayed) else result
 
 
-def closed(model: Model) -> tuple[Loop | Distance | Coupling, ...]:
-    """What closes the tree of a model: its loops, distances and couplings."""
-    return model.closures
-
-
-def met_loops(model: Model) -> bool:
-    """Whether a model has loops; then what answers for them is loaded, and registers itself."""
-    if not closed(model):
-        return False
-    import mozzi.algorithms.with_loops  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
-    return True
-
-
 def refuse_varied(part: str) -> None:
     """Raise where a program of the model as it is would be part of one with other parameters."""
     if varied := settings().varied:
         raise ConfigurationError(
             f"sensitivity: {varied} is made of programs ({part}) that have the parameters of the "
             "model as they are; take differences of it over models with other parameters"
-        )
-
-
-def refuse_loops(model: Model, function: str, on_arrays: bool = False) -> None:
-    """Raise where a function that does not honour loops (or only ``on_arrays``) meets some."""
-    names = [x.name for x in closed(model)]
-    if names:
-        remedy = "call it with arrays" if on_arrays else "call it on a model without them"
-        raise LoopError(
-            f"{function} does not honour loops and couplings{' in programs' * on_arrays}, and "
-            f"model {model.name!r} has some ({', '.join(names[:4])}); {remedy}"
         )
 
 

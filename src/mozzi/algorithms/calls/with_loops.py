@@ -1,0 +1,49 @@
+"""What happens to a call when the model has loops, distances or couplings.
+
+The algorithms of the tree stand below what answers for loops (`loops/`, `derivatives/loops/`) and
+do not know it: what answers registers itself with the algorithm that it answers for
+(`@forward_dynamics.with_loops`, `@forward_dynamics.recursion_with_loops`). The first call that
+meets a model with loops loads all of it here; then `Algorithm.__call__` asks it before it compiles
+its own recursion.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from mozzi.errors import LoopError
+from mozzi.model import Coupling, Distance, Loop, Model
+
+__all__ = ["closed", "met_loops", "refuse_loops"]
+
+
+def closed(model: Model) -> tuple[Loop | Distance | Coupling, ...]:
+    """What closes the tree of a model: its loops, distances and couplings."""
+    return model.closures
+
+
+def met_loops(model: Model) -> bool:
+    """Whether a model has loops; then what answers for them is loaded, and registers itself."""
+    if not closed(model):
+        return False
+    _load_answers()
+    return True
+
+
+@cache
+def _load_answers() -> None:
+    from mozzi.algorithms.derivatives.loops import along, first, gradient, parameters, second
+    from mozzi.algorithms.loops import actuation, forces, rank_warnings
+
+    del along, first, gradient, parameters, second, actuation, forces, rank_warnings
+
+
+def refuse_loops(model: Model, function: str, on_arrays: bool = False) -> None:
+    """Raise where a function that does not honour loops (or only ``on_arrays``) meets some."""
+    names = [x.name for x in closed(model)]
+    if names:
+        remedy = "call it with arrays" if on_arrays else "call it on a model without them"
+        raise LoopError(
+            f"{function} does not honour loops and couplings{' in programs' * on_arrays}, and "
+            f"model {model.name!r} has some ({', '.join(names[:4])}); {remedy}"
+        )
