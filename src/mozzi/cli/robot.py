@@ -79,7 +79,7 @@ def inside(model: Model, q: Array | list[float]) -> Array:
     """The nearest coordinates within the limits; told where those are others."""
     import numpy as np
 
-    from mozzi.model.coupled_coordinates import coupled, limits
+    from mozzi.model.mimic_coordinates import coupled, limits
 
     low, high = limits(model)
     moved = np.clip(q, low, high)

@@ -17,9 +17,9 @@ from mozzi.model import edit
 from mozzi.model.body import Body, JointData
 from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
 from mozzi.model.content import GRAVITY, Content, Frame, key_of
-from mozzi.model.coupled_coordinates import coupled, followed
 from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_vector
 from mozzi.model.loop import Coupling, Distance, Loop, Terms
+from mozzi.model.mimic_coordinates import coupled, followed
 from mozzi.model.physical import singular_joints
 from mozzi.types import Array, ArrayLike, Seed
 

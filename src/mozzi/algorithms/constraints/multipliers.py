@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
+from mozzi.algorithms.constraints.relative_motion import Moving
 from mozzi.algorithms.constraints.row_choice import rows_kept
-from mozzi.algorithms.constraints.rows import Moving, closures
+from mozzi.algorithms.constraints.rows import closures
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, minus
 from mozzi.algorithms.recursion.containers import per_body

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mozzi.algorithms.constraints.rows import Rows
+from mozzi.algorithms.constraints.relative_motion import Rows
 from mozzi.algorithms.constraints.sets import Cone, Line, Set
 from mozzi.algorithms.contact.distances import Touch
 from mozzi.algorithms.contact.gaps import touches

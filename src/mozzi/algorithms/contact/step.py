@@ -25,7 +25,8 @@ from mozzi.algorithms.constraints.one_sided import (
     Solution,
     newton,
 )
-from mozzi.algorithms.constraints.rows import Moving, closures, joint_columns
+from mozzi.algorithms.constraints.relative_motion import Moving
+from mozzi.algorithms.constraints.rows import closures, joint_columns
 from mozzi.algorithms.constraints.sets import Cone, Line, reciprocal
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.contact.gaps import contact_points

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.multipliers import Closing, closing
-from mozzi.algorithms.constraints.rows import Moving
+from mozzi.algorithms.constraints.relative_motion import Moving
 from mozzi.algorithms.constraints.solve import MOST
 from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting

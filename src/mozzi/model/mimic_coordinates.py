@@ -1,6 +1,7 @@
 """Coordinates that satisfy couplings: the nearest ones, within the limits of the joints.
 
-In dynamics couplings (mimic joints of a file) act as rows: `algorithms/constraints/rows.py`.
+In dynamics couplings (mimic joints of a file) act as rows:
+`algorithms/constraints/mimic_couplings.py`.
 """
 
 from __future__ import annotations
