@@ -207,3 +207,22 @@ def test_actuators_of_the_file_drive(tmp_path: Path):
     )
     there = end(path, tmp_path, "--controller", "actuators", "--target", "0.5")
     assert there == pytest.approx(0.5, abs=1e-3)
+
+
+BALL = """<robot name="ball"><link name="ball">
+<inertial><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>
+</inertial><collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
+
+
+def test_a_free_robot_stands_on_the_ground(tmp_path: Path):
+    """A ball whose file puts it in the ground is lifted, and rests where it touches."""
+    file, out = tmp_path / "ball.urdf", tmp_path / "x.npz"
+    file.write_text(BALL, encoding="utf-8")
+    result = run(file, "--base", "free", "--ground", "--duration", 0.2, "--dt", 0.002, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "lifted by 0.1 m" in result.stdout
+    assert np.allclose(mz.Trajectory.load(out).q[:, 2], 0.1, atol=1e-12)
+    result = run(file, "--ground", "--q0", "neutral")
+    assert result.exit_code == 2 and "no collision shape that moves" in result.stderr
+    result = run(file, "--base", "free", "--ground", "--touch", "foot")
+    assert result.exit_code == 2 and "'foot'" in result.stderr

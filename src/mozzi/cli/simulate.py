@@ -35,7 +35,11 @@ def simulate(
     file: File,
     duration: Annotated[float, typer.Option(help="Seconds to simulate.")] = 5.0,
     dt: Annotated[float, typer.Option(help="Seconds per step.")] = 1e-3,
-    method: Annotated[str, typer.Option(help="How to integrate; a wrong one lists all.")] = "rkmk4",
+    method: Annotated[
+        str | None,
+        typer.Option(help="How to integrate; a wrong one lists all. rkmk4 by default, moreau where "
+                          "something touches.", show_default=False),
+    ] = None,
     q0: Annotated[
         str | None,
         typer.Option("--q0", "--start",
@@ -70,6 +74,19 @@ def simulate(
             help="Whether damping, friction and springs of the file act.",
         ),
     ] = True,
+    ground: Annotated[
+        bool,
+        typer.Option("--ground", help="Stand on a plane z = 0 of the world; a free base that would "
+                                      "start in it is lifted."),
+    ] = False,
+    touch: Annotated[
+        str | None,
+        typer.Option(help="Which collision shapes touch the ground, by commas, or 'all'; those of "
+                          "the last bodies of every limb by default."),
+    ] = None,
+    friction: Annotated[
+        float, typer.Option(help="Coulomb's coefficient between the ground and the shapes.")
+    ] = 0.8,
     every: Annotated[
         int | None, typer.Option(help="Steps between two records; about 1,000 records by default.")
     ] = None,
@@ -87,6 +104,9 @@ def simulate(
     view: Annotated[
         Path | None, typer.Option(help="Where to write a page that shows the motion: .html.")
     ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Replay the motion in the viewer at the end.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Simulate a mechanism from a file and keep the motion: let go, or under a controller.
 
@@ -110,6 +130,9 @@ def simulate(
         start, goal = (
             [x for name in kept for x in q[whole.q_slices[name]]] for q in (start, goal)
         )
+    if ground:
+        model = model.with_ground(touching(model, touch), friction=friction)
+        start = lifted(model, start)
     speed = vector(v0, [0.0] * model.nv, model.v_slices, "v0", model.nv)
     start, speed = closed(model, start, speed)
     if target is None:
@@ -119,7 +142,7 @@ def simulate(
         every = max(1, round(ratio / 1000)) if math.isfinite(ratio) else 1
     begin = time.perf_counter()
     run = Simulation(
-        model, start, speed, duration, dt, as_method(method),
+        model, start, speed, duration, dt, None if method is None else as_method(method),
         torque=law_of(model, controller, goal, rate), record_every=every,
         resistance=resistance, limits=acts,
     )  # fmt: skip
@@ -135,6 +158,10 @@ def simulate(
     for path in keep(motion, file, out, plot, view, fields):
         put(f"wrote {escape(str(path))}")
     summary(motion, seconds, dt)
+    if show and not stopped:
+        from mozzi.cli.view import serve
+
+        serve(model, motion)
     if stopped:
         complain(f"stopped at t = {motion.t[-1]:g} s of {duration:g} s; what was computed is kept")
         raise typer.Exit(INTERRUPTED)
@@ -142,6 +169,40 @@ def simulate(
         complain(str(warning.message))
     if motion.diverged:
         raise typer.Exit(FAILED)
+
+
+def touching(model: Model, names: str | None) -> list[str] | None:
+    """The shapes that --touch means; None is all. Told where it leaves shapes out."""
+    if names is not None:
+        return None if names == "all" else [name.strip() for name in names.split(",")]
+    inner = {body.parent for body in model}
+    shapes = [shape for shape in model.shapes if shape.collision and shape.body >= 0]
+    last = [shape.name for shape in shapes if shape.body not in inner]
+    if 0 < len(last) < len(shapes):
+        put(f"[yellow]note:[/] {len(last)} of {len(shapes)} collision shapes touch the ground: "
+            f"{escape(', '.join(last))}; --touch all for all")  # fmt: skip
+    return last or None
+
+
+def lifted(model: Model, q: Array | list[float]) -> Array | list[float]:
+    """With a free base that is in the ground put on it, and told."""
+    import numpy as np
+
+    from mozzi.algorithms.contact.gaps import contact_gaps
+
+    deep = -float(contact_gaps(model, np.asarray(q, dtype=float)).min())
+    if deep <= 0.0:
+        return q
+    name = model.joint_names[0]
+    if type(model.body(0).joint).__name__ != "Free":
+        raise ConfigurationError(
+            f"--ground: {model.name!r} starts {deep:.3g} m deep in the ground and its base is "
+            "fixed; take --base free, or another --q0"
+        )
+    put(f"[yellow]note:[/] {escape(name)} is lifted by {deep:.3g} m out of the ground")
+    out = np.array(q, dtype=float)
+    out[model.q_slices[name].start + model.body(0).joint.q_names.index("z")] += deep
+    return out
 
 
 def limited(model: Model) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -14,7 +14,11 @@ from mozzi.cli.console import put
 from mozzi.cli.info import Base
 from mozzi.cli.robot import File, Root, open_robot
 
-__all__ = ["view"]
+if TYPE_CHECKING:
+    from mozzi.model import Model
+    from mozzi.simulation.trajectory import Trajectory
+
+__all__ = ["serve", "view"]
 
 
 def view(
@@ -38,12 +42,26 @@ def view(
 ) -> None:
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
     from mozzi.simulation.trajectory import Trajectory
-    from mozzi.viz.shapes import drawing
-    from mozzi.viz.viewer import Viewer
 
     model = open_robot(file, base.value, root)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
-    drawn = drawing(model, shapes=not skeleton)
+    serve(model, motion, not skeleton, host, port, browser, seconds)
+
+
+def serve(
+    model: Model,
+    motion: Trajectory | None,
+    shapes: bool = True,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    browser: bool = True,
+    seconds: float | None = None,
+) -> None:
+    """Show a mechanism until Ctrl-C, or for some seconds."""
+    from mozzi.viz.shapes import drawing
+    from mozzi.viz.viewer import Viewer
+
+    drawn = drawing(model, shapes=shapes)
     for fault in drawn.faults:
         put(f"[yellow]note:[/] {escape(fault)}")
     with Viewer(model, drawn, motion, host, port) as viewer:
@@ -55,4 +73,4 @@ def view(
             while end is None or time.monotonic() < end:
                 time.sleep(0.1)
         except KeyboardInterrupt:
-            pass
+            put("ended")
