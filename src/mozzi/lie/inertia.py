@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import final, overload
+from typing import cast, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,20 @@ def _count(numbers: Iterable[Real], count: int, what: str) -> list[Real]:
     return found
 
 
+def _symmetric(matrix: ArrayLike) -> Sym3:
+    """A symmetric 3×3 matrix; numbers that are not symmetric up to rounding are refused."""
+    given = np.asarray(matrix)
+    if given.dtype.kind in "fiu" and given.shape == (3, 3):
+        gap = np.abs(given - given.T)
+        if gap.max() > 1e-6 * np.abs(given).max():
+            i, j = (int(k) for k in np.unravel_index(np.argmax(gap), gap.shape))
+            raise ModelError(
+                f"Inertia: entries ({i}, {j}) = {given[i, j]:g} and ({j}, {i}) = {given[j, i]:g} "
+                "of the rotational inertia differ; give a symmetric matrix"
+            )
+    return Sym3.from_array(matrix)
+
+
 def _gather(h: Vec3, p: Vec3, g: Vec3, J: Sym3) -> Sym3:
     """The rotational inertia when all mass moves by p and the first moment from h to g."""
     x, y, z = (h.x + g.x) * p.x, (h.y + g.y) * p.y, (h.z + g.z) * p.z
@@ -61,9 +75,10 @@ class Inertia(Spatial):
         """From the mass, the centre of mass, and the rotational inertia there (`Sym3` or 3×3)."""
         c = com if isinstance(com, Vec3) else Vec3(*_count(com, 3, "a centre of mass has"))
         J = inertia_at_com
-        J = J if isinstance(J, Sym3) else Sym3.from_array(J)
-        if isinstance(mass, (str, bytes)) or (
-            isinstance(mass, (int, float)) and not mass >= 0.0
+        J = J if isinstance(J, Sym3) else _symmetric(J)
+        numbers = np.asarray(cast("ArrayLike", mass))
+        if numbers.dtype.kind in "SU" or (
+            numbers.dtype.kind in "fiu" and numbers.ndim == 0 and not numbers >= 0.0
         ):
             raise ModelError(f"Inertia: mass {mass!r}; give a number of kg, 0 or more")
         self.m, self.h = mass, c * mass

@@ -6,14 +6,17 @@ A description is not checked as a whole; `assemble` does that and builds the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from mozzi.lie import SE3, Inertia, Rotation, Vec3
+from mozzi.errors import ModelError
+from mozzi.lie import SE3, Inertia, Rotation, Sym3, Vec3
 from mozzi.loaders.geometry import ShapeData
+from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Place
 from mozzi.model import Joint
+from mozzi.model.frames import as_inertia
 
 __all__ = [
     "IDENTITY",
@@ -40,6 +43,18 @@ class Link:
     inertia: Inertia | None = None
     moments: tuple[float, ...] = ()
     """Principal moments at the centre of mass; empty without inertia."""
+
+    @classmethod
+    def of(
+        cls, name: str, place: Place, mass: float, J: Sequence[float], T: SE3 = IDENTITY
+    ) -> Link:
+        """A link with a mass at T and the moments xx, xy, xz, yy, yz, zz about it, in its axes."""
+        try:
+            own = as_inertia((mass, (0.0, 0.0, 0.0), Sym3(*J)), f"link {name!r}")
+            inertia = as_inertia(T.push(own), f"link {name!r}")
+        except ModelError as error:
+            raise ModelError(f"{error} ({place})") from None
+        return cls(name, place, inertia, principal_moments(J))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Any
 
 from mozzi.errors import ExtraMissingError, ModelError
-from mozzi.lie import SE3, Inertia, Sym3
+from mozzi.lie import SE3
 from mozzi.loaders.description import (
     IDENTITY,
     ActuatorData,
@@ -185,10 +185,9 @@ class _Reader:
     def _link(self, i: int, name: str, place: Place) -> Link:
         m = self.m
         moments = [float(x) for x in m.body_inertia[i]]
-        central = Inertia(float(m.body_mass[i]), (0.0, 0.0, 0.0), Sym3.diagonal(*moments))
-        inertia = _pose(m.body_ipos[i], m.body_iquat[i]).push(central)
-        a, b, c = sorted(moments)
-        return Link(name, place, inertia, (a, b, c))
+        a, b, c = moments
+        T = _pose(m.body_ipos[i], m.body_iquat[i])
+        return Link.of(name, place, float(m.body_mass[i]), (a, 0.0, 0.0, b, 0.0, c), T)
 
     # -- joints --------------------------------------------------------------------------------
 

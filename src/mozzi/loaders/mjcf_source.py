@@ -257,8 +257,8 @@ def _check_numbers(root: Element) -> None:
         if element.tag in IGNORED or element.tag == "flag":
             continue
         for attribute in NUMERIC & element.attributes.keys():
-            words = element.attributes[attribute].split()
-            values = [number(word, element, f"{attribute}=") for word in words]
+            words, limit = element.attributes[attribute].split(), "range" in attribute
+            values = [number(word, element, f"{attribute}=", limit=limit) for word in words]
             if attribute in DIRECTIONS and values and not any(values):
                 fact = f"{attribute}={element.attributes[attribute]!r} has no direction"
                 raise element.error(fact, "give something other than zero")

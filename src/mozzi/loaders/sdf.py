@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mozzi.errors import ModelError
-from mozzi.lie import SE3, Inertia, Sym3, Vec3
+from mozzi.lie import SE3, Vec3
 from mozzi.loaders.description import (
     IDENTITY,
     Description,
@@ -22,7 +22,6 @@ from mozzi.loaders.description import (
     pose_of_rpy,
 )
 from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
-from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.spanning_tree import split
 from mozzi.loaders.words import SDF, check_words
@@ -125,9 +124,11 @@ def _flag(element: Element) -> bool:
     return text in ("true", "1")
 
 
-def _value(element: Element | None, tag: str, default: float) -> float:
+def _value(
+    element: Element | None, tag: str, default: float, *, limit: bool = False
+) -> float:
     child = None if element is None else element.find(tag)
-    return default if child is None else child.content(1)[0]
+    return default if child is None else child.content(1, limit=limit)[0]
 
 
 # -- poses -------------------------------------------------------------------------------------
@@ -260,9 +261,7 @@ def _link(element: Element, notes: Notes, version: tuple[int, int]) -> Link:
     if inertial is None:
         fact = "has no <inertial>; SDF gives it the mass 1 and the moments 1"
         notes.add(element.place, element.thing, fact)
-        return Link(
-            name, element.place, Inertia(1.0, ZERO, Sym3.diagonal(1.0, 1.0, 1.0)), (1.0,) * 3
-        )
+        return Link.of(name, element.place, 1.0, (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
     if inertial.attributes.get("auto") in ("true", "1"):
         raise inertial.error("auto='true' is not read", "give mass and inertia", element.thing)
     mass = _value(inertial, "mass", 1.0)
@@ -277,10 +276,7 @@ def _link(element: Element, notes: Notes, version: tuple[int, int]) -> Link:
     relative = None if pose is None else pose.attributes.get("relative_to")
     if relative and relative != name:
         raise inertial.error(f"pose relative to {relative!r}", "give it in the link", element.thing)
-    inertia = _read_pose(pose).push(Inertia(mass, ZERO, Sym3(*J)))
-    if not all(map(math.isfinite, inertia.parameters())):
-        raise inertial.error("overflows", "give numbers of a mechanism", element.thing)
-    return Link(name, inertial.place, inertia, principal_moments(J))
+    return Link.of(name, inertial.place, mass, J, _read_pose(pose))
 
 
 # -- joints ------------------------------------------------------------------------------------
@@ -390,7 +386,8 @@ def _dynamics(
     for tag in ("axis", "axis2")[: joint.nv if kind != "ball" else 0]:
         axis = element.need(tag)
         limit, dynamics = axis.find("limit"), axis.find("dynamics")
-        lower, upper = _value(limit, "lower", -math.inf), _value(limit, "upper", math.inf)
+        lower = _value(limit, "lower", -math.inf, limit=True)
+        upper = _value(limit, "upper", math.inf, limit=True)
         lower = -math.inf if lower <= -UNLIMITED or kind == "continuous" else lower
         upper = math.inf if upper >= UNLIMITED or kind == "continuous" else upper
         if lower > upper:
@@ -398,7 +395,7 @@ def _dynamics(
             raise axis.error(fact, "swap them", element.thing)
         values = {"lower": lower, "upper": upper}
         for word in ("effort", "velocity"):
-            value = _value(limit, word, -1.0)  # SDF writes −1 for no limit
+            value = _value(limit, word, -1.0, limit=True)  # SDF writes −1 for no limit
             values[word] = math.inf if value < 0.0 else value
         for word, tag_name in (
             ("damping",) * 2,

@@ -6,13 +6,9 @@ This one refuses what is wrong with file, line and remedy, and notes what is odd
 
 from __future__ import annotations
 
-import math
-
 from mozzi.errors import ModelError
-from mozzi.lie import Inertia, Sym3
 from mozzi.loaders.description import Description, Edge, Link
 from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
-from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.urdf_joints import origin_of, read_joint
 from mozzi.loaders.words import URDF, check_words
@@ -105,11 +101,7 @@ def _link(element: Element, notes: Notes) -> Link:
         raise inertial.need("mass").error(fact, "give a mass of 0 or more", thing=thing)
     tensor = inertial.need("inertia")
     J = [tensor.number(word) for word in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
-    T = origin_of(inertial)
-    inertia = T.push(Inertia(mass, ZERO, Sym3(*J)))
-    if not all(map(math.isfinite, inertia.parameters())):
-        raise inertial.error("overflows", "give numbers of a mechanism", thing=thing)
-    return Link(name, inertial.place, inertia, principal_moments(J))
+    return Link.of(name, inertial.place, mass, J, origin_of(inertial))
 
 
 # -- shapes ------------------------------------------------------------------------------------

@@ -121,8 +121,12 @@ def _dynamics(element: Element, kind: str, notes: Notes) -> dict[str, float]:
         return found
     for word in ("effort", "velocity"):
         if word in limit.attributes:
-            found[word] = _not_negative(limit, word, element)
-    given = {word: limit.number(word) for word in ("lower", "upper") if word in limit.attributes}
+            found[word] = _not_negative(limit, word, element, limit=True)
+    given = {
+        word: limit.number(word, limit=True)
+        for word in ("lower", "upper")
+        if word in limit.attributes
+    }
     if kind not in ("revolute", "prismatic"):
         if given and kind == "continuous":
             fact = "is continuous; its lower and upper limits are not read"
@@ -139,8 +143,10 @@ def _dynamics(element: Element, kind: str, notes: Notes) -> dict[str, float]:
     return found | {"lower": lower, "upper": upper}
 
 
-def _not_negative(element: Element, word: str, joint: Element) -> float:
-    value = element.number(word)
+def _not_negative(
+    element: Element, word: str, joint: Element, *, limit: bool = False
+) -> float:
+    value = element.number(word, limit=limit)
     if value < 0.0:
         raise element.error(f"{word} {value:g} is negative", "give 0 or more", thing=joint.thing)
     return value

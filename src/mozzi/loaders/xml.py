@@ -17,6 +17,7 @@ from xml.parsers import expat
 
 from mozzi.errors import ModelError
 from mozzi.loaders.source import Notes, Place, read_bytes, shorten
+from mozzi.model.frames import LARGEST
 
 __all__ = ["Element", "number", "parse_xml", "read_xml"]
 
@@ -108,28 +109,32 @@ class Element:
         """An attribute of exactly ``count`` numbers."""
         return self._parse(self.string(attribute), count, f"{attribute}=")
 
-    def number(self, attribute: str) -> float:
-        """An attribute that is one number."""
+    def number(self, attribute: str, *, limit: bool = False) -> float:
+        """An attribute that is one number; a limit may be as large as it likes."""
         value = self.attributes.get(attribute)
         if value and _NUMBER.fullmatch(value):
-            return number(value, self, f"{attribute}=")
-        return self.numbers(attribute, 1)[0]
+            return number(value, self, f"{attribute}=", limit=limit)
+        return self._parse(self.string(attribute), 1, f"{attribute}=", limit=limit)[0]
 
-    def content(self, count: int) -> tuple[float, ...]:
+    def content(self, count: int, *, limit: bool = False) -> tuple[float, ...]:
         """The text of this element as exactly ``count`` numbers (SDF writes them so)."""
-        return self._parse(self.text, count, "")
+        return self._parse(self.text, count, "", limit=limit)
 
-    def _parse(self, text: str, count: int, prefix: str) -> tuple[float, ...]:
+    def _parse(
+        self, text: str, count: int, prefix: str, *, limit: bool = False
+    ) -> tuple[float, ...]:
         words = text.split() if text.isascii() else _WORD.findall(text)
         if len(words) != count:
             shown = shorten(text)
             plural = "number" if count == 1 else "numbers"
             raise self.error(f"{prefix}{shown!r} has {len(words)} words", f"give {count} {plural}")
-        return tuple(number(word, self, prefix) for word in words)
+        return tuple(number(word, self, prefix, limit=limit) for word in words)
 
 
-def number(word: str, element: Element, prefix: str = "") -> float:
-    """A decimal number, matched in full, finite."""
+def number(word: str, element: Element, prefix: str = "", *, limit: bool = False) -> float:
+    """A decimal number, matched in full, finite; not so large that products overflow, but for
+    limits.
+    """
     if len(word) > MAX_NUMBER or not _NUMBER.fullmatch(word):
         remedy = "write a decimal number such as -1.5e-3"
         if "," in word:
@@ -142,6 +147,9 @@ def number(word: str, element: Element, prefix: str = "") -> float:
         raise element.error(
             f"{prefix}{shorten(word)!r} is not a finite number", "write a finite number"
         )
+    if abs(value) > LARGEST and not limit:
+        fact = f"{prefix}{shorten(word)!r} is too large"
+        raise element.error(fact, f"give numbers of a mechanism, {LARGEST:g} at most")
     return value
 
 

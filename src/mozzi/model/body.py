@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, SupportsFloat, TypeAlias, cast, final
 from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError, known
-from mozzi.model.frames import inertia_key
+from mozzi.model.frames import LARGEST, inertia_key
 
 if TYPE_CHECKING:
     from mozzi.lie import Inertia
@@ -115,6 +115,8 @@ def _numbers(x: JointData, size: int, what: str, *, infinite: bool) -> tuple[flo
     for value in values:
         if math.isnan(value) or (math.isinf(value) and not infinite):
             raise ModelError(f"{what}: {value} is not finite; give a finite number")
+        if not infinite and abs(value) > LARGEST:
+            raise ModelError(f"{what}: {value:g} is too large; give {LARGEST:g} at most")
     return values
 
 

@@ -19,6 +19,8 @@ from mozzi.lie import SE3, Inertia, Rotation, RotationZ, Sym3, Vec3
 
 __all__ = [
     "IDENTITY",
+    "LARGEST",
+    "SMALLEST",
     "Axis",
     "InertiaLike",
     "PoseLike",
@@ -54,6 +56,13 @@ AXES = {
     "-z": (0.0, 0.0, -1.0),
 }
 
+LARGEST = 1e50
+"""No length, mass, moment, coefficient or other number of a mechanism is larger: products of six
+of them still are finite.
+"""
+SMALLEST = 1e-100
+"""No mass and no moment of inertia but zero is smaller: one can divide by them."""
+
 ORTHOGONAL = 1e-6
 """A matrix whose RᵀR is this near the identity is taken for a rotation and made one; others are
 refused.
@@ -77,19 +86,33 @@ def is_identity(T: SE3) -> bool:
     return pose_key(T) == IDENTITY_ENTRIES
 
 
+def _bounded(values: Iterable[float], what: str) -> None:
+    """Refuse numbers whose products would not be finite."""
+    for value in values:
+        if not abs(value) <= LARGEST:
+            raise ModelError(
+                f"{what}: {value:g} is too large; give numbers of a mechanism, {LARGEST:g} at most"
+            )
+
+
 def as_number(x: object, what: str) -> float:
-    """A finite float."""
+    """A finite float that one can calculate with."""
     try:
         value = float(cast("SupportsFloat", x))
     except (TypeError, ValueError):
         raise ModelError(f"{what}: {x!r} is not a number; give a finite number") from None
     if not math.isfinite(value):
         raise ModelError(f"{what}: {value} is not finite; give a finite number")
+    _bounded((value,), what)
     return value + 0.0  # -0.0 becomes 0.0, so that equal models have equal digests
 
 
-def as_vector(x: VectorLike | Iterable[float], size: int, what: str) -> tuple[float, ...]:
-    """A tuple of so many finite floats."""
+def as_vector(
+    x: VectorLike | Iterable[float], size: int, what: str, *, direction: bool = False
+) -> tuple[float, ...]:
+    """A tuple of so many finite floats that one can calculate with; of a direction the length does
+    not matter.
+    """
     try:
         values = tuple(float(value) + 0.0 for value in cast("Iterable[SupportsFloat]", x))
     except (TypeError, ValueError):
@@ -102,6 +125,8 @@ def as_vector(x: VectorLike | Iterable[float], size: int, what: str) -> tuple[fl
         )
     if not all(map(math.isfinite, values)):
         raise ModelError(f"{what}: {values} is not finite; give finite numbers")
+    if not direction:
+        _bounded(values, what)
     return values
 
 
@@ -113,7 +138,7 @@ def as_axis(axis: Axis, what: str) -> tuple[float, float, float]:
                 f"{what}: axis {axis!r} is unknown; give one of {known(axis, AXES)} or a vector"
             )
         return AXES[axis]
-    x, y, z = as_vector(axis, 3, f"{what}: axis")
+    x, y, z = as_vector(axis, 3, f"{what}: axis", direction=True)
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         raise ModelError(f"{what}: axis (0, 0, 0) has no direction; give a non-zero axis")
@@ -190,6 +215,7 @@ def as_pose(x: PoseLike, what: str = "pose") -> SE3:
         entries = _entries_of_array(cast("VectorLike", x), what)
     if not all(map(math.isfinite, entries)):
         raise ModelError(f"{what}: not finite; give finite numbers")
+    _bounded(entries[9:], f"{what}: position")
     return _pose((*_as_rotation(entries[:9], what), *entries[9:]))
 
 
@@ -221,7 +247,7 @@ def as_inertia(x: InertiaLike, what: str = "inertia") -> Inertia:
     if x is None:
         return Inertia.zero()
     if isinstance(x, Inertia):
-        return Inertia.from_parameters(as_vector(inertia_key(x), 10, what))
+        return _with_weight(as_vector(inertia_key(x), 10, what), what)
     if isinstance(x, (tuple, list)) and len(cast("tuple[object, ...]", x)) == 3:
         mass, com, rotational = cast("tuple[float, VectorLike, Sym3 | ArrayLike]", x)
         mass, com = as_number(mass, f"{what}: mass"), as_vector(com, 3, f"{what}: com")
@@ -231,7 +257,7 @@ def as_inertia(x: InertiaLike, what: str = "inertia") -> Inertia:
     except (TypeError, ValueError):
         raise ModelError(f"{what}: {x!r} is no inertia; give an Inertia or a 6×6 matrix") from None
     if array.shape == (10,):
-        return Inertia.from_parameters(as_vector(array, 10, what))
+        return _with_weight(as_vector(array, 10, what), what)
     if array.shape == (6, 6):
         if not np.isfinite(array).all():
             raise ModelError(f"{what}: not all numbers are finite; give finite numbers")
@@ -242,3 +268,15 @@ def as_inertia(x: InertiaLike, what: str = "inertia") -> Inertia:
     raise ModelError(
         f"{what}: shape {array.shape}; give an Inertia, a 6×6 matrix or ten parameters"
     )
+
+
+def _with_weight(ten: tuple[float, ...], what: str) -> Inertia:
+    """The inertia of ten bounded numbers; a mass or moment that one cannot divide by is refused."""
+    for word, k in (("mass", 0), ("Jxx", 4), ("Jyy", 7), ("Jzz", 9)):
+        value = ten[k]
+        if 0.0 < abs(value) < SMALLEST:
+            raise ModelError(
+                f"{what}: {word} {value:g} is too small to divide by; give 0, or {SMALLEST:g} or "
+                "more"
+            )
+    return Inertia.from_parameters(ten)
