@@ -21,7 +21,7 @@ from benchmarks.cases_dynamics import OPERATIONS, RELATIVE, SCALING, STUDY, THRO
 from benchmarks.robots import mozzi_model
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.blocks import apply, diagonal_plus
-from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.containers import Local, joint_vector, per_body
 from mozzi.algorithms.recursion.representations import shifting, turning
 from mozzi.compiler import program_of
 from mozzi.lie import SE3, ArticulatedInertia, Twist, Vec3, Wrench, inverse_spd, solve_spd
@@ -36,7 +36,7 @@ FOLDER = Path(__file__).parent.parent / "docs" / "study"
 @algorithm(regroup=True)
 def inverse_twists(model: Any, q: Any, v: Any, a: Any) -> Any:
     """Inverse dynamics in body-fixed twists, as printed.  Kim Table 2; Müller (66), (67)."""
-    T, V, A, W = per_body(model, T="local", V=Twist, A=Twist, W=Wrench)
+    T, V, A, W = per_body(model, "T V A W", Local[SE3], Twist, Twist, Wrench)
     tau = joint_vector(model)
     A[model.world] = model.upward
     for i in model.outward():
@@ -55,9 +55,10 @@ def inverse_twists(model: Any, q: Any, v: Any, a: Any) -> Any:
 @algorithm(regroup=True)
 def forward_in(model: Any, q: Any, v: Any, tau: Any, rep: str = "spatial") -> Any:
     """Forward dynamics by articulated bodies, in body-fixed, spatial or hybrid twists."""
-    C, V, A, B = per_body(model, C=SE3, V=Twist, A=Twist, B=Wrench)
-    P = per_body(model, P=ArticulatedInertia)
-    T, J, n, U, D, u = per_body(model, **dict.fromkeys("TJnUDu", "local"))
+    C, V, A, B = per_body(model, "C V A B", SE3, Twist, Twist, Wrench)
+    P = per_body(model, "P", ArticulatedInertia)
+    T, J, n = per_body(model, "T J n", Local[SE3], Local[SE3], Local[Twist])
+    U, D, u = per_body(model, "U D u", Local[Any], Local[Any], Local[Any])
     out = joint_vector(model, "a")
     A[model.world] = model.upward
 

@@ -26,7 +26,7 @@ from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, minus
-from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody, Whole
 from mozzi.lie import Screws, Twist, Wrench
@@ -126,7 +126,7 @@ def closing(
     """
     if not model.model.closures:
         return None
-    Du: PerBody[Sequence[Real]] = per_body(model, Du="local")
+    Du: PerBody[Sequence[Real]] = per_body(model, "Du", Local[Sequence[Real]])
     for i in model.outward():
         Du[i] = apply(D[i], u[i])
     every = list(closures(model, move))

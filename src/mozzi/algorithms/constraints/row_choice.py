@@ -30,10 +30,10 @@ from mozzi.algorithms.constraints.rank import (
 from mozzi.algorithms.constraints.rows import closures, loop_jacobian, loop_residual, moving
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
-from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import held_by
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
 from mozzi.program.node import untraced
@@ -87,7 +87,8 @@ def kept_rows(model: Mechanism, q: JointVector, prescribed: JointChoice = ()) ->
 
 
 def _reaches(model: Mechanism, q: JointVector) -> list[Reach]:
-    T, P, U, D = per_body(model, T="local", **ARTICULATED)
+    T = per_body(model, "T", Local[RelativePose])
+    P, U, D = articulated_containers(model)
     for i in model.outward():
         T[i] = i.pose(q[i])
     for _ in articulated(model, q, T, P, U, D):

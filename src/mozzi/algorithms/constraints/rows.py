@@ -24,8 +24,8 @@ from mozzi.algorithms.constraints.mimic_couplings import coupling_rows
 from mozzi.algorithms.constraints.relative_motion import Moving, Pair, Rows
 from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.blocks import dot
-from mozzi.algorithms.recursion.containers import per_body
-from mozzi.algorithms.recursion.mechanism import Body, Mechanism
+from mozzi.algorithms.recursion.containers import Local, per_body
+from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import Coupling, Distance, Loop, Model
@@ -121,7 +121,7 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
 
 def moving(model: Mechanism, q: JointVector, v: JointVector | None = None) -> Moving:
     """The tree at q, moving with v."""
-    T, w = per_body(model, T="local", w=Vec3)
+    T, w = per_body(model, "T w", Local[RelativePose], Vec3)
     for i in model.outward():
         T[i] = i.pose(q[i])
         if v is not None:

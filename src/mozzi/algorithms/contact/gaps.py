@@ -95,7 +95,7 @@ def frame(x: Touch) -> SE3:
 
 def poses(model: Mechanism, q: JointVector) -> PerBody[SE3]:
     """The poses of all bodies, on their joints."""
-    C: PerBody[SE3] = per_body(model, C=SE3)
+    C: PerBody[SE3] = per_body(model, "C", SE3)
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
     return C

@@ -40,11 +40,11 @@ from mozzi.algorithms.contact.rows import (
 )
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.coasting import turning_rates
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import apply
-from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
@@ -157,8 +157,8 @@ def velocities_after(
     the rows exert, the residual, the energy taken and the impulses of contacts.
     """
     model = held_by(model, ())
-    T, C, V, F = per_body(model, T="local", C=SE3, V=Twist, F=Twist)
-    P, U, D = per_body(model, **ARTICULATED)
+    T, C, V, F = per_body(model, "T C V F", Local[RelativePose], SE3, Twist, Twist)
+    P, U, D = articulated_containers(model)
     free = joint_vector(model, "free")
     for i in model.outward():
         S = i.joint.screws(q[i])

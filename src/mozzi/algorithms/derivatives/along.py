@@ -25,9 +25,9 @@ from mozzi.algorithms.recursion.blocks import (
     product,
     summed,
 )
-from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.model import Joint, Model
@@ -110,8 +110,9 @@ def inverse_dynamics_directional(
     """
     given = _Changes(dq, dv, dscrews, dscrew_rates, dh)
     loads, da = _Loads(wrenches, dwrenches, dinertias), _or_zero(da)
-    T, h, V, dV, A, dA = per_body(model, T="local", h="local", V=Twist, dV=Twist, A=Twist, dA=Twist)
-    W, dW = per_body(model, W=Wrench, dW=Wrench)
+    T, h = per_body(model, "T h", Local[RelativePose], Local[Twist])
+    V, dV, A, dA = per_body(model, "V dV A dA", Twist, Twist, Twist, Twist)
+    W, dW = per_body(model, "W dW", Wrench, Wrench)
     dtau = joint_vector(model, "dtau")
     A[model.world] = model.upward
     for i in model.outward():
@@ -332,11 +333,14 @@ def _hybrid(
     loads: _Loads,
 ) -> tuple[BlockArray, BlockArray]:
     wrenches, dwrenches, dinertias = loads.wrenches, loads.dwrenches, loads.dinertias
-    local = dict.fromkeys(("T", "h", "n", "dn", "u", "du", "U", "dU", "D", "dD"), "local")
-    T, h, n, dn, u, du, U, dU, D, dD = per_body(model, **local)
-    V, dV, A, dA = per_body(model, V=Twist, dV=Twist, A=Twist, dA=Twist)
-    B, dB = per_body(model, B=Wrench, dB=Wrench)
-    P, dP = per_body(model, P=ArticulatedInertia, dP=ArticulatedInertia)
+    T, h = per_body(model, "T h", Local[RelativePose], Local[Twist])
+    n, dn = per_body(model, "n dn", Local[Twist], Local[Twist])
+    u, du = per_body(model, "u du", Local[Sequence[Real]], Local[Sequence[Real]])
+    U, dU = per_body(model, "U dU", Local[Screws[Wrench]], Local[Screws[Wrench]])
+    D, dD = per_body(model, "D dD", Local[Block], Local[Block])
+    V, dV, A, dA = per_body(model, "V dV A dA", Twist, Twist, Twist, Twist)
+    B, dB = per_body(model, "B dB", Wrench, Wrench)
+    P, dP = per_body(model, "P dP", ArticulatedInertia, ArticulatedInertia)
     tau_out, a_out = joint_vector(model, "dtau_out"), joint_vector(model, "da_out")
     A[model.world] = model.upward
 

@@ -39,12 +39,13 @@ from mozzi.algorithms.recursion.containers import (
     ZERO,
     BlockArray,
     Columns,
+    Local,
     joint_array,
     joint_matrix,
     joint_vector,
     per_body,
 )
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 from mozzi.types import ArrayLike, JointChoice, Minimize
@@ -180,7 +181,7 @@ def wrench_changes(model: Mechanism, q: JointVector) -> BlockArray:
     """−J_bᵀ of all bodies (nv, nb, 6)."""
     out = joint_array(model, "v", "b", 6, letter="dW")
     for b in model.outward():
-        C = per_body(model, C=SE3)  # the frame of body b in those on its way to the base
+        C = per_body(model, "C", SE3)  # the frame of body b in those on its way to the base
         C[b] = b.frame
         for i in b.path():
             out[i, b] = [(-x).flatten() for x in C[i].pull(i.joint.screws(q[i]))]
@@ -205,6 +206,10 @@ def solved(
     return inverse.vector(x)
 
 
+JointScrews = tuple[Screws[Twist], Screws[Twist], Screws[Twist], Screws[Twist]]
+"""S, Ψ̇, Ψ̈ and Ψ̇ + J̇ of a joint."""
+
+
 class Changes(NamedTuple):
     """∂τ/∂q, ∂τ/∂v and ∂τ/∂a."""
 
@@ -222,8 +227,8 @@ def inverse_changes(
     resistance: bool = False,
 ) -> Changes:
     """The derivatives of inverse dynamics at (q, v, a)."""
-    T, X = per_body(model, T="local", X="local")
-    V, A, I, B, W = per_body(model, V=Twist, A=Twist, I=Inertia, B=Flow, W=Wrench)
+    T, X = per_body(model, "T X", Local[RelativePose], Local[JointScrews])
+    V, A, I, B, W = per_body(model, "V A I B W", Twist, Twist, Inertia, Flow, Wrench)
     dq, dv, da = (joint_matrix(model, x) for x in ("dq", "dv", "da"))
     A[model.world] = model.upward
     wrenches = acting(model, q, v, wrenches, resistance)
@@ -234,11 +239,12 @@ def inverse_changes(
         inertial = i.inertia.wrench(V[i], A[i])
         W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])
     for i in model.inward():
-        for Y in (I, B, W):
-            Y[i.parent] += T[i].push(Y[i])
+        I[i.parent] += T[i].push(I[i])
+        B[i.parent] += T[i].push(B[i])
+        W[i.parent] += T[i].push(W[i])
     for i in model.inward():
         (S, dP, ddP, dPJ), kind = X[i], Columns(Momentum, i.joint.nv)
-        G, H, Fv, Fq = per_body(model, G=kind, H=kind, Fv=kind, Fq=kind)
+        G, H, Fv, Fq = per_body(model, "G H Fv Fq", kind, kind, kind, kind)
         G[i], H[i] = I[i] @ S, B[i].transpose(S)
         Fv[i] = B[i] @ S + I[i] @ dPJ
         steady = B[i] @ dP + I[i] @ ddP
@@ -270,7 +276,7 @@ def inverse_changes(
 
 def _moving(
     i: BodyView, q: JointVector, v: JointVector, a: JointVector, V: Twist, A: Twist
-) -> tuple[tuple[Screws[Twist], ...], Twist, Twist]:
+) -> tuple[JointScrews, Twist, Twist]:
     """S, Ψ̇, Ψ̈ and Ψ̇ + J̇ of the joint of a body, and the twist and acceleration behind it, from
     those before it, all in the frame of the body.
     """

@@ -28,8 +28,8 @@ from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.blocks import apply, transposed
-from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import Screws, Twist, Wrench
 from mozzi.model.joints.joint import Joint
@@ -67,8 +67,8 @@ def inverse_dynamics_gradient(
     """
     lam = covector
     by_q, by_v, by_a = (joint_vector(model, letter) for letter in ("by_q", "by_v", "by_a"))
-    T, V, A, L = per_body(model, T="local", V=Twist, A=Twist, L=Twist)
-    F, G, H = per_body(model, F=Wrench, G=Wrench, H=Wrench)
+    T, V, A, L = per_body(model, "T V A L", Local[RelativePose], Twist, Twist, Twist)
+    F, G, H = per_body(model, "F G H", Wrench, Wrench, Wrench)
     A[model.world] = model.upward
     external = given_or_zero(acting(model, q, v, wrenches, resistance), Wrench)
     for i in model.outward():

@@ -19,6 +19,7 @@ from mozzi.algorithms.recursion.blocks import (
 from mozzi.algorithms.recursion.containers import (
     ZERO,
     BlockArray,
+    Local,
     joint_array,
     joint_matrix,
     per_body,
@@ -64,7 +65,7 @@ class InverseMass:
 
     def __init__(self, model: Mechanism, M: BlockArray, held: bool = False):
         self.model = model
-        self.D: PerBody[Block] = per_body(model, D="local")
+        self.D: PerBody[Block] = per_body(model, "D", Local[Block])
         self.N = joint_matrix(model, "N")
         D, N, L = self.D, self.N, joint_matrix(model, "L")
         for i in model.inward():

@@ -8,7 +8,7 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import carried, mass_matrix
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
+from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import SE3, Inertia, Screws, Twist
@@ -74,7 +74,7 @@ def mass_matrix_inverse_partials(model: Mechanism, q: JointVector) -> BlockArray
 
 
 def _partials(model: Mechanism, q: JointVector) -> BlockArray:
-    C, I, J = per_body(model, C=SE3, I=Inertia, J="local")
+    C, I, J = per_body(model, "C I J", SE3, Inertia, Local[Screws[Twist]])
     P = joint_array(model, "v", "v", "v", letter="dM")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])

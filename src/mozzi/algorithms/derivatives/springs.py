@@ -33,7 +33,7 @@ def add_spring_changes(
 
     Containers of poses T in the parents, of joints X = (S, Ψ̇, …) and of twists V, body-fixed.
     """
-    C = per_body(model, C=SE3)
+    C = per_body(model, "C", SE3)
     for i in model.outward():
         C[i] = C[i.parent] @ T[i]
     for spring, a, p_a, b, p_b in ends(model):
@@ -102,7 +102,7 @@ class SpringPowers:
     ):  # fmt: skip
         """Adds what belongs to V to the wrenches H; keeps what belongs to poses, E."""
         self.model, self.T = model, T
-        C, self.E = per_body(model, C=SE3, E=Wrench)
+        C, self.E = per_body(model, "C E", SE3, Wrench)
         for i in model.outward():
             C[i] = C[i.parent] @ T[i]
             self.E[i] = Wrench.zero()

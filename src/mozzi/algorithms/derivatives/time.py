@@ -16,11 +16,12 @@ from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, mass_matrix_rate,
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.containers import (
     BlockArray,
+    Local,
     joint_matrix,
     joint_vector,
     per_body,
 )
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import Inertia, Screws, Twist, Wrench
 
@@ -28,6 +29,8 @@ __all__ = ["inverse_dynamics_rates", "mass_matrix_inverse_rate"]
 
 Motion: TypeAlias = tuple[Twist, Twist, Twist, Twist]
 """V, V̇, V̈, V⃛."""
+JointScrews = tuple[Screws[Twist], Screws[Twist], Screws[Twist]]
+"""S, J̇ and J̈ of a joint."""
 
 
 @algorithm(regroup=True)
@@ -53,15 +56,15 @@ def inverse_dynamics_rates(
         >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a))
         True
     """
-    T, X = per_body(model, T="local", X="local")
-    V, A, B, C = per_body(model, V=Twist, A=Twist, B=Twist, C=Twist)  # V and its rates
-    W, dW, ddW = per_body(model, W=Wrench, dW=Wrench, ddW=Wrench)
+    T, X = per_body(model, "T X", Local[RelativePose], Local[JointScrews])
+    V, A, B, C = per_body(model, "V A B C", Twist, Twist, Twist, Twist)  # V and its rates
+    W, dW, ddW = per_body(model, "W dW ddW", Wrench, Wrench, Wrench)
     tau, dtau, ddtau = (joint_vector(model, x) for x in ("tau", "dtau", "ddtau"))
     A[model.world] = model.upward
     for i in model.outward():
         T[i] = i.pose(q[i])
-        before = tuple(T[i].pull(x[i.parent]) for x in (V, A, B, C))
-        X[i], (V[i], A[i], B[i], C[i]) = _move(i, q, v, a, j, s, before)
+        V_p, A_p, B_p, C_p = (T[i].pull(x[i.parent]) for x in (V, A, B, C))
+        X[i], (V[i], A[i], B[i], C[i]) = _move(i, q, v, a, j, s, (V_p, A_p, B_p, C_p))
         W[i], dW[i], ddW[i] = _wrenches(i.inertia, (V[i], A[i], B[i], C[i]))
     for i in model.inward():
         S, dS, ddS = X[i]
@@ -84,7 +87,7 @@ def _move(
     j: JointVector,
     s: JointVector,
     motion: Motion,
-) -> tuple[tuple[Screws[Twist], ...], Motion]:
+) -> tuple[JointScrews, Motion]:
     """S, J̇ and J̈ of a joint, and the motion behind it, from that before it.
 
     Factor by factor: J̇ = V × J,  J̈ = V̇ × J + V × J̇,  J⃛ = V̈ × J + 2 V̇ × J̇ + V × J̈, with the

@@ -21,11 +21,12 @@ from mozzi.algorithms.recursion.blocks import summed, transposed
 from mozzi.algorithms.recursion.containers import (
     BlockArray,
     Columns,
+    Local,
     joint_array,
     joint_matrix,
     per_body,
 )
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Inertia, Mat3, Momentum, Screws, Twist, Vec3
 from mozzi.lie.so3 import SO3
@@ -107,7 +108,8 @@ def coriolis_matrix(model: Mechanism, q: JointVector, v: JointVector) -> BlockAr
         >>> np.allclose(mz.coriolis_matrix(arm, q, v) @ v, moving)
         True
     """
-    T, dS, V, I, B = per_body(model, T="local", dS="local", V=Twist, I=Inertia, B=Flow)
+    T, dS = per_body(model, "T dS", Local[RelativePose], Local[Screws[Twist]])
+    V, I, B = per_body(model, "V I B", Twist, Inertia, Flow)
     C = joint_matrix(model, "C")
     for i in model.outward():
         S = i.joint.screws(q[i])
@@ -121,7 +123,7 @@ def coriolis_matrix(model: Mechanism, q: JointVector, v: JointVector) -> BlockAr
     for i in model.inward():
         S = i.joint.screws(q[i])
         kind = Columns(Momentum, len(S))
-        F, G, H = per_body(model, F=kind, G=kind, H=kind)
+        F, G, H = per_body(model, "F G H", kind, kind, kind)
         F[i], G[i], H[i] = I[i] @ dS[i] + B[i] @ S, I[i] @ S, B[i].transpose(S)
         for j in i.path():
             Sj = j.joint.screws(q[j])
@@ -152,8 +154,8 @@ def christoffel(model: Mechanism, q: JointVector) -> BlockArray:
         >>> np.allclose(mz.christoffel(arm, q) @ v, mz.coriolis_matrix(arm, q, v))
         True
     """
-    C, I = per_body(model, C=SE3, I=Inertia)
-    J, dJ = per_body(model, J="local", dJ="local")
+    C, I = per_body(model, "C I", SE3, Inertia)
+    J, dJ = per_body(model, "J dJ", Local[Screws[Twist]], Local[tuple[Screws[Twist], ...]])
     G = joint_array(model, "v", "v", "v", letter="G")
     for i in model.outward():
         S, n = i.joint.screws(q[i]), i.joint.nv

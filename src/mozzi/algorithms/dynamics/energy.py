@@ -7,8 +7,8 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.mass_matrix import composites
 from mozzi.algorithms.dynamics.springs import stored
-from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.containers import BlockArray, Local, Number, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Inertia, Momentum, Twist, Vec3
 from mozzi.program.scalar import Real
@@ -35,7 +35,7 @@ def kinetic_energy(model: Mechanism, q: JointVector, v: JointVector) -> Traced:
         >>> bool(mz.kinetic_energy(arm, q, v) > 0.0)
         True
     """
-    T, V, E = per_body(model, T="local", V=Twist, E=None)
+    T, V, E = per_body(model, "T V E", Local[RelativePose], Twist, Number)
     for i in model.outward():
         T[i] = i.pose(q[i])
         V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
@@ -66,7 +66,7 @@ def potential_energy(model: Mechanism, q: JointVector, springs: bool = True) -> 
     h, _ = _first_moment(model, q)
     energy = -model.gravity.dot(h)
     if springs:
-        E = per_body(model, E=None)
+        E = per_body(model, "E", Number)
         for i in model.outward():
             stretch = zip(i.stiffness, i.joint.difference(i.rest, q[i]), strict=True)
             E[i] = sum((k * (s * s) for k, s in stretch), 0.0)
@@ -150,7 +150,7 @@ def centroidal_momentum_matrix(model: Mechanism, q: JointVector) -> BlockArray:
         >>> mz.centroidal_momentum_matrix(arm, q).shape
         (6, 3)
     """
-    T, I, C = per_body(model, T="local", I=Inertia, C=SE3)
+    T, I, C = per_body(model, "T I C", Local[RelativePose], Inertia, SE3)
     A = joint_array(model, 6, "v", letter="A")
     composites(model, q, T, I)
     whole = I[model.world] + model.fixed
@@ -165,7 +165,7 @@ def centroidal_momentum_matrix(model: Mechanism, q: JointVector) -> BlockArray:
 
 def _first_moment(model: Mechanism, q: JointVector) -> tuple[Vec3, Real]:
     """∫ x dm about the inertial origin, and the mass."""
-    h, m = per_body(model, h=Vec3, m=None)
+    h, m = per_body(model, "h m", Vec3, Number)
     for i in model.outward():
         h[i], m[i] = i.inertia.h, i.inertia.m
     for i in model.inward():
@@ -180,7 +180,7 @@ def _mass(model: Mechanism) -> Real:
 
 
 def _momentum(model: Mechanism, q: JointVector, v: JointVector) -> Momentum:
-    T, V, H = per_body(model, T="local", V=Twist, H=Momentum)
+    T, V, H = per_body(model, "T V H", Local[RelativePose], Twist, Momentum)
     for i in model.outward():
         T[i] = i.pose(q[i])
         V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]

@@ -25,13 +25,14 @@ from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting
 from mozzi.algorithms.dynamics.springs import applied
 from mozzi.algorithms.kinematics.motion import carried
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
-from mozzi.algorithms.recursion.blocks import Block, apply, minus, plus
-from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.blocks import apply, minus, plus
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Vec3, Wrench
+from mozzi.lie.small_matrices import Matrix
 from mozzi.program.scalar import Real
 from mozzi.types import JointChoice
 
@@ -53,7 +54,7 @@ class Sweeps:
     B: PerBody[Wrench]
     P: PerBody[ArticulatedInertia]
     U: PerBody[Screws]
-    D: PerBody[Block]
+    D: PerBody[Matrix]
     u: PerBody[Sequence[Real]]
 
     def __init__(
@@ -62,9 +63,10 @@ class Sweeps:
     ):  # fmt: skip
         self.model, self.q, self.v, self.tau, self.a = model, q, v, tau, a
         self.resistance = resistance
-        T, n, u, w = per_body(model, T="local", n="local", u="local", w=Vec3)
-        A, B = per_body(model, A=Twist, B=Wrench)
-        P, U, D = per_body(model, **ARTICULATED)
+        T, n = per_body(model, "T n", Local[RelativePose], Local[Twist])
+        u, w = per_body(model, "u w", Local[Sequence[Real]], Vec3)
+        A, B = per_body(model, "A B", Twist, Wrench)
+        P, U, D = articulated_containers(model)
         self.T, self.n, self.u, self.w, self.A, self.B = T, n, u, w, A, B
         self.P, self.U, self.D = P, U, D
         A[model.world] = model.upward
@@ -125,7 +127,7 @@ def closed_by(
         return x.outward(x.A, x.n, lambda i: x.u[i]), None
     found = list(x.outward(x.A, x.n, lambda i: plus(x.u[i], loops.force(i))))
     # once more, for what rounding has left of the rows: the same sweep, without η and gravity
-    a, dA = per_body(x.model, a="local", dA=Twist)
+    a, dA = per_body(x.model, "a dA", Local[Sequence[Real]], Twist)
     for i, solved in found:
         a[i] = merge(i, solved, held(i, x.a[i]))
     more = loops.missing(x.model, x.A, a)

@@ -14,6 +14,7 @@ from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.containers import (
     ZERO,
     BlockArray,
+    Local,
     body_array,
     joint_vector,
     per_body,
@@ -40,7 +41,7 @@ def transmitted(
 
     Accelerations are A = (ω̇, Rᵀr̈), see `kinematics/motion.py`. With v_ref: `Motion`.
     """
-    x, F = Motion(model, v_ref), per_body(model, F=Wrench)
+    x, F = Motion(model, v_ref), per_body(model, "F", Wrench)
     for i in x.outward(q, v, a):  # T, V, V̇: K37, K41
         field = AccelerationField(x.A[i].ang, x.w[i], x.u[i])
         F[i] = field.wrench(i.inertia, x.A[i].lin) - applied[i]  # I V̇ − ad*_V I V − F_ext
@@ -158,7 +159,7 @@ def gravity_forces(model: Mechanism, q: JointVector) -> BlockArray:
     A: PerBody[Vec3]
     F: PerBody[Wrench]
     T: PerBody[RelativePose]
-    A, F, T = per_body(model, A=Vec3, F=Wrench, T="local")
+    A, F, T = per_body(model, "A F T", Vec3, Wrench, Local[RelativePose])
     g = joint_vector(model, "g")
     A[model.world] = model.upward.lin
     for i in model.outward():
@@ -207,7 +208,7 @@ def _of_loops(
             f"joint_wrenches: what the joints of {model.model.name!r} transmit depends on what its "
             "loops do; give multipliers=, as loop_forces tells them"
         )
-    F: PerBody[Wrench] = per_body(model, F=Wrench)
+    F: PerBody[Wrench] = per_body(model, "F", Wrench)
     for i in model.outward():
         F[i] = Wrench.zero()
     start, every = 0, multipliers[()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import shifting, turning
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
@@ -28,7 +28,7 @@ def spatial(
     V: PerBody[Twist]
     A: PerBody[Twist]
     W: PerBody[Wrench]
-    C, V, A, W = per_body(model, C=SE3, V=Twist, A=Twist, W=Wrench)
+    C, V, A, W = per_body(model, "C V A W", SE3, Twist, Twist, Wrench)
     A[model.world] = model.upward
     for i in model.outward():
         p = i.parent
@@ -53,7 +53,7 @@ def hybrid(
     V: PerBody[Twist]
     A: PerBody[Twist]
     W: PerBody[Wrench]
-    C, V, A, W = per_body(model, C=SE3, V=Twist, A=Twist, W=Wrench)
+    C, V, A, W = per_body(model, "C V A W", SE3, Twist, Twist, Wrench)
     A[model.world] = model.upward
     for i in model.outward():
         p = i.parent
@@ -83,7 +83,7 @@ def mixed(
     w: PerBody[Vec3]
     A: PerBody[Twist]
     W: PerBody[Wrench]
-    C, T, w, A, W = per_body(model, C=SE3, T="local", w=Vec3, A=Twist, W=Wrench)
+    C, T, w, A, W = per_body(model, "C T w A W", SE3, Local[RelativePose], Vec3, Twist, Wrench)
     A[model.world] = model.upward
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])

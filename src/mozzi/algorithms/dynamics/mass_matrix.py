@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import (
     apply,
     diagonal_plus,
@@ -15,6 +15,7 @@ from mozzi.algorithms.recursion.blocks import (
 from mozzi.algorithms.recursion.containers import (
     BlockArray,
     Columns,
+    Local,
     joint_array,
     joint_matrix,
     per_body,
@@ -52,11 +53,11 @@ def mass_matrix(model: Mechanism, q: JointVector) -> BlockArray:
         >>> np.allclose(v @ mz.mass_matrix(arm, q) @ v / 2, mz.kinetic_energy(arm, q, v))
         True
     """
-    T, I = per_body(model, T="local", I=Inertia)
+    T, I = per_body(model, "T I", Local[RelativePose], Inertia)
     M = joint_matrix(model)
     composites(model, q, T, I)
     for i in model.inward():
-        F = per_body(model, F=Columns(Momentum, i.joint.nv))
+        F = per_body(model, "F", Columns(Momentum, i.joint.nv))
         F[i] = I[i] @ i.joint.screws(q[i])
         for j in i.path():
             block = j.joint.screws(q[j]).T @ F[j]  # Sⱼᵀ F, a row per velocity of j
@@ -82,7 +83,8 @@ def mass_matrix_rate(model: Mechanism, q: JointVector, v: JointVector) -> BlockA
         >>> mz.mass_matrix_rate(arm, q, v).shape
         (3, 3)
     """
-    T, dS, V, I, dI = per_body(model, T="local", dS="local", V=Twist, I=Inertia, dI=Inertia)
+    T, dS = per_body(model, "T dS", Local[RelativePose], Local[Screws[Twist]])
+    V, I, dI = per_body(model, "V I dI", Twist, Inertia, Inertia)
     dM = joint_matrix(model, "dM")
     for i in model.outward():
         S = i.joint.screws(q[i])
@@ -96,7 +98,8 @@ def mass_matrix_rate(model: Mechanism, q: JointVector, v: JointVector) -> BlockA
         dI[i.parent] += T[i].push(dI[i])
     for i in model.inward():
         S = i.joint.screws(q[i])
-        F, dF = per_body(model, F=Columns(Momentum, len(S)), dF=Columns(Momentum, len(S)))
+        kind = Columns(Momentum, len(S))
+        F, dF = per_body(model, "F dF", kind, kind)
         F[i], dF[i] = I[i] @ S, I[i] @ dS[i] + dI[i] @ S
         for j in i.path():
             block = summed(j.joint.screws(q[j]).T @ dF[j], dS[j].T @ F[j])  # Sᵀ(IS)˙ + ṠᵀIS
@@ -122,8 +125,8 @@ def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
         >>> np.allclose(mz.mass_matrix(arm, q) @ mz.mass_matrix_inverse(arm, q), np.eye(3))
         True
     """
-    T = per_body(model, T="local")
-    P, U, D = per_body(model, **ARTICULATED)
+    T = per_body(model, "T", Local[RelativePose])
+    P, U, D = articulated_containers(model)
     X = joint_matrix(model, "Minv")
     for i in model.outward():
         T[i] = i.pose(q[i])
@@ -131,7 +134,7 @@ def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
         pass
     for j in model.outward():
         n = j.joint.nv
-        z, A = per_body(model, z=Columns(Wrench, n), A=Columns(Twist, n))
+        z, A = per_body(model, "z A", Columns(Wrench, n), Columns(Twist, n))
         nu = joint_array(model, "v", n, letter="nu")
         nu[j] = D[j]
         z[j.parent] = T[j].push(U[j] @ D[j])

@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import Block, transposed
-from mozzi.algorithms.recursion.containers import Columns, per_body
+from mozzi.algorithms.recursion.containers import Columns, Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
 from mozzi.errors import ModelError
@@ -119,8 +119,8 @@ def operational_admittance(model: Mechanism, q: JointVector, frames: Sequence[st
         >>> mz.operational_admittance(arm, q, ["tool", "link_1"]).shape
         (12, 12)
     """
-    T, Y = per_body(model, T="local", Y=Compliance)
-    P, U, D = per_body(model, **ARTICULATED)
+    T, Y = per_body(model, "T Y", Local[RelativePose], Compliance)
+    P, U, D = articulated_containers(model)
     for i in model.outward():
         T[i] = i.pose(q[i])
     for _ in articulated(model, q, T, P, U, D):
@@ -131,7 +131,7 @@ def operational_admittance(model: Mechanism, q: JointVector, frames: Sequence[st
         body, placement = model.model.frame(name)
         if body < 0:
             raise ModelError(f"frame {name!r} is fixed to the world and does not move")
-        x = per_body(model, x=Columns(Wrench, 6))
+        x = per_body(model, "x", Columns(Wrench, 6))
         x[model.at(body)] = (model.at(body).frame @ placement).push(UNITS)
         for k in model.path(body):
             S = k.joint.screws(q[k])

@@ -16,16 +16,17 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.operational_admittance import UNITS, Compliance, compliances
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.containers import (
     BlockArray,
+    Local,
     body_array,
     joint_array,
     joint_matrix,
     per_body,
 )
-from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose, mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike
@@ -296,8 +297,8 @@ class Operators:
 @algorithm
 def _blocks(model: Mechanism, q: JointVector) -> tuple[BlockArray, ...]:
     """φ to the parent, P, S, G, D and Υ of every body, in frames on the joints.  (.39), (.41)"""
-    T, Y = per_body(model, T="local", Y=Compliance)
-    P, U, D = per_body(model, **ARTICULATED)
+    T, Y = per_body(model, "T Y", Local[RelativePose], Compliance)
+    P, U, D = articulated_containers(model)
     phi, P_, Y_ = (body_array(model, 6, 6, letter=x) for x in ("phi", "P", "Y"))
     S_, G_ = joint_array(model, 6, "v", letter="S"), joint_array(model, 6, "v", letter="G")
     D_ = joint_matrix(model, "D")

@@ -43,7 +43,7 @@ def inverse_dynamics_regressor(
         pass
     T, w, u, A = x.T, x.w, x.u, x.A
     for i in model.outward():
-        F = per_body(model, F=Columns(Wrench, 10))
+        F = per_body(model, "F", Columns(Wrench, 10))
         R = i.frame.R  # the body's own frame, seen from the frame on its joint
         Q = AccelerationField(A[i].ang, w[i], u[i])
         own = AccelerationField(R.unrotate(A[i].ang), R.unrotate(w[i]), R.unrotate(u[i]))

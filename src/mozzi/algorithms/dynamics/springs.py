@@ -70,7 +70,7 @@ def stored(model: Mechanism, q: JointVector) -> Real:
     """The energy of the springs between points, as a scalar."""
     total: Real = 0.0
     if model.model.springs:
-        C = per_body(model, C=SE3)
+        C = per_body(model, "C", SE3)
         for i in model.outward():
             C[i] = C[i.parent] @ i.pose(q[i])
         for spring, a, p_a, b, p_b in ends(model):
@@ -128,7 +128,7 @@ def _forces(
     model: Mechanism, q: JointVector, v: JointVector, elastic: bool = True, viscous: bool = True
 ) -> PerBody[Wrench]:
     """The wrenches of all springs on the bodies, in their joint frames."""
-    C, V, F = per_body(model, C=SE3, V=Twist, F=Wrench)
+    C, V, F = per_body(model, "C V F", SE3, Twist, Wrench)
     for i in model.outward():
         T = i.pose(q[i])
         C[i] = C[i.parent] @ T

@@ -17,7 +17,7 @@ from mozzi.algorithms.kinematics.poses import step
 from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, turning
-from mozzi.algorithms.recursion.views import BodyView, JointVector
+from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
 from mozzi.lie.so3 import SO3
 from mozzi.model import Joint
@@ -140,7 +140,7 @@ def at(x: JointVector | None, i: BodyView) -> Block | None:
 def _body_rates(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, j: JointVector | None
 ) -> BlockArray:
-    V, A, B = per_body(model, V=Twist, A=Twist, B=Twist)
+    V, A, B = per_body(model, "V A B", Twist, Twist, Twist)
     out = body_array(model, 6, letter="A" if j is None else "B")
     for i in model.outward():
         p, T = i.parent, i.pose(q[i])
@@ -159,7 +159,7 @@ def _body_rates(
 def _spatial_rates(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, j: JointVector | None
 ) -> BlockArray:
-    C, V, A, B = per_body(model, C=SE3, V=Twist, A=Twist, B=Twist)
+    C, V, A, B = per_body(model, "C V A B", SE3, Twist, Twist, Twist)
     out = body_array(model, 6, letter="A" if j is None else "B")
     for i in model.outward():
         p = i.parent
@@ -183,7 +183,8 @@ def _hybrid_rates(
     j: JointVector | None,
     mixed: bool = False,
 ) -> BlockArray:
-    R, V, A, B = per_body(model, R=Rotation, V=Twist, A=Twist, B=Twist)
+    R: PerBody[SO3] = per_body(model, "R", Rotation)
+    V, A, B = per_body(model, "V A B", Twist, Twist, Twist)
     out = body_array(model, 6, letter="A" if j is None else "B")
     for i in model.outward():
         p = i.parent
@@ -191,7 +192,7 @@ def _hybrid_rates(
         s = joint_motion(i.joint, q[i], v[i], a[i], at(j, i), turning(R[i]))
         u = _resolved(V[p], A[p], *s)
         V[i], A[i], rate = _displaced(d, V[p], A[p], None if j is None else B[p], *u)
-        if j is not None:
+        if rate is not None:
             B[i] = rate
         rest = Twist.zero()
         _, A_f, B_f = _displaced(

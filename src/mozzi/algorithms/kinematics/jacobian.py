@@ -61,7 +61,7 @@ def frame_screws(model: Mechanism, q: JointVector, frame: str, rep: Rep) -> Fram
 
 
 def _body_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
-    T = per_body(model, T=SE3)  # the frame in the frame of each body
+    T = per_body(model, "T", SE3)  # the frame in the frame of each body
     T[model.at(k)] = F
     for i in model.path(k):
         yield i, T[i].pull(i.joint.screws(q[i]))  # MK16
@@ -69,14 +69,14 @@ def _body_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScre
 
 
 def _spatial_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
-    C = per_body(model, C=SE3)
+    C = per_body(model, "C", SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
         yield i, C[i].push(i.joint.screws(q[i]))  # MK28
 
 
 def _hybrid_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
-    C = per_body(model, C=SE3)
+    C = per_body(model, "C", SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
     r = C[model.at(k)] @ F.p
@@ -86,7 +86,7 @@ def _hybrid_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameSc
 
 
 def _mixed_columns(model: Mechanism, q: JointVector, k: int, F: SE3) -> FrameScrews:
-    C = per_body(model, C=SE3)
+    C = per_body(model, "C", SE3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
     D = C[model.at(k)] @ F
@@ -121,7 +121,7 @@ def joint_screws(model: Mechanism, q: JointVector, rep: Rep = "spatial") -> Bloc
         >>> np.allclose(mz.joint_screws(arm, q), mz.jacobian(arm, q, "link_3", rep="spatial"))
         True
     """
-    C, X = per_body(model, C=SE3), joint_array(model, 6, "v", letter="X")
+    C, X = per_body(model, "C", SE3), joint_array(model, 6, "v", letter="X")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
         S = i.joint.screws(q[i])
@@ -206,7 +206,7 @@ def _body_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
 
 
 def _spatial_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
-    C, X = per_body(model, C=SE3), joint_array(model, 6, "v", letter="X")
+    C, X = per_body(model, "C", SE3), joint_array(model, 6, "v", letter="X")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
         X[i] = rows(C[i].push(i.joint.screws(q[i])))  # MK28
@@ -215,7 +215,7 @@ def _spatial_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
 
 
 def _hybrid_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
-    C, r = per_body(model, C=SE3, r=Vec3)
+    C, r = per_body(model, "C r", SE3, Vec3)
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
         r[i] = C[i] @ i.frame.p
@@ -227,7 +227,7 @@ def _hybrid_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
 
 
 def _mixed_system(model: Mechanism, q: JointVector, J: BlockArray) -> None:
-    C, r = per_body(model, C=SE3, r=Vec3)
+    C, r = per_body(model, "C r", SE3, Vec3)
     H, W = (joint_array(model, "b", n, "v", letter=x) for n, x in ((6, "H"), (3, "W")))
     for i in model.outward():
         T, S = i.pose(q[i]), i.joint.screws(q[i])

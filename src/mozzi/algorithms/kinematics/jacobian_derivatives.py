@@ -49,7 +49,8 @@ def jacobian_rate(
 def _body_rate(
     model: Mechanism, q: JointVector, v: JointVector, dJ: BlockArray, k: int, F: SE3
 ) -> None:
-    T, U = per_body(model, T=SE3, U=Twist)  # the frame in each body, and its twist relative to it
+    # T: the frame in each body; U: its twist relative to it
+    T, U = per_body(model, "T U", SE3, Twist)
     T[model.at(k)], U[model.at(k)] = F, Twist.zero()
     for i in model.path(k):
         J = T[i].pull(i.joint.screws(q[i]))
@@ -62,7 +63,7 @@ def _body_rate(
 def _spatial_rate(
     model: Mechanism, q: JointVector, v: JointVector, dJ: BlockArray, k: int, F: SE3
 ) -> None:
-    C, V = per_body(model, C=SE3, V=Twist)
+    C, V = per_body(model, "C V", SE3, Twist)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
         J = C[i].push(i.joint.screws(q[i]))
@@ -79,7 +80,7 @@ def _hybrid_rate(
     F: SE3,
     mixed: bool = False,
 ) -> None:
-    C, w, U = per_body(model, C=SE3, w=Vec3, U=Vec3)
+    C, w, U = per_body(model, "C w U", SE3, Vec3, Vec3)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])
         w[i] = w[i.parent] + C[i].R.rotate((i.joint.screws(q[i]) @ v[i]).ang)

@@ -9,8 +9,8 @@ from typing import TypeAlias, TypeVar
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.recursion.blocks import Block, apply, diagonal_plus, minus
-from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import check, to_body, turning
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.errors import known
@@ -139,8 +139,9 @@ def _absolute(
     weights: Weights | None,
     regularization: float,
 ) -> BlockArray:
-    T, S, U, D, u = per_body(model, T="local", S="local", U="local", D="local", u="local")
-    C, V, b, I = per_body(model, C=SE3, V=Twist, b=Wrench, I=ArticulatedInertia)
+    T, S = per_body(model, "T S", Local[RelativePose | _Stay], Local[Screws[Twist]])
+    U, D, u = per_body(model, "U D u", Local[Screws[Wrench]], Local[Block], Local[Sequence[Real]])
+    C, V, b, I = per_body(model, "C V b I", SE3, Twist, Wrench, ArticulatedInertia)
     v = joint_vector(model, "v")
     for i in model.outward():
         pose = i.pose(q[i])
@@ -187,7 +188,7 @@ def _relative(
     weights: Weights | None,
     regularization: float,
 ) -> BlockArray:
-    C, V = per_body(model, C=SE3, V=Twist)  # V: at the joint frames
+    C, V = per_body(model, "C V", SE3, Twist)  # V: at the joint frames
     v = joint_vector(model, "v")
     for i in model.outward():
         T = i.pose(q[i])

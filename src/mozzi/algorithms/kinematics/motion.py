@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mozzi.algorithms.recursion.containers import per_body
+from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.lie import AccelerationField, Twist, Vec3
@@ -57,11 +57,11 @@ class Motion:
 
     def __init__(self, model: Mechanism, v_ref: JointVector | None = None):
         self.model, self.v_ref = model, v_ref
-        T, w, A = per_body(model, T="local", w=Vec3, A=Twist)
+        T, w, A = per_body(model, "T w A", Local[RelativePose], Vec3, Twist)
         self.T: PerBody[RelativePose] = T
         self.A: PerBody[Twist] = A
         self.w: PerBody[Vec3] = w
-        self.u: PerBody[Vec3] = w if v_ref is None else per_body(model, u=Vec3)
+        self.u: PerBody[Vec3] = w if v_ref is None else per_body(model, "u", Vec3)
         A[model.world] = model.upward
 
     def outward(self, q: JointVector, v: JointVector, a: JointVector) -> Iterator[BodyView]:

@@ -14,7 +14,7 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, shifting, turning
-from mozzi.algorithms.recursion.views import BodyView, JointVector
+from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.errors import known
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.lie.so3 import SO3
@@ -53,7 +53,7 @@ def forward_kinematics(model: Mechanism, q: JointVector) -> BlockArray:
         >>> mz.forward_kinematics(arm, q).shape
         (3, 4, 4)
     """
-    C, out = per_body(model, C=SE3), body_array(model, 4, 4, letter="pose")
+    C, out = per_body(model, "C", SE3), body_array(model, 4, 4, letter="pose")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])  # MK3
         out[i] = homogeneous(C[i] @ i.frame)
@@ -80,7 +80,7 @@ def pose(model: Mechanism, q: JointVector, frame: str) -> Traced:
 
 def frame_pose(model: Mechanism, q: JointVector, frame: str) -> SE3:
     """The pose of a frame."""
-    C = per_body(model, C=SE3)
+    C = per_body(model, "C", SE3)
     k, F = locate(model, frame)
     for i in model.toward(k):
         C[i] = C[i.parent] @ i.pose(q[i])  # MK3
@@ -112,7 +112,7 @@ def product_of_exponentials(model: Mechanism, q: JointVector, form: Form = "spat
         raise ValueError(f"no form {form!r}; there are {known(form, FORMS)}")
     if form == "joint":
         return forward_kinematics(model, q)
-    (C, A), out = per_body(model, C=SE3, A=SE3), body_array(model, 4, 4, letter="pose")
+    (C, A), out = per_body(model, "C A", SE3, SE3), body_array(model, 4, 4, letter="pose")
     for i in model.outward():
         p, S, D = i.parent, i.frame.inverse(), i.joint.pose(q[i])  # S_ii: joint frame in body i
         S_p = parent_frame(i)  # S_pi: the joint frame in the parent's body frame
@@ -158,7 +158,7 @@ def twists(model: Mechanism, q: JointVector, v: JointVector, rep: Rep = "body") 
 
 
 def _body_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
-    V, out = per_body(model, V=Twist), body_array(model, 6, letter="V")
+    V, out = per_body(model, "V", Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         V[i] = i.pose(q[i]).pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]  # MK14
         out[i] = i.frame.pull(V[i])
@@ -166,7 +166,7 @@ def _body_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray
 
 
 def _spatial_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
-    (C, V), out = per_body(model, C=SE3, V=Twist), body_array(model, 6, letter="V")
+    (C, V), out = per_body(model, "C V", SE3, Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
         V[i] = V[i.parent] + C[i].push(i.joint.screws(q[i]) @ v[i])  # MK30
@@ -175,7 +175,8 @@ def _spatial_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockAr
 
 
 def _hybrid_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
-    (R, V), out = per_body(model, R=Rotation, V=Twist), body_array(model, 6, letter="V")
+    R: PerBody[SO3] = per_body(model, "R", Rotation)
+    V, out = per_body(model, "V", Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         p = i.parent
         R[i], d = step(i, R[p], q[i])
@@ -186,7 +187,8 @@ def _hybrid_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArr
 
 
 def _mixed_twists(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
-    (R, V), out = per_body(model, R=Rotation, V=Twist), body_array(model, 6, letter="V")
+    R: PerBody[SO3] = per_body(model, "R", Rotation)
+    V, out = per_body(model, "V", Twist), body_array(model, 6, letter="V")
     for i in model.outward():
         p, T, X = i.parent, i.pose(q[i]), i.joint.screws(q[i]) @ v[i]
         R[i] = turn(i, R[p], q[i])

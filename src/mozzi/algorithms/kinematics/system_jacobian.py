@@ -34,7 +34,7 @@ Moved = TypeVar("Moved", Twist, Wrench)
 
 def _poses(model: Mechanism, q: JointVector) -> tuple[PerBody[SE3], PerBody[SE3]]:
     """The pose of every body's joint frame, and of its reference A_i (the body frame at q = 0)."""
-    C, A = per_body(model, C=SE3, A=SE3)
+    C, A = per_body(model, "C A", SE3, SE3)
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
         A[i] = A[i.parent] @ i.placement
@@ -60,7 +60,7 @@ def _carry(
 ) -> BlockArray:
     """A y: V_i = Σ_{j ≤ i} of y_j.  Müller, Kinematics (24), (33), (44)."""
     C, A = _poses(model, q)
-    V, out = per_body(model, V=Twist), body_array(model, 6)
+    V, out = per_body(model, "V", Twist), body_array(model, 6)
     for i in model.outward():
         V[i] = V[i.parent] + _to_spatial(twists[i], C[i], A[i], i, screws)
         out[i] = _from_spatial(V[i], C[i], A[i], i, rep)
@@ -73,7 +73,7 @@ def _carry_transposed(
 ) -> BlockArray:
     """Aᵀ w."""
     C, A = _poses(model, q)
-    W, out = per_body(model, W=Wrench), body_array(model, 6)
+    W, out = per_body(model, "W", Wrench), body_array(model, 6)
     for i in model.outward():
         W[i] = _to_spatial(wrenches[i], C[i], A[i], i, rep)
     for i in model.inward():
@@ -88,7 +88,7 @@ def _release(
 ) -> BlockArray:
     """A⁻¹ V: what each body adds to its parent.  Müller, Kinematics (25), (34), (45)."""
     C, A = _poses(model, q)
-    V, out = per_body(model, V=Twist), body_array(model, 6)
+    V, out = per_body(model, "V", Twist), body_array(model, 6)
     for i in model.outward():
         V[i] = _to_spatial(twists[i], C[i], A[i], i, rep)
         out[i] = _from_spatial(V[i] - V[i.parent], C[i], A[i], i, screws)
@@ -101,7 +101,7 @@ def _release_transposed(
 ) -> BlockArray:
     """A⁻ᵀ w."""
     C, A = _poses(model, q)
-    own, W, out = *per_body(model, own=Wrench, W=Wrench), body_array(model, 6)
+    own, W, out = *per_body(model, "own W", Wrench, Wrench), body_array(model, 6)
     for i in model.outward():
         own[i] = W[i] = _to_spatial(wrenches[i], C[i], A[i], i, screws)
     for i in model.inward():
@@ -116,7 +116,7 @@ def _pass(
 ) -> BlockArray:
     """D y: the parent's y, carried to the child.  Müller, Kinematics (22), (45)."""
     C, A = _poses(model, q)
-    V, out = per_body(model, V=Twist), body_array(model, 6)
+    V, out = per_body(model, "V", Twist), body_array(model, 6)
     for i in model.outward():
         V[i] = _to_spatial(twists[i], C[i], A[i], i, rep)
         out[i] = _from_spatial(V[i.parent], C[i], A[i], i, rep)
@@ -129,7 +129,7 @@ def _pass_transposed(
 ) -> BlockArray:
     """Dᵀ w."""
     C, A = _poses(model, q)
-    W, out = per_body(model, W=Wrench), body_array(model, 6)
+    W, out = per_body(model, "W", Wrench), body_array(model, 6)
     for i in model.outward():
         W[i] = Wrench.zero()
     for i in model.inward():

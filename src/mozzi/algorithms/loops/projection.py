@@ -10,9 +10,10 @@ from mozzi.algorithms.constraints.multipliers import Closing
 from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.recursion.articulated import ARTICULATED, articulated
+from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import apply, dot, minus
-from mozzi.algorithms.recursion.containers import joint_vector, per_body
+from mozzi.algorithms.recursion.containers import Local, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import RelativePose
 from mozzi.lie import Twist
 
 __all__ = ["loop_corrections"]
@@ -26,7 +27,8 @@ def loop_corrections(model: Any, q: Any, v: Any, kept: Any = None) -> Any:
     q ⊕ δ is one step of Newton's method. ``kept``: which rows count (`kept_rows`), where that was
     found at a closed state nearby.
     """
-    T, P, U, D = per_body(model, T="local", **ARTICULATED)
+    T = per_body(model, "T", Local[RelativePose])
+    P, U, D = articulated_containers(model)
     for i in model.outward():
         T[i] = i.pose(q[i])
     for _ in articulated(model, q, T, P, U, D):
@@ -41,7 +43,7 @@ def loop_corrections(model: Any, q: Any, v: Any, kept: Any = None) -> Any:
     out = []
     for needed in (open_by, moving_by):
         closing = Closing(reaches, factor.multipliers(needed), factor)
-        change, A = joint_vector(model, "change"), per_body(model, A=Twist)
+        change, A = joint_vector(model, "change"), per_body(model, "A", Twist)
         for i in model.outward():
             X = T[i].pull(A[i.parent])
             own = apply(D[i], minus(closing.force(i), U[i].T @ X))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mozzi.algorithms.recursion.blocks import diagonal_plus
+from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import free, free_screws
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
@@ -15,10 +16,14 @@ from mozzi.lie import ArticulatedInertia, Screws, Wrench, inverse_spd
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 
-__all__ = ["ARTICULATED", "articulated"]
+__all__ = ["articulated", "articulated_containers"]
 
-ARTICULATED = {"P": ArticulatedInertia, "U": "local", "D": "local"}
-"""The containers of `articulated`: Î, U = Î S and Ψ = D⁻¹."""
+
+def articulated_containers(
+    model: Mechanism,
+) -> tuple[PerBody[ArticulatedInertia], PerBody[Screws[Wrench]], PerBody[Matrix]]:
+    """The containers of `articulated`: P = Î, U = Î S and D = Ψ, the inverse."""
+    return per_body(model, "P U D", ArticulatedInertia, Local[Screws[Wrench]], Local[Matrix])
 
 
 def articulated(

@@ -1,15 +1,25 @@
 """What crosses an iteration: values indexed by bodies, and the arrays of the caller by blocks.
 
-`V = per_body(model, V=Twist)` holds a twist per body, `tau = joint_vector(model)` a block of joint
-forces per body. Unrolled, they are dictionaries and object arrays; rolled, they are memory of the
-program, read and written at the index of the loop.
+`V = per_body(model, "V", Twist)` holds a twist per body, `tau = joint_vector(model)` a block of
+joint forces per body. Unrolled, they are dictionaries and object arrays; rolled, they are memory
+of the program, read and written at the index of the loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import (
+    ClassVar,
+    Generic,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_origin,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +27,7 @@ from numpy.typing import NDArray
 from mozzi.algorithms.recursion.bodies import Kind
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.value_names import leaves, name_origin
-from mozzi.algorithms.recursion.views import BodyView
+from mozzi.algorithms.recursion.views import BodyView, PerBody
 from mozzi.lie import SE3, Screws
 from mozzi.lie.screw import Six
 from mozzi.lie.vec import Spatial
@@ -27,8 +37,8 @@ from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
 __all__ = [
-    "ZERO", "BlockArray", "Columns", "body_array", "joint_array", "joint_configuration",
-    "joint_matrix", "joint_vector", "per_body",
+    "ZERO", "BlockArray", "Columns", "Local", "Number", "body_array", "joint_array",
+    "joint_configuration", "joint_matrix", "joint_vector", "per_body",
 ]  # fmt: skip
 
 
@@ -36,6 +46,12 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 K = TypeVar("K", bound=Six)
 V = TypeVar("V", bound=Spatial | Real)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
 
 Entries: TypeAlias = "Real | Traced | Sequence[Entries]"
 """Numbers, by rows."""
@@ -92,6 +108,22 @@ class Number:
     @staticmethod
     def zero() -> Real:
         return 0.0
+
+
+class Local(Generic[T]):
+    """The type of values that are read under the same body alone, of whatever structure they have
+    for that kind of body: `Local[RelativePose]`.
+    """
+
+
+class Record(Protocol[T_co]):
+    """A type of values that are made of scalars."""
+
+    def unflatten(self, scalars: Sequence[Real], /) -> T_co: ...
+
+
+Of: TypeAlias = Record[T] | type[Local[T]]
+"""A type of what a container holds."""
 
 
 def rebuild(value: object, scalars: Iterator[Node], body: BodyView) -> object:
@@ -217,23 +249,46 @@ class _Local(Generic[T]):
         self.latest = (body.slot, active(), value)
 
 
-def per_body(mechanism: Mechanism, **types: Any) -> Any:
+@overload
+def per_body(m: Mechanism, letters: str, a: Of[A], /) -> PerBody[A]: ...
+@overload
+def per_body(
+    m: Mechanism, letters: str, a: Of[A], b: Of[B], /
+) -> tuple[PerBody[A], PerBody[B]]: ...
+@overload
+def per_body(
+    m: Mechanism, letters: str, a: Of[A], b: Of[B], c: Of[C], /
+) -> tuple[PerBody[A], PerBody[B], PerBody[C]]: ...
+@overload
+def per_body(
+    m: Mechanism, letters: str, a: Of[A], b: Of[B], c: Of[C], d: Of[D], /
+) -> tuple[PerBody[A], PerBody[B], PerBody[C], PerBody[D]]: ...
+@overload
+def per_body(
+    m: Mechanism, letters: str, a: Of[A], b: Of[B], c: Of[C], d: Of[D], e: Of[E], /
+) -> tuple[PerBody[A], PerBody[B], PerBody[C], PerBody[D], PerBody[E]]: ...
+@overload
+def per_body(
+    m: Mechanism, letters: str, a: Of[A], b: Of[B], c: Of[C], d: Of[D], e: Of[E], f: Of[F], /
+) -> tuple[PerBody[A], PerBody[B], PerBody[C], PerBody[D], PerBody[E], PerBody[F]]: ...
+def per_body(m: Mechanism, letters: str, /, *types: Of[object]) -> object:
     """Containers of one value per body; the world's value is zero (or the identity) until it is
     set.
 
-    `V, A = per_body(model, V=Twist, A=Twist)`. The types are spatial types, `Columns(kind, n)`,
-    `None` for a scalar, or "local" for values that are only read under the same body (poses, joint
-    screws: any structure).
+    `V, A = per_body(model, "V A", Twist, Twist)`. The types are spatial types, `Columns(kind, n)`,
+    `Number` for a scalar, or `Local[...]` for values that are only read under the same body (poses,
+    joint screws: any structure). The letters name values in generated code.
     """
-    made: list[Any] = []
-    for letter, type_ in types.items():
-        if not mechanism.rolled:
-            made.append(_Unrolled(letter, None if type_ == "local" else type_ or Number))
-        elif type_ == "local":
-            made.append(_Local(mechanism, letter))
-        else:
-            made.append(_Rolled(mechanism, letter, type_ or Number))
+    made = [_container(m, x, kind) for x, kind in zip(letters.split(), types, strict=True)]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _container(mechanism: Mechanism, letter: str, kind: Of[object]) -> object:
+    if get_origin(kind) is Local:
+        local = _Local[object](mechanism, letter)
+        return local if mechanism.rolled else _Unrolled[object](letter, None)
+    type_ = cast("Vector[Spatial | Real]", kind)
+    return _Rolled(mechanism, letter, type_) if mechanism.rolled else _Unrolled(letter, type_)
 
 
 # -- arrays of the caller --

@@ -10,8 +10,14 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_vector, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.containers import (
+    BlockArray,
+    Local,
+    body_array,
+    joint_vector,
+    per_body,
+)
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.lie import SE3, Momentum, Twist
 from mozzi.model import Model
@@ -75,7 +81,7 @@ class MomentumPreserving:
 @algorithm
 def spatial_momenta(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """Π (nb, 6): the momentum of every body about the inertial origin.  Müller, Dynamics (35)."""
-    T, V, C = per_body(model, T="local", V=Twist, C=SE3)
+    T, V, C = per_body(model, "T V C", Local[RelativePose], Twist, SE3)
     out = body_array(model, 6, letter="P")
     for i in model.outward():
         T[i] = i.pose(q[i])
@@ -88,7 +94,7 @@ def spatial_momenta(model: Mechanism, q: JointVector, v: JointVector) -> BlockAr
 @algorithm
 def projected(model: Mechanism, q: JointVector, momenta: ByBody[Momentum]) -> BlockArray:
     """Jᵀ Π (nv): spatial co-vectors of the bodies on the spatial joint screws."""
-    C, P = per_body(model, C=SE3, P=Momentum)
+    C, P = per_body(model, "C P", SE3, Momentum)
     out = joint_vector(model, "out")
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
