@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+
 from mozzi.locks import ForkLock
 from mozzi.program.digest import digest
 from mozzi.program.products import (
@@ -21,7 +23,7 @@ from mozzi.program.products import (
 )
 from mozzi.program.program import Input, Output, Program
 
-__all__ = ["Evaluation", "derived", "find", "register"]
+__all__ = ["Evaluation", "derived", "find", "register", "transposed"]
 
 
 class Shaped(Protocol):
@@ -64,8 +66,12 @@ class Evaluation:
             return cuda.build(lambda: self.program, self.dtype)
 
     def batch(self, arrays: Sequence[Shaped]) -> tuple[int, ...]:
-        """The batch axes, which all arrays have."""
-        return tuple(arrays[0].shape[: len(arrays[0].shape) - len(self.inputs[0].shape)])
+        """The batch axes: all arrays have as many, and they broadcast."""
+        batches = {
+            tuple(x.shape[: len(x.shape) - len(spec.shape)])
+            for x, spec in zip(arrays, self.inputs, strict=True)
+        }
+        return batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
 
     def derived(self, how: str, wrt: tuple[int, ...]) -> Evaluation:
         arrays, make = _HOW[how]
@@ -90,6 +96,20 @@ def register(program: Program, dtype: str) -> str:
 def derived(key: str, how: str, chosen: Iterable[object]) -> str:
     """The key of a derivative ("back" or "ahead") with respect to the chosen arguments."""
     return f"{key} {how} {','.join(str(k) for k, choice in enumerate(chosen) if choice)}"
+
+
+def transposed(key: str, chosen: Sequence[bool]) -> tuple[str, list[int]]:
+    """The key of the program backwards through arguments in which this one is linear, and which
+    of its arguments that takes, before the weights.
+
+    Backwards through all tangents of a derivative "ahead" is the derivative "back".
+    """
+    base, how, numbers = key.rsplit(" ", 2) if key.count(" ") > 1 else (key, "", "")
+    if how == "ahead":
+        own = len(find(base).inputs)
+        if not any(chosen[:own]) and all(chosen[own:]):
+            return f"{base} back {numbers}", list(range(own))
+    return derived(key, "back", chosen), list(range(len(chosen)))
 
 
 def find(key: str) -> Evaluation:

@@ -37,7 +37,8 @@ class CpuKernel(Generic[Result]):
     """A compiled program: call it with arrays; leading axes are batch axes and broadcast.
 
     ufunc: the NumPy generalised ufunc. operations, flops: what one evaluation takes. source: LLVM
-    IR.
+    IR. cost: nanoseconds of one, about. loop, table: the machine code's address, and the functions
+    that it takes.
     """
 
     def __init__(self, entry: Entry):
@@ -48,15 +49,16 @@ class CpuKernel(Generic[Result]):
         self.operations, self.flops, self.single = entry.operations, entry.flops, entry.single
         self._shapes = [x.shape for x in self.inputs]
         self._cores = [len(x.shape) for x in (*self.inputs, *self.outputs)]
-        self._cost = (
+        self.cost = (
             OPERATION_NS * max(1.0, entry.work) * (1.0 if entry.dtype == "float64" else 0.5)
         )
         # fewer numbers are not worth threads, even where two batches meet as rows and columns
-        samples = (4 * THREADED_NS / self._cost) ** 0.5
+        samples = (4 * THREADED_NS / self.cost) ** 0.5
         self._threaded_numbers = sum(x.size for x in self.inputs) * samples
         code = jit.Code(entry.code)
         table = jit.runtime(entry.dtype, entry.lanes)
-        loop, data = code.address("kernel"), ctypes.addressof(table)
+        self.table, self.loop = table, code.address("kernel")
+        loop, data = self.loop, ctypes.addressof(table)
         taken, given = operands_of(entry.inputs, entry.outputs)
         shapes = [x.shape for x in taken], [x.shape for x in given]
         name = re.sub(r"\W+", "_", entry.name).strip("_") or "kernel"
@@ -106,7 +108,7 @@ class CpuKernel(Generic[Result]):
             numbers += x.size
         if numbers > self._threaded_numbers and get_num_threads() > 1:
             batch = self._batch(arrays)
-            work = prod(batch) * self._cost
+            work = prod(batch) * self.cost
             if work > THREADED_NS and max(batch, default=1) > self.entry.lanes:
                 outs = self._outs(batch, out, arrays)
                 if outs is not None:

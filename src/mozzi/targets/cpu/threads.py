@@ -7,6 +7,7 @@ and wait at a queue: handing work over takes 15 µs, half of what an executor ta
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -17,13 +18,14 @@ import numpy as np
 
 from mozzi.errors import ConfigurationError
 
-__all__ = ["get_num_threads", "run", "set_num_threads"]
+__all__ = ["cell", "get_num_threads", "run", "set_num_threads"]
 
 MAX_THREADS = 1024
 
 _lock = threading.Lock()
 _number: int | None = None
 _pool: _Pool | None = None
+_cell: ctypes.c_int64 | None = None
 
 
 class _Job:
@@ -89,6 +91,14 @@ def get_num_threads() -> int:
     return _number
 
 
+def cell() -> ctypes.c_int64:
+    """The number of threads, where machine code can read it."""
+    global _cell
+    if _cell is None:
+        _cell = ctypes.c_int64(get_num_threads())
+    return _cell
+
+
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads.
 
@@ -108,6 +118,8 @@ def set_num_threads(number: int | None) -> None:
     with _lock:
         _number = number
         pool, _pool = _pool, None
+        if _cell is not None:
+            _cell.value = get_num_threads()
     if pool is not None:
         pool.close()
 

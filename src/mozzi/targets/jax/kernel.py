@@ -2,11 +2,12 @@
 # (JAX's primitives are not typed)
 """The JAX target: a program as a function of JAX arrays that traces under jit, vmap and grad.
 
-All programs are one JAX primitive. On NVIDIA GPUs it is the CUDA kernel, called by XLA through its
-foreign function interface (`jax_ffi`), where CuPy is installed to compile it; elsewhere it is the
-program as XLA operations (`jax_xla`). Its derivatives are programs: forwards the program of the
-Jacobian times tangents, and as that is linear in the tangents, backwards its transpose. Programs
-with loops over bodies leave their derivative to JAX.
+All programs are one JAX primitive, of arrays whose batch axes are equally many and broadcast. XLA
+calls the kernel of the CPU target, and on NVIDIA GPUs the CUDA kernel where CuPy is installed to
+compile it, through its foreign function interface (`ffi`); elsewhere the program is XLA operations
+(`xla`). Its derivatives are programs: forwards the program of the Jacobian times tangents, and as
+that is linear in the tangents, backwards its transpose. Long programs with loops over bodies leave
+their derivative to JAX.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import numpy as np
 
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
-from mozzi.targets.derivatives import derived, find, register
+from mozzi.targets.derivatives import derived, find, register, transposed
 from mozzi.targets.jax.xla import operations
 
 __all__ = ["JaxKernel", "build"]
+
+UNROLLED = 20_000  # operations of a program with loops that is unrolled to be differentiated
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> JaxKernel:
@@ -92,10 +95,10 @@ class JaxKernel:
             if not arrays:
                 results = operations(program, dtype, [])
             else:
-                batch = jnp.broadcast_shapes(*batches)
+                axes = max(map(len, batches))
                 arrays = [
-                    jnp.broadcast_to(x, (*batch, *spec.shape))
-                    for x, spec in zip(arrays, program.inputs, strict=True)
+                    x.reshape((1,) * (axes - len(batch)) + x.shape)
+                    for x, batch in zip(arrays, batches, strict=True)
                 ]
                 results = evaluate.bind(*arrays, key=key)
             return results[0] if program.single else tuple(results)
@@ -115,6 +118,8 @@ def _primitive() -> Any:
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 
+    from mozzi.targets.jax import ffi
+
     evaluate = Primitive("mozzi_evaluate")
     evaluate.multiple_results = True
 
@@ -124,14 +129,22 @@ def _primitive() -> Any:
 
     def as_operations(*arrays: Any, key: str) -> Any:
         found = find(key)
-        return operations(found.program, found.dtype, arrays)
+        batch = found.batch(arrays)
+        whole = [
+            jnp.broadcast_to(x, (*batch, *spec.shape))
+            for x, spec in zip(arrays, found.inputs, strict=True)
+        ]
+        return operations(found.program, found.dtype, whole)
 
-    def as_kernel(*arrays: Any, key: str) -> Any:
-        from mozzi.targets.jax import ffi as jax_ffi
+    def as_kernel(platform: str) -> Any:
+        def lower(ctx: Any, *values: Any, key: str) -> Any:
+            several = getattr(ctx.module_context.axis_context, "num_devices", 1) > 1
+            function = as_operations
+            if ffi.has_kernel(key, platform):
+                function = lambda *arrays, key: ffi.call(key, arrays, platform, split=several)
+            return mlir.lower_fun(function, multiple_results=True)(ctx, *values, key=key)
 
-        if not jax_ffi.possible():
-            return as_operations(*arrays, key=key)
-        return jax_ffi.call(key, arrays)
+        return lower
 
     def abstract(*arrays: Any, key: str) -> Any:
         found = find(key)
@@ -140,7 +153,8 @@ def _primitive() -> Any:
 
     def pushforward(primals: Any, tangents: Any, *, key: str) -> Any:
         moving = [type(x) is not ad.Zero for x in tangents]
-        if find(key).program.rolled:
+        program = find(key).program
+        if program.rolled and sum(program.operations.values()) > UNROLLED:
             still = tuple(ad.instantiate_zeros(x) for x in tangents)
             return jax.jvp(lambda *x: as_operations(*x, key=key), tuple(primals), still)
         moved = [x for x, moves in zip(tangents, moving) if moves]
@@ -148,20 +162,31 @@ def _primitive() -> Any:
         return results, evaluate.bind(*primals, *moved, key=derived(key, "ahead", moving))
 
     def transpose(weights: Any, *arrays: Any, key: str) -> Any:
-        """Backwards through arguments in which the program is linear: their values play no part."""
+        """Backwards through arguments in which the program is linear: their values play no part.
+
+        An argument that was the same for several samples gets the sum of theirs.
+        """
         open_ = [ad.is_undefined_primal(x) for x in arrays]
+        weights = [ad.instantiate_zeros(x) for x in weights]
+        back, taken = transposed(key, open_)
         values = [
             jnp.zeros(x.aval.shape, x.aval.dtype) if ad.is_undefined_primal(x) else x
-            for x in arrays
+            for x in (arrays[k] for k in taken)
         ]
-        weights = [ad.instantiate_zeros(x) for x in weights]
-        found = iter(evaluate.bind(*values, *weights, key=derived(key, "back", open_)))
-        return [next(found) if is_open else None for is_open in open_]
+        found = iter(evaluate.bind(*values, *weights, key=back))
+
+        def own(x: Any, shape: tuple[int, ...]) -> Any:
+            axes = [k for k, n in enumerate(shape) if n == 1 != x.shape[k]]
+            return jnp.sum(x, axis=axes, keepdims=True) if axes else x
+
+        return [
+            own(next(found), x.aval.shape) if is_open else None
+            for x, is_open in zip(arrays, open_)
+        ]
 
     def vectorised(arrays: Any, axes: Any, *, key: str) -> Any:
-        size = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
         moved = [
-            jnp.broadcast_to(x, (size, *x.shape)) if a is None else jnp.moveaxis(x, a, 0)
+            jnp.expand_dims(x, 0) if a is None else jnp.moveaxis(x, a, 0)
             for x, a in zip(arrays, axes)
         ]
         results = evaluate.bind(*moved, key=key)
@@ -173,6 +198,6 @@ def _primitive() -> Any:
     ad.primitive_transposes[evaluate] = transpose
     batching.primitive_batchers[evaluate] = vectorised
     mlir.register_lowering(evaluate, mlir.lower_fun(as_operations, multiple_results=True))
-    lower = mlir.lower_fun(as_kernel, multiple_results=True)
-    mlir.register_lowering(evaluate, lower, platform="cuda")
+    mlir.register_lowering(evaluate, as_kernel("cpu"), platform="cpu")
+    mlir.register_lowering(evaluate, as_kernel("CUDA"), platform="cuda")
     return evaluate
