@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Derivatives of inverse, forward and hybrid dynamics along one direction, O(n).
 
 How joint forces and accelerations change with an arbitrary scalar p, given how everything they

@@ -170,7 +170,7 @@ def _varying(
         view = varied(model.model, names, numbers)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
         with tracing(replace(settings(), varied=function.name)):
-            out = function.run(view, (), plain)
+            out: Traced | tuple[Traced, ...] = function.run(view, (), plain)
         if what == "value":
             return out
         if isinstance(out, tuple):

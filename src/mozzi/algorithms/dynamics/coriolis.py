@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Coriolis and centrifugal forces as a matrix, and the Christoffel symbols behind it.
 
 Of the matrices C with C v = Coriolis forces, this is Christoffel's: C = Σ Γ_k v_k, for which Ṁ − 2C

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Forward and hybrid dynamics: one recursion, Kim's Tables 3 and 4.
 
 Some coordinates may be *held*: their accelerations are given, and their forces wanted (Table 4).
@@ -53,7 +54,7 @@ class Sweeps:
     A: PerBody[Twist]
     B: PerBody[Wrench]
     P: PerBody[ArticulatedInertia]
-    U: PerBody[Screws]
+    U: PerBody[Screws[Wrench]]
     D: PerBody[Matrix]
     u: PerBody[Sequence[Real]]
 

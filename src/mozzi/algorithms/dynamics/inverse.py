@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Joint forces from accelerations: recursive Newton–Euler, Kim's Table 2."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Inverse dynamics in spatial, hybrid and mixed twists: two loops each, the same joint forces.
 
 Each yields, inward, every body with Sᵀ W: outward twists and their rates, and wrenches that lack

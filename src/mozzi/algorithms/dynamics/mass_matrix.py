@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """The mass matrix by composite bodies, its rate, and its inverse by articulated bodies."""
 
 from __future__ import annotations

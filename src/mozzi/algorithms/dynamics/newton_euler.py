@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """One rigid body: the Newton–Euler equations in every representation.
 
 Müller, Dynamics, section 3; the representations are those of `representations`.

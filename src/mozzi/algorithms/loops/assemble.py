@@ -1,10 +1,11 @@
+# pyright: reportConstantRedefinition=false
 """Closing a mechanism: configurations whose loops are closed, and velocities that keep them so."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +193,9 @@ def _count(model: Model) -> int:
     return sum(rows.stop - rows.start for rows in loop_rows(model).values())
 
 
-def _per_row(model: Model, name: str, given: Any, batch: tuple[int, ...]) -> np.ndarray:
+def _per_row(
+    model: Model, name: str, given: ArrayLike | None, batch: tuple[int, ...]
+) -> Array:
     """Numbers for the rows of the closures, zero where none are given, for all samples."""
     m = _count(model)
     x = np.zeros(m) if given is None else np.asarray(given, dtype=float)
@@ -301,7 +304,8 @@ def consistent_velocities(
             f"model {model.name!r}: v has shape {v.shape}; give nv = {model.nv} numbers on the "
             "last axis"
         )
-    A, M = loop_jacobian(model, q), mass_matrix(model, q)
+    A: Array = loop_jacobian(model, q)
+    M: Array = mass_matrix(model, q)
     free = ~held_mask(model, hold)
     batch = () if loop_rates is None else np.shape(loop_rates)[:-1]
     U = _per_row(model, "loop_rates", loop_rates, batch)

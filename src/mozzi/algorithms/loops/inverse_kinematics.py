@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Inverse kinematics of any mechanism: of trees by the compiled step, with the rows of loops and
 couplings beside those of the targets where it has some.
 """
@@ -5,6 +6,7 @@ couplings beside those of the targets where it has some.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose
 from mozzi.lie import SE3
 from mozzi.model import Model
-from mozzi.types import ArrayLike, Seed
+from mozzi.types import Array, ArrayLike, Seed
 
 __all__ = ["CLOSED", "closed_near", "inverse_kinematics"]
 
@@ -128,11 +130,12 @@ def closed_near(
         J = _columns(model, q[going], frames, parts)
         slope = np.einsum("nmv,nm->nv", J, r[going])
         J = J * ~_against(model, q[going], slope, bounds)[:, None, :]
-        N = J @ np.swapaxes(J, 1, 2)
+        N: Array = J @ np.swapaxes(J, 1, 2)
         least = ROUNDING * np.trace(N, axis1=1, axis2=2) + 1e-18
         damping = mu[going] * np.minimum(cost, 1e3) + least
         N += damping[:, None, None] * np.eye(J.shape[1])
-        step = np.einsum("nmv,nm->nv", J, np.linalg.solve(N, r[going][..., None])[..., 0])
+        y = cast("Array", np.linalg.solve(N, r[going][..., None])[..., 0])
+        step = np.einsum("nmv,nm->nv", J, y)
         new = np.clip(integrate(model, q[going], step), *bounds)
         s = _rows(model, new, goals[going], frames, parts)
         after = np.square(s).sum(-1)
@@ -153,9 +156,9 @@ def _rows(
     model: Model, q: np.ndarray, goals: np.ndarray, frames: Sequence[str], parts: Sequence[str]
 ) -> np.ndarray:
     """What is missing, (n, m + rows of loops): rotation and way to each target, −φ of the loops."""
-    rows = []
+    rows: list[Array] = []
     for k, (frame, part) in enumerate(zip(frames, parts, strict=True)):
-        C, goal = pose(model, q, frame), goals[:, k]
+        C, goal = cast("Array", pose(model, q, frame)), goals[:, k]
         if part == "pose":
             rows.append(_rotation_vector(goal[:, :3, :3] @ np.swapaxes(C[:, :3, :3], 1, 2)))
         rows.append(goal[:, :3, 3] - C[:, :3, 3])

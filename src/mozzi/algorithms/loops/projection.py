@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import matrix, reach
 from mozzi.algorithms.constraints.multipliers import Closing
+from mozzi.algorithms.constraints.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import apply, dot, minus
-from mozzi.algorithms.recursion.containers import Local, joint_vector, per_body
-from mozzi.algorithms.recursion.mechanism import RelativePose
+from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.lie import Twist
+from mozzi.program.scalar import Real
 
 __all__ = ["loop_corrections"]
 
 
 @algorithm(regroup="moments", loops="honour")
-def loop_corrections(model: Any, q: Any, v: Any, kept: Any = None) -> Any:
+def loop_corrections(
+    model: Mechanism, q: JointVector, v: JointVector, kept: Whole[Sequence[Real]] | None = None
+) -> tuple[BlockArray, BlockArray]:
     """(δ, δv): the least changes, in kinetic energy, with A δ = −φ(q) and A (v + δv) = 0.
 
     δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `constrained_forward`;
@@ -40,22 +45,23 @@ def loop_corrections(model: Any, q: Any, v: Any, kept: Any = None) -> Any:
     factor = Factor.of(*matrix(model, reaches), count)
     open_by = [-x for rows in every for x in rows.open_by(True)]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
-    out = []
-    for needed in (open_by, moving_by):
+
+    def change(needed: Sequence[Real]) -> BlockArray:
         closing = Closing(reaches, factor.multipliers(needed), factor)
-        change, A = joint_vector(model, "change"), per_body(model, "A", Twist)
+        out, A = joint_vector(model, "change"), per_body(model, "A", Twist)
         for i in model.outward():
             X = T[i].pull(A[i.parent])
             own = apply(D[i], minus(closing.force(i), U[i].T @ X))
             A[i] = X + i.joint.screws(q[i]) @ own
-            change[i] = own
-        out.append(change)
-    return tuple(out)
+            out[i] = own
+        return out
+
+    return change(open_by), change(moving_by)
 
 
-def _rates(model: Any, rows: Any, move: Any, v: Any) -> list[Any]:
+def _rates(model: Mechanism, rows: Rows, move: Moving, v: JointVector) -> list[Real]:
     """A v, of one closure."""
-    total: list[Any] = [0.0] * len(rows)
+    total: list[Real] = [0.0] * len(rows)
     for i, block in joint_columns(model, rows, move):
         for r, line in enumerate(block):
             total[r] = total[r] + dot(line, v[i])

@@ -250,7 +250,7 @@ def _rows(x: ArrayLike, batch: tuple[int, ...]) -> Array:
 
 def _caller() -> int:
     """The stack level of whoever called the library, for a warning of the function that asks."""
-    level, frame = 1, sys._getframe(1)
+    level, frame = 1, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mozzi."):
         level, frame = level + 1, frame.f_back
     return level

@@ -17,14 +17,19 @@ closed again: the rank there is compared.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import lengths, ranks_of
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
+from mozzi.types import Array
 
 __all__ = ["rank_nearby"]
+
+Integers = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 STEP = 1e-3  # of differences, in radians or lengths of the mechanism
 ASIDE = 0.05  # how far from q the rank nearby is looked at
@@ -33,8 +38,8 @@ CLOSED = 1e-8  # residuals of configurations whose rank is compared, in radians 
 
 
 def rank_nearby(
-    model: Model, q: np.ndarray, rank: np.ndarray, free: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+    model: Model, q: Array, rank: Integers, free: Mask | None = None
+) -> tuple[Mask, Integers]:
     """(singular, rank nearby) of closed configurations q (B, nq) whose rows have these ranks.
 
     free: which coordinates the rows act on (others are held by what prescribes their motion).
@@ -43,22 +48,28 @@ def rank_nearby(
     """
     rows, columns = lengths(model)
     free = np.ones(model.nv, dtype=bool) if free is None else free
-    jacobian = lambda x: loop_jacobian(model, x) / rows[:, None] * columns
+
+    def jacobian(x: Array) -> Array:
+        return loop_jacobian(model, x) / rows[:, None] * columns
+
     A = jacobian(q)
     singular, there = np.zeros(len(q), dtype=bool), rank.copy()
     if 0 in A.shape[-2:] or not free.any():
         return singular, there
     U, _, Vt = np.linalg.svd(A[..., free], full_matrices=True)
-    dependent = (np.arange(U.shape[-1]) >= rank[:, None])[:, :, None]
-    allowed = (np.arange(Vt.shape[-1]) >= rank[:, None])[:, None, :]
+    dependent = _beyond(rank, U.shape[-1])[:, :, None]
+    allowed = _beyond(rank, Vt.shape[-1])[:, None, :]
     target = loop_residual(model, q)
     target = np.where(np.abs(target) > 1e-8, target, 0.0)  # of a prescribed motion
     for n in _motions(A, rank if free.all() else ranks_of(A)):
-        at = lambda h, n=n: jacobian(integrate(model, q, h * columns * n))[..., free]
-        slope = (8.0 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12.0 * STEP)
+        m2, m1, p1, p2 = (
+            jacobian(integrate(model, q, h * columns * n))[..., free]
+            for h in (-2 * STEP, -STEP, STEP, 2 * STEP)
+        )
+        slope = (8.0 * (p1 - m1) - (p2 - m2)) / (12.0 * STEP)
         rise = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
-        rise = (rise * dependent * allowed).max(axis=(-2, -1))
-        singular |= rise > CHANGES * np.abs(A).max(axis=(-2, -1))
+        most: Array = (rise * dependent * allowed).max(axis=(-2, -1))
+        singular |= most > CHANGES * np.abs(A).max(axis=(-2, -1))
         aside = integrate(model, q, ASIDE * columns * n)
         near, _ = descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
         closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < CLOSED
@@ -66,12 +77,17 @@ def rank_nearby(
     return singular | (there > rank), there
 
 
-def _motions(A: np.ndarray, rank: np.ndarray, count: int = 3) -> list[np.ndarray]:
+def _beyond(rank: Integers, n: int) -> Mask:
+    """Which of n directions, largest first, lie in the null space."""
+    return np.greater_equal(np.arange(n), rank[:, None])
+
+
+def _motions(A: Array, rank: Integers, count: int = 3) -> list[Array]:
     """Motions of unit length that the rows allow, at random."""
-    Vt = np.linalg.svd(A, full_matrices=True)[2]
-    inside = np.arange(Vt.shape[-2]) >= rank[:, None]
+    Vt: Array = np.linalg.svd(A, full_matrices=True)[2]
+    inside = _beyond(rank, Vt.shape[-2])
     rng = np.random.default_rng(0)
-    out = []
+    out: list[Array] = []
     for c in rng.normal(size=(count, *inside.shape)):
         n = np.einsum("br,brv->bv", c * inside, Vt)
         out.append(n / np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-300))

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Mechanisms whose topology changes: arms that pick up, carry and put down.
 
 A *primary* system (the arms) and *secondary* ones (tools, objects) are trees of their own, each
@@ -112,7 +113,7 @@ class ClosedSystem:
         systems: Mapping[str, tuple[Model, Sequence[str]]],
         attachments: Sequence[Attachment] = (),
     ):
-        if not isinstance(systems, Mapping):
+        if not isinstance(cast("object", systems), Mapping):
             raise TypeError("ClosedSystem: give the systems as {name: (model, frames)}")
         self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
         self.attachments = tuple(attachments)
@@ -263,7 +264,8 @@ class ClosedSystem:
             force = np.zeros(model.nv) if name not in tau else np.asarray(tau[name], float)
             free[name] = closure_frames(model, q[name], v[name], force, frames=frames)
         batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
-        start, total = {}, 0
+        start: dict[str, int] = {}
+        total = 0
         for name, (_, frames) in self.systems.items():
             start[name], total = total, total + 6 * len(frames)
         A, bias, sine = self._rows(free, start, total, batch)
@@ -276,7 +278,7 @@ class ClosedSystem:
         needed = -((A @ alpha[..., None])[..., 0] + bias)
         f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)  # (D)
         wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
-        out = {}
+        out: dict[str, Array] = {}
         for name, x in free.items():
             s = slice(start[name], start[name] + x[4].shape[-1])
             out[name] = x[0] + (x[4] @ wrench[..., s, None])[..., 0]  # (E), (F)
@@ -291,7 +293,10 @@ class ClosedSystem:
         opening = np.zeros(batch)
         blocks, biases = [np.zeros((*batch, 0, total))], [np.zeros((*batch, 0))]
         for part in self.attachments:
-            C, V, at, own = [], [], [], []
+            C: list[Array] = []
+            V: list[Array] = []
+            own: list[Array] = []
+            at: list[int | None] = []
             for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
                 k = self._place(system, frame, part.name)
                 own.append(T.inverse().Ad())
@@ -336,7 +341,8 @@ class ClosedSystem:
         free = {n: closure_frames(self.systems[n][0], q[n], v[n], still[n],
                                   frames=self.systems[n][1]) for n in names}  # fmt: skip
         batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
-        start, total = {}, 0
+        start: dict[str, int] = {}
+        total = 0
         for name in names:
             start[name], total = total, total + free[name][5].shape[-1]
         A, _, sine = self._rows(free, start, total, batch)
@@ -346,7 +352,7 @@ class ClosedSystem:
             V[..., s], Lam[..., s, s] = x[2].reshape(*x[2].shape[:-2], -1), x[5]
         f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), -(A @ V[..., None])[..., 0], sine)
         wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
-        out = {}
+        out: dict[str, Array] = {}
         for name, x in free.items():
             s = slice(start[name], start[name] + x[4].shape[-1])
             out[name] = np.asarray(v[name]) + (x[4] @ wrench[..., s, None])[..., 0]

@@ -299,7 +299,7 @@ def inverse_wrench_derivatives(
     if options["actuated"] is None and options["minimize"] is None:
         return NotImplemented
     q = np.asarray(arrays["q"], float)
-    tree = inverse_dynamics_wrench_derivatives.compiled(model, arrays, {})
+    tree: Array = inverse_dynamics_wrench_derivatives.compiled(model, arrays, {})
     columns = np.swapaxes(tree.reshape(*tree.shape[:-2], -1), -1, -2)
     A = loop_jacobian(model, q)[..., None, :, :]
     borne = shared(model, q[..., None, :], A, columns, options).tau

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Solutions of the equations with loops, and how they answer to what they are made of.
 
     M x − Aᵀ κ = f,    A x = g                                                              (1)
