@@ -1,0 +1,38 @@
+"""The site: what needs no build. `.ci/run` builds it, and every notebook in it is run."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import mozzi
+
+DOCS = Path(__file__).parents[1] / "docs"
+if not DOCS.is_dir():
+    pytest.skip("the site is in a checkout only", allow_module_level=True)
+
+
+def pages() -> list[Path]:
+    return [p for p in DOCS.rglob("*.md") if not {"_build", "api"} & set(p.relative_to(DOCS).parts)]
+
+
+def test_every_public_name_is_in_the_reference(monkeypatch):
+    pytest.importorskip("sphinx", reason="the extra docs is not installed")
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    import reference
+
+    listed = [name for names in reference.groups().values() for name in names]
+    assert sorted(listed) == sorted(mozzi._HOME)
+    assert all(f"mozzi.{name}" in reference.entry(name) for name in listed)
+    sys.modules.pop("reference")
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(DOCS)))
+def test_a_page_names_only_what_there_is(page: Path):
+    """Public names that a page points at exist, and so do the pages it links."""
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"\{py:obj\}`~mozzi\.(\w+)`", text) + re.findall(r"\bmz\.(\w+)", text):
+        assert hasattr(mozzi, name), f"{page.name} names mz.{name}"
+    for target in re.findall(r"\]\(([^)#:]+\.md)", text):
+        assert (page.parent / target).exists(), f"{page.name} links {target}"
