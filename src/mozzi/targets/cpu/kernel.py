@@ -14,7 +14,7 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.program.program import Input, Output
 from mozzi.targets.arguments import check_arrays
-from mozzi.targets.cpu import jit, single_call, threads, ufunc
+from mozzi.targets.cpu import jit, memory, single_call, threads, ufunc
 from mozzi.targets.cpu.batch_loop import TABLE, operands_of
 from mozzi.targets.cpu.threads import get_num_threads
 from mozzi.targets.disk_cache import Entry
@@ -55,6 +55,10 @@ class CpuKernel(Generic[Result]):
         # fewer numbers are not worth threads, even where two batches meet as rows and columns
         samples = (4 * THREADED_NS / self.cost) ** 0.5
         self._threaded_numbers = sum(x.size for x in self.inputs) * samples
+        # numbers of the smallest argument from which on a result may come from kept memory
+        self._largest = max((y.size for y in self.outputs), default=0) * self.dtype.itemsize
+        smallest = min((x.size for x in self.inputs), default=0)
+        self._pooled_numbers = smallest * memory.POOLED / max(1, self._largest)
         code = jit.Code(entry.code)
         table = jit.runtime(entry.dtype, entry.lanes)
         self.table, self.loop = table, code.address("kernel")
@@ -106,17 +110,17 @@ class CpuKernel(Generic[Result]):
                 numbers = UNCOUNTED
                 break
             numbers += x.size
-        if numbers > self._threaded_numbers and get_num_threads() > 1:
+        if numbers > self._threaded_numbers or numbers > self._pooled_numbers:
             batch = self._batch(arrays)
-            work = prod(batch) * self.cost
+            work, parts = prod(batch) * self.cost, 1
             if work > THREADED_NS and max(batch, default=1) > self.entry.lanes:
-                outs = self._outs(batch, out, arrays)
-                if outs is not None:
-                    parts = min(get_num_threads(), int(work / SLICE_NS))
-                    threads.run(
-                        self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes
-                    )
-                    return outs[0] if len(outs) == 1 else outs
+                parts = min(get_num_threads(), int(work / SLICE_NS))
+            large = out is None and prod(batch) * self._largest >= memory.POOLED
+            outs = self._outs(batch, out, arrays) if parts > 1 or large else None
+            if outs is not None and parts > 1:
+                threads.run(self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes)
+                return outs[0] if len(outs) == 1 else outs
+            out = outs or out
         try:
             return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
         except (TypeError, ValueError):
@@ -155,7 +159,7 @@ class CpuKernel(Generic[Result]):
         for x, own in zip(given, self.outputs):
             shape = batch + own.shape
             if x is None:
-                x = np.empty(shape, self.dtype)
+                x = memory.empty(shape, self.dtype)
             elif type(x) is not np.ndarray or x.shape != shape or _overlap(x, (*arrays, *outs)):
                 return None
             outs.append(x)
