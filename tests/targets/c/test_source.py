@@ -334,6 +334,28 @@ def test_values_name_the_algorithm_they_come_from():
     assert "/* body" not in source
 
 
+@pytest.mark.parametrize(
+    ("function", "tags"),
+    [
+        ("forward_dynamics", {"w": "K37", "n": "K41", "B": "K50", "P": "K49", "u": "K45",
+                               "D": "K45", "A": "K41", "a": "K45"}),
+        ("inverse_dynamics", {"w": "K37", "F": "K42"}),
+        ("mass_matrix", {"F": "MD81", "I": "MD81"}),
+        ("coriolis_matrix", {"V": "K37", "B": "P37", "G": "P37"}),
+    ],
+)  # fmt: skip
+def test_letters_carry_the_equations_that_define_them(function, tags):
+    """The first line of each letter and body says which equation of which paper it is."""
+    import mozzi as mz
+    from mozzi.model import generate
+
+    source = mz.compile(getattr(mz, function), generate.chain(3), target="c").source
+    said = rf"const double ([A-Za-z]+)_.*/\* {function} (?:([A-Z]+\d+) )?body"
+    found = re.findall(said, source)
+    for letter, tag in tags.items():
+        assert {t for x, t in found if x == letter} == {tag}
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.dtype("float32"), "float32"])
 def test_precision_may_be_named_as_numpy_names_it(dtype):
     import mozzi as mz

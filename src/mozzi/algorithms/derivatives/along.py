@@ -120,23 +120,22 @@ def inverse_dynamics_directional(
         p, x = i.parent, _Joint(i, q, v, given)
         T[i], h[i] = i.pose(q[i]), x.h
         V_p, A_p = T[i].pull(V[p]), T[i].pull(A[p])
-        V[i] = V_p + x.Sv
-        dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv
+        V[i] = V_p + x.Sv  # K37
+        dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv  # K87 of K37
         n, dn = x.bias(V[i], dV[i])
-        A[i] = A_p + x.S @ a[i] + n
-        dA[i] = T[i].pull(dA[p]) - x.h.cross(A_p) + x.dS @ a[i] + x.S @ da[i] + dn
+        A[i] = A_p + x.S @ a[i] + n  # K41
+        carried_over = T[i].pull(dA[p]) - x.h.cross(A_p)  # K87
+        dA[i] = carried_over + x.dS @ a[i] + x.S @ da[i] + dn  # K87 of K41
         I, dI = i.inertia, i.frame.push(loads.dinertias[i])
-        W[i] = (I @ A[i]).rate() + V[i].cross(I @ V[i]) - i.frame.push(loads.wrenches[i])
-        dW[i] = (
-            (dI @ A[i] + I @ dA[i]).rate() + _bias_change(I, dI, V[i], dV[i])
-            - i.frame.push(loads.dwrenches[i])
-        )  # fmt: skip
+        W[i] = (I @ A[i]).rate() + V[i].cross(I @ V[i]) - i.frame.push(loads.wrenches[i])  # K42
+        own = (dI @ A[i] + I @ dA[i]).rate() + _bias_change(I, dI, V[i], dV[i])
+        dW[i] = own - i.frame.push(loads.dwrenches[i])  # ∂ of K42
     for i in model.inward():
         x = _Joint(i, q, v, given)
         force = zip(x.dS.T @ W[i], x.S.T @ dW[i], i.armature, da[i], strict=True)
         dtau[i] = [s + t + m * e for s, t, m, e in force]
-        W[i.parent] += T[i].push(W[i])
-        dW[i.parent] += T[i].push(dW[i] + h[i].cross(W[i]))
+        W[i.parent] += T[i].push(W[i])  # K42
+        dW[i.parent] += T[i].push(dW[i] + h[i].cross(W[i]))  # K88 of K42
     return dtau
 
 
@@ -349,25 +348,25 @@ def _hybrid(
         p, x = i.parent, _Joint(i, q, v, given)
         T[i], h[i] = i.pose(q[i]), x.h
         V_p = T[i].pull(V[p])
-        V[i] = V_p + x.Sv
-        dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv
+        V[i] = V_p + x.Sv  # K37
+        dV[i] = T[i].pull(dV[p]) - x.h.cross(V_p) + x.dSv  # K87 of K37
         S, dS = held_screws(i, x.S), held_screws(i, x.dS)
         eta, deta = x.bias(V[i], dV[i])
-        n[i] = eta + S @ held(i, a[i])
-        dn[i] = deta + dS @ held(i, a[i]) + S @ held(i, da[i])
+        n[i] = eta + S @ held(i, a[i])  # K41: η
+        dn[i] = deta + dS @ held(i, a[i]) + S @ held(i, da[i])  # ∂ of K41
         I, dI = i.inertia, i.frame.push(dinertias[i])
         P[i], dP[i] = I.articulated(), dI.articulated()
-        B[i] = V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])
-        dB[i] = _bias_change(I, dI, V[i], dV[i]) - i.frame.push(dwrenches[i])
+        B[i] = V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])  # K50
+        dB[i] = _bias_change(I, dI, V[i], dV[i]) - i.frame.push(dwrenches[i])  # ∂ of K50
 
     for i in model.inward():
         x = _Joint(i, q, v, given)
         S, dS = free_screws(i, x.S), free_screws(i, x.dS)
-        U[i], dU[i] = P[i] @ S, dP[i] @ S + P[i] @ dS
-        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))  # Ψ
-        dD[i] = negated(product(D[i], product(summed(dS.T @ U[i], S.T @ dU[i]), D[i])))
-        u[i] = minus(free(i, tau[i]), S.T @ B[i])
-        du[i] = minus(free(i, dtau[i]), plus(dS.T @ B[i], S.T @ dB[i]))
+        U[i], dU[i] = P[i] @ S, dP[i] @ S + P[i] @ dS  # K45: Î S
+        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))  # K45: Ψ
+        dD[i] = negated(product(D[i], product(summed(dS.T @ U[i], S.T @ dU[i]), D[i])))  # K45
+        u[i] = minus(free(i, tau[i]), S.T @ B[i])  # K45: τ − SᵀB̂
+        du[i] = minus(free(i, dtau[i]), plus(dS.T @ B[i], S.T @ dB[i]))  # ∂ of K45
         Pi, dPi, beta, dbeta = P[i], dP[i], B[i] + P[i] @ n[i], dB[i] + dP[i] @ n[i] + P[i] @ dn[i]
         if len(S):
             Pi = P[i] - outer(U[i], D[i], U[i])
@@ -379,10 +378,10 @@ def _hybrid(
                 apply(D[i], minus(du[i], plus(dU[i].T @ n[i], U[i].T @ dn[i]))),
             )
             beta, dbeta = beta + U[i] @ e, dbeta + dU[i] @ e + U[i] @ de
-        P[i.parent] += T[i].push(Pi)
-        dP[i.parent] += T[i].push(dPi + carried(Pi, h[i]))
-        B[i.parent] += T[i].push(beta)
-        dB[i.parent] += T[i].push(dbeta + h[i].cross(beta))
+        P[i.parent] += T[i].push(Pi)  # K49
+        dP[i.parent] += T[i].push(dPi + carried(Pi, h[i]))  # K88 of K49
+        B[i.parent] += T[i].push(beta)  # K50
+        dB[i.parent] += T[i].push(dbeta + h[i].cross(beta))  # K88 of K50
 
     for i in model.outward():
         x = _Joint(i, q, v, given)
@@ -392,12 +391,12 @@ def _hybrid(
         e = minus(u[i], U[i].T @ X)
         de = minus(du[i], plus(dU[i].T @ X, U[i].T @ dX))
         y, dy = apply(D[i], e), plus(apply(dD[i], e), apply(D[i], de))
-        A[i], dA[i] = X + S @ y, dX + dS @ y + S @ dy
-        a_out[i] = merge(i, dy, held(i, da[i]))
+        A[i], dA[i] = X + S @ y, dX + dS @ y + S @ dy  # K41
+        a_out[i] = merge(i, dy, held(i, da[i]))  # K45
         S, dS = held_screws(i, x.S), held_screws(i, x.dS)
         F, dF = P[i] @ A[i] + B[i], dP[i] @ A[i] + P[i] @ dA[i] + dB[i]
         rotor = [m * y for m, y in zip(held(i, i.armature), held(i, da[i]), strict=True)]
-        tau_out[i] = merge(i, free(i, dtau[i]), plus(plus(dS.T @ F, S.T @ dF), rotor))
+        tau_out[i] = merge(i, free(i, dtau[i]), plus(plus(dS.T @ F, S.T @ dF), rotor))  # K43
     return tau_out, a_out
 
 

@@ -5,13 +5,13 @@ Where joint c moves by δ, everything behind it is displaced by J_c δ, and so i
 representation ∂J_k/∂q_c = [J_c, J_k] for all k behind c, 0 before (Müller, Dynamics (15), (16)).
 With the twist V₋ and the acceleration A₋ of the body before c, and
 
-    Ψ̇ = V₋ × J_c,    Ψ̈ = A₋ × J_c + V₋ × Ψ̇,    2B = V×* I − I V× + (I V)×̄* ,
+    Ψ̇ = V₋ × J_c,    Ψ̈ = A₋ × J_c + V₋ × Ψ̇,    2B = V×* I − I V× + (I V)×̄* ,              (1)
 
 the twist, acceleration and wrench of every body behind c change by
 
     ∂V/∂q_c = J_c × V + Ψ̇           ∂V/∂v_c = J_c
-    ∂A/∂q_c = J_c × A + Ψ̈ − V × Ψ̇   ∂A/∂v_c = Ψ̇ + J̇_c − V × J_c
-    ∂W/∂q_c = J_c ×* W + I Ψ̈ + 2B Ψ̇    ∂W/∂v_c = I (Ψ̇ + J̇_c) + 2B J_c .
+    ∂A/∂q_c = J_c × A + Ψ̈ − V × Ψ̇   ∂A/∂v_c = Ψ̇ + J̇_c − V × J_c                           (2)
+    ∂W/∂q_c = J_c ×* W + I Ψ̈ + 2B Ψ̇    ∂W/∂v_c = I (Ψ̇ + J̇_c) + 2B J_c .                     (3)
 
 What follows J_c leaves the forces of the joints behind c as they are. So sums of I, B and W over
 all that hangs on a body are enough, and every pair of a joint and one on its way to the base takes
@@ -235,40 +235,40 @@ def inverse_changes(
     for i in model.outward():
         T[i] = i.pose(q[i])
         X[i], V[i], A[i] = _moving(i, q, v, a, T[i].pull(V[i.parent]), T[i].pull(A[i.parent]))
-        I[i], B[i] = i.inertia, Flow.of(i.inertia, V[i] * 2.0)
+        I[i], B[i] = i.inertia, Flow.of(i.inertia, V[i] * 2.0)  # (1): 2B
         inertial = i.inertia.wrench(V[i], A[i])
-        W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])
+        W[i] = inertial if wrenches is None else inertial - i.frame.push(wrenches[i])  # K42
     for i in model.inward():
-        I[i.parent] += T[i].push(I[i])
-        B[i.parent] += T[i].push(B[i])
-        W[i.parent] += T[i].push(W[i])
+        I[i.parent] += T[i].push(I[i])  # (3), over all that hangs on a body
+        B[i.parent] += T[i].push(B[i])  # (3)
+        W[i.parent] += T[i].push(W[i])  # K42
     for i in model.inward():
         (S, dP, ddP, dPJ), kind = X[i], Columns(Momentum, i.joint.nv)
         G, H, Fv, Fq = per_body(model, "G H Fv Fq", kind, kind, kind, kind)
-        G[i], H[i] = I[i] @ S, B[i].transpose(S)
-        Fv[i] = B[i] @ S + I[i] @ dPJ
+        G[i], H[i] = I[i] @ S, B[i].transpose(S)  # (3), from the left
+        Fv[i] = B[i] @ S + I[i] @ dPJ  # (3): ∂W/∂v
         steady = B[i] @ dP + I[i] @ ddP
         carried = Screws(_momentum(c.cross(W[i])) for c in S)
-        Fq[i] = steady + carried
-        da[i, i] = diagonal_plus(S.T @ G[i], i.armature)
-        dv[i, i] = S.T @ Fv[i]
-        dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried))
+        Fq[i] = steady + carried  # (3): ∂W/∂q
+        da[i, i] = diagonal_plus(S.T @ G[i], i.armature)  # MD81
+        dv[i, i] = S.T @ Fv[i]  # (3)
+        dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried))  # (3)
         if resistance:
             damping, springs = _resisting(i, q)
             dv[i, i] = summed(S.T @ Fv[i], damping)
             dq[i, i] = summed(S.T @ steady, _behind(i, S.T @ carried), springs)
         for Y in (G, H, Fv, Fq):
-            Y[i.parent] = T[i].push(Y[i])
+            Y[i.parent] = T[i].push(Y[i])  # (3)
         for j in i.parent.path():
             Sj, dPj, ddPj, dPJj = X[j]
-            da[j, i] = Sj.T @ G[j]
-            da[i, j] = transposed(Sj.T @ G[j])
-            dv[j, i] = Sj.T @ Fv[j]
-            dv[i, j] = transposed(summed(Sj.T @ H[j], dPJj.T @ G[j]))
-            dq[j, i] = Sj.T @ Fq[j]
-            dq[i, j] = transposed(summed(dPj.T @ H[j], ddPj.T @ G[j]))
+            da[j, i] = Sj.T @ G[j]  # MD81
+            da[i, j] = transposed(Sj.T @ G[j])  # MD81
+            dv[j, i] = Sj.T @ Fv[j]  # (3)
+            dv[i, j] = transposed(summed(Sj.T @ H[j], dPJj.T @ G[j]))  # (3)
+            dq[j, i] = Sj.T @ Fq[j]  # (3)
+            dq[i, j] = transposed(summed(dPj.T @ H[j], ddPj.T @ G[j]))  # (3)
             for Y in (G, H, Fv, Fq):
-                Y[j.parent] = T[j].push(Y[j])
+                Y[j.parent] = T[j].push(Y[j])  # (3)
     if resistance:
         add_spring_changes(model, T, X, V, dq, dv)
     return Changes(dq, dv, da)

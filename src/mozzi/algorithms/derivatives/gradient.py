@@ -81,12 +81,12 @@ def inverse_dynamics_gradient(
         h = i.inertia @ V[i]
         F[i] = (i.inertia @ A[i]).rate() + V[i].cross(h) - i.frame.push(external[i])  # (1)
         G[i] = (i.inertia @ L[i]).rate()  # (2)
-        H[i] = (i.inertia @ L[i].cross(V[i])).rate() - L[i].cross(h)
+        H[i] = (i.inertia @ L[i].cross(V[i])).rate() - L[i].cross(h)  # (2)
     springs = SpringPowers(model, T, V, L, H) if resistance and model.model.springs else None
     for i in model.inward():
         p, X = i.parent, i.joint.screws(q[i])
         Sv = X @ v[i]
-        H[i] = H[i] + Sv.cross(G[i])
+        H[i] = H[i] + Sv.cross(G[i])  # (2)
         K = H[i] - V[i].cross(G[i])
         A_p, L_p = A[i] - _own(i, q, v, a, V[i]), L[i] - X @ lam[i]
         turned = -((V[i] - Sv).cross(H[i]) + A_p.cross(G[i]) + L_p.cross(F[i]))
@@ -99,11 +99,11 @@ def inverse_dynamics_gradient(
         if resistance:
             to_q = _plus(to_q, _stretched(i, q[i], lam[i]))
             to_v = _plus(to_v, [d * x for d, x in zip(i.damping, lam[i], strict=True)])
-        by_q[i], by_v[i] = to_q, to_v
+        by_q[i], by_v[i] = to_q, to_v  # (3)
         by_a[i] = _plus(to_a, [m * x for m, x in zip(i.armature, lam[i], strict=True)])
-        F[p] += T[i].push(F[i])
-        G[p] += T[i].push(G[i])
-        H[p] += T[i].push(H[i])
+        F[p] += T[i].push(F[i])  # (1)
+        G[p] += T[i].push(G[i])  # (2)
+        H[p] += T[i].push(H[i])  # (2)
     return by_q, by_v, by_a
 
 

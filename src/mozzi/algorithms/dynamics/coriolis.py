@@ -115,23 +115,23 @@ def coriolis_matrix(model: Mechanism, q: JointVector, v: JointVector) -> BlockAr
     for i in model.outward():
         S = i.joint.screws(q[i])
         T[i] = i.pose(q[i])
-        V[i] = T[i].pull(V[i.parent]) + S @ v[i]
-        dS[i] = V[i].cross(S) + i.joint.screws_rate(q[i], v[i])
-        I[i], B[i] = i.inertia, Flow.of(i.inertia, V[i])
+        V[i] = T[i].pull(V[i.parent]) + S @ v[i]  # K37
+        dS[i] = V[i].cross(S) + i.joint.screws_rate(q[i], v[i])  # of P37: J̇
+        I[i], B[i] = i.inertia, Flow.of(i.inertia, V[i])  # of P37: 𝓜, C̄
     for i in model.inward():
-        I[i.parent] += T[i].push(I[i])
-        B[i.parent] += T[i].push(B[i])
+        I[i.parent] += T[i].push(I[i])  # of P37: 𝓜
+        B[i.parent] += T[i].push(B[i])  # of P37: C̄, and half of 𝓜˙
     for i in model.inward():
         S = i.joint.screws(q[i])
         kind = Columns(Momentum, len(S))
         F, G, H = per_body(model, "F G H", kind, kind, kind)
-        F[i], G[i], H[i] = I[i] @ dS[i] + B[i] @ S, I[i] @ S, B[i].transpose(S)
+        F[i], G[i], H[i] = I[i] @ dS[i] + B[i] @ S, I[i] @ S, B[i].transpose(S)  # P37
         for j in i.path():
             Sj = j.joint.screws(q[j])
-            C[i, j] = transposed(summed(dS[j].T @ G[j], Sj.T @ H[j]))  # Sᵢᵀ (I Ṡⱼ + B Sⱼ)
-            C[j, i] = Sj.T @ F[j]  # Sⱼᵀ (I Ṡᵢ + B Sᵢ)
+            C[i, j] = transposed(summed(dS[j].T @ G[j], Sj.T @ H[j]))  # P37: Sᵢᵀ(I Ṡⱼ + B Sⱼ)
+            C[j, i] = Sj.T @ F[j]  # P37: Sⱼᵀ (I Ṡᵢ + B Sᵢ)
             for X in (F, G, H):
-                X[j.parent] = T[j].push(X[j])
+                X[j.parent] = T[j].push(X[j])  # P37
     return C
 
 
@@ -166,14 +166,14 @@ def christoffel(model: Mechanism, q: JointVector) -> BlockArray:
         units = [[1.0 if r == k else 0.0 for r in range(n)] for k in range(n)]
         dJ[i] = tuple(C[i].push(i.joint.screws_rate(q[i], e)) for e in units)
     for m in model.inward():
-        I[m.parent] += I[m]
+        I[m.parent] += I[m]  # MD86
     for m in model.inward():
         for a in m.path():
             for b in a.path():
                 for i, j, k in ((m, b, a), (a, b, m), (b, a, m)):
-                    G[i, j, k] = _symbols(I[m], J[i], J[j], J[k], outside=True)
+                    G[i, j, k] = _symbols(I[m], J[i], J[j], J[k], outside=True)  # MD86
                 for i, j, k in ((m, a, b), (a, m, b), (b, m, a)):
-                    G[i, j, k] = _symbols(I[m], J[i], J[j], J[k], outside=False)
+                    G[i, j, k] = _symbols(I[m], J[i], J[j], J[k], outside=False)  # MD86
         for a in m.path():
             for i, j in ((a, m), (m, a)):  # joint screws that depend on their own coordinates
                 G[i, j, j] = _symbols(I[m], J[i], J[j], J[j], outside=False, own=dJ[j])

@@ -78,12 +78,12 @@ class Sweeps:
             T[i] = i.pose(q[i])
             w[i], coriolis = carried(T[i], Twist.zero(), w[i.parent], S @ v[i])  # K37
             own = i.joint.screws_rate(q[i], v[i]) @ v[i] + held_screws(i, S) @ held(i, a[i])
-            n[i] = coriolis + own  # η = ad_V S q̇ + Ṡ q̇, and S q̈ where q̈ is given
-            B[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # −ad*_V I V − F_ext
+            n[i] = coriolis + own  # K41: η = ad_V S q̇ + Ṡ q̇, and S q̈ where q̈ is given
+            B[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # K50: −ad*_V I V − F_ext
 
         for i, Pi in articulated(model, q, T, P, U, D):  # Î, Ψ and Π: K49, K52
             S = free_screws(i, i.joint.screws(q[i]))
-            u[i] = minus(free(i, self.force(i)), S.T @ B[i])
+            u[i] = minus(free(i, self.force(i)), S.T @ B[i])  # K45: τ − SᵀB̂
             beta = B[i] + Pi @ n[i]  # with Π = Î − U Ψ Uᵀ: B̂ + Î η − U Ψ Uᵀ η
             beta = beta + U[i] @ apply(D[i], u[i]) if len(S) else beta
             B[i.parent] += T[i].push(beta)  # K50, K53
@@ -146,7 +146,7 @@ def forward(
     a_out = joint_vector(x.model, "a_out")
     sweep, loops = closed_by(x, rates, least)
     for i, solved in sweep:
-        a_out[i] = solved
+        a_out[i] = solved  # K45
     return a_out, loops
 
 
@@ -157,8 +157,8 @@ def hybrid(
     tau_out, a_out = joint_vector(x.model, "tau_out"), joint_vector(x.model, "a_out")
     sweep, loops = closed_by(x, rates, least)
     for i, solved in sweep:
-        a_out[i] = merge(i, solved, held(i, x.a[i]))
-        tau_out[i] = merge(i, free(i, x.tau[i]), x.held_force(i, loops))
+        a_out[i] = merge(i, solved, held(i, x.a[i]))  # K45
+        tau_out[i] = merge(i, free(i, x.tau[i]), x.held_force(i, loops))  # K43
     return tau_out, a_out, loops
 
 

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def transmitted(
-    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, applied: ByBody[Wrench],
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, F_ext: ByBody[Wrench],
     v_ref: JointVector | None = None,
 ) -> Iterator[tuple[BodyView, Wrench]]:  # fmt: skip
     """Inward: every body with the wrench F that its joint transmits to it.  Kim Table 2.
@@ -45,7 +45,7 @@ def transmitted(
     x, F = Motion(model, v_ref), per_body(model, "F", Wrench)
     for i in x.outward(q, v, a):  # T, V, V̇: K37, K41
         field = AccelerationField(x.A[i].ang, x.w[i], x.u[i])
-        F[i] = field.wrench(i.inertia, x.A[i].lin) - applied[i]  # I V̇ − ad*_V I V − F_ext
+        F[i] = field.wrench(i.inertia, x.A[i].lin) - F_ext[i]  # K42: I V̇ − ad*_V I V − F_ext
     for i in model.inward():
         yield i, F[i]
         F[i.parent] += x.T[i].push(F[i])  # K42
@@ -83,13 +83,14 @@ def inverse_dynamics(
         raise ValueError(
             "inverse_dynamics: actuated= and minimize= are for models with loops, on arrays"
         )
-    loads, tau = applied(model, q, v, wrenches, resistance), joint_vector(model)
+    F_ext, tau = applied(model, q, v, wrenches, resistance), joint_vector(model)
     if check(rep) == "body":
-        for i, F in transmitted(model, q, v, a, loads):
-            tau[i] = joint_force(i, i.joint.screws(q[i]).T @ F, q, v, a, resistance)  # τ = Sᵀ F
+        for i, F in transmitted(model, q, v, a, F_ext):
+            force = i.joint.screws(q[i]).T @ F
+            tau[i] = joint_force(i, force, q, v, a, resistance)  # MD67b: τ = Sᵀ F
         return tau
-    for i, force in REPRESENTATIONS[rep](model, q, v, a, loads):
-        tau[i] = joint_force(i, force, q, v, a, resistance)
+    for i, force in REPRESENTATIONS[rep](model, q, v, a, F_ext):
+        tau[i] = joint_force(i, force, q, v, a, resistance)  # MD71c, MD76c
     return tau
 
 
@@ -114,7 +115,8 @@ def passive_inverse_dynamics(
     """
     tau = joint_vector(model)
     for i, F in transmitted(model, q, v, a_ref, Applied(None), v_ref):
-        tau[i] = joint_force(i, i.joint.screws(q[i]).T @ F, q, v, a_ref, resistance=False)
+        force = i.joint.screws(q[i]).T @ F
+        tau[i] = joint_force(i, force, q, v, a_ref, resistance=False)  # P35
     return tau
 
 
@@ -136,9 +138,10 @@ def bias_forces(
         >>> mz.bias_forces(arm, q, v).shape
         (3,)
     """
-    loads, tau = applied(model, q, v, wrenches, resistance), joint_vector(model)
-    for i, F in transmitted(model, q, v, ZERO, loads):
-        tau[i] = joint_force(i, i.joint.screws(q[i]).T @ F, q, v, ZERO, resistance)
+    F_ext, tau = applied(model, q, v, wrenches, resistance), joint_vector(model)
+    for i, F in transmitted(model, q, v, ZERO, F_ext):
+        force = i.joint.screws(q[i]).T @ F
+        tau[i] = joint_force(i, force, q, v, ZERO, resistance)  # MD67b
     return tau
 
 
@@ -157,19 +160,16 @@ def gravity_forces(model: Mechanism, q: JointVector) -> BlockArray:
         >>> np.allclose(mz.gravity_forces(arm, q), mz.bias_forces(arm, q, np.zeros(3)))
         True
     """
-    A: PerBody[Vec3]
-    F: PerBody[Wrench]
-    T: PerBody[RelativePose]
     A, F, T = per_body(model, "A F T", Vec3, Wrench, Local[RelativePose])
     g = joint_vector(model, "g")
     A[model.world] = model.upward.lin
     for i in model.outward():
         T[i] = i.pose(q[i])
-        A[i] = T[i].unrotate(A[i.parent])
-        F[i] = Wrench(i.inertia.h.cross(A[i]), A[i] * i.inertia.m)
+        A[i] = T[i].unrotate(A[i.parent])  # K41 at rest: r̈ alone, that of the world
+        F[i] = Wrench(i.inertia.h.cross(A[i]), A[i] * i.inertia.m)  # K42 at rest: I V̇
     for i in model.inward():
-        g[i] = i.joint.screws(q[i]).T @ F[i]
-        F[i.parent] += T[i].push(F[i])
+        g[i] = i.joint.screws(q[i]).T @ F[i]  # MD67b
+        F[i.parent] += T[i].push(F[i])  # K42
     return g
 
 
@@ -196,7 +196,7 @@ def joint_wrenches(
     out = body_array(model, 6, letter="W")
     loops = _of_loops(model, q, multipliers) if closed(model.model) else None
     for i, F in transmitted(model, q, v, a, Applied(wrenches, loops)):
-        out[i] = i.frame.pull(F)
+        out[i] = i.frame.pull(F)  # K42
     return out
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import shifting, turning
-from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import SE3, AccelerationField, Twist, Vec3, Wrench, second_moments
 from mozzi.program.scalar import Real
 
@@ -22,13 +22,9 @@ Inward = Iterator[tuple[BodyView, Sequence[Real]]]
 
 
 def spatial(
-    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, applied: ByBody[Wrench]
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, F_ext: ByBody[Wrench]
 ) -> Inward:
     """Twists measured at and resolved in the inertial frame."""
-    C: PerBody[SE3]
-    V: PerBody[Twist]
-    A: PerBody[Twist]
-    W: PerBody[Wrench]
     C, V, A, W = per_body(model, "C V A W", SE3, Twist, Twist, Wrench)
     A[model.world] = model.upward
     for i in model.outward():
@@ -39,7 +35,7 @@ def spatial(
         own = C[i].push(i.joint.screws_rate(q[i], v[i]) @ v[i])
         A[i] = A[p] + J @ a[i] + V[i].cross(J @ v[i]) + own  # MD70d
         M = C[i].push(i.inertia)  # MD71a
-        load = C[i].push(applied[i])
+        load = C[i].push(F_ext[i])
         W[i] = (M @ A[i]).rate() + V[i].cross(M @ V[i]) - load  # MD71b
     for i in model.inward():
         yield i, C[i].push(i.joint.screws(q[i])).T @ W[i]  # MD71c
@@ -47,13 +43,9 @@ def spatial(
 
 
 def hybrid(
-    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, applied: ByBody[Wrench]
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, F_ext: ByBody[Wrench]
 ) -> Inward:
     """Twists measured at the body frame, resolved in inertial axes."""
-    C: PerBody[SE3]
-    V: PerBody[Twist]
-    A: PerBody[Twist]
-    W: PerBody[Wrench]
     C, V, A, W = per_body(model, "C V A W", SE3, Twist, Twist, Wrench)
     A[model.world] = model.upward
     for i in model.outward():
@@ -68,7 +60,7 @@ def hybrid(
         swing = Twist(Vec3.zero(), V[p].ang.cross(V[i].lin - V[p].lin))
         A[i] = shifting(d).pull(A[p]) + swing + w.cross(Xv) + X @ a[i] + own  # MD75d
         M = R.push(i.inertia)  # MD76a
-        load = R.push(applied[i])
+        load = R.push(F_ext[i])
         W[i] = (M @ A[i]).rate() + w.cross(M @ w) - load  # MD76b
     for i in model.inward():
         yield i, turning(C[i].R).push(i.joint.screws(q[i])).T @ W[i]  # MD76c
@@ -76,14 +68,9 @@ def hybrid(
 
 
 def mixed(
-    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, applied: ByBody[Wrench]
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, F_ext: ByBody[Wrench]
 ) -> Inward:
     """Angular parts body-fixed as in MD66, linear parts inertial as in MD75."""
-    C: PerBody[SE3]
-    T: PerBody[RelativePose]
-    w: PerBody[Vec3]
-    A: PerBody[Twist]
-    W: PerBody[Wrench]
     C, T, w, A, W = per_body(model, "C T w A W", SE3, Local[RelativePose], Vec3, Twist, Wrench)
     A[model.world] = model.upward
     for i in model.outward():
@@ -91,24 +78,22 @@ def mixed(
         Sv = S @ v[i]
         own = S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ v[i]
         T[i] = i.pose(q[i])
-        C[i] = C[p] @ T[i]
+        C[i] = C[p] @ T[i]  # MD75a
         w_p = T[i].unrotate(w[p])
-        w[i] = w_p + Sv.ang
+        w[i] = w_p + Sv.ang  # MD66b
         swing = C[p].R.rotate(AccelerationField(A[p].ang, w[p], w[p]) @ T[i].p)
         slide = C[i].R.rotate(w_p.cross(Sv.lin) + w[i].cross(Sv.lin) + own.lin)
-        A[i] = Twist(
-            T[i].unrotate(A[p].ang) + w_p.cross(Sv.ang) + own.ang, A[p].lin + swing + slide
-        )
+        spin = T[i].unrotate(A[p].ang) + w_p.cross(Sv.ang) + own.ang
+        A[i] = Twist(spin, A[p].lin + swing + slide)  # MD66c, MD75d
         I, Q = i.inertia, AccelerationField(A[i].ang, w[i], w[i])
-        load = applied[i]
+        load = F_ext[i]
         t = Q.torque(second_moments(I)) + I.h.cross(C[i].R.unrotate(A[i].lin))  # MD56
         f = A[i].lin * I.m + C[i].R.rotate(Q @ I.h)  # MD57
-        W[i] = Wrench(t, f) - Wrench(load.ang, C[i].R.rotate(load.lin))
-
+        W[i] = Wrench(t, f) - Wrench(load.ang, C[i].R.rotate(load.lin))  # MD56, MD57
     for i in model.inward():
-        yield i, i.joint.screws(q[i]).T @ Wrench(W[i].ang, C[i].R.unrotate(W[i].lin))
+        yield i, i.joint.screws(q[i]).T @ Wrench(W[i].ang, C[i].R.unrotate(W[i].lin))  # MD67b
         lever = T[i].p.cross(C[i.parent].R.unrotate(W[i].lin))
-        W[i.parent] += Wrench(T[i].rotate(W[i].ang) + lever, W[i].lin)
+        W[i.parent] += Wrench(T[i].rotate(W[i].ang) + lever, W[i].lin)  # MD67a, MD76b
 
 
 REPRESENTATIONS = {"spatial": spatial, "hybrid": hybrid, "mixed": mixed}

@@ -36,7 +36,7 @@ def composites(
         T[i] = i.pose(q[i])
         I[i] = i.inertia
     for i in model.inward():
-        I[i.parent] += T[i].push(I[i])
+        I[i.parent] += T[i].push(I[i])  # of MD81: Σ Ad* 𝓜 Ad over what hangs on a body
 
 
 @algorithm(regroup=True)
@@ -59,12 +59,12 @@ def mass_matrix(model: Mechanism, q: JointVector) -> BlockArray:
     composites(model, q, T, I)
     for i in model.inward():
         F = per_body(model, "F", Columns(Momentum, i.joint.nv))
-        F[i] = I[i] @ i.joint.screws(q[i])
+        F[i] = I[i] @ i.joint.screws(q[i])  # MD81: 𝓜 J
         for j in i.path():
             block = j.joint.screws(q[j]).T @ F[j]  # Sⱼᵀ F, a row per velocity of j
-            M[j, i] = block
-            M[i, j] = transposed(block)
-            F[j.parent] = T[j].push(F[j])
+            M[j, i] = block  # MD81
+            M[i, j] = transposed(block)  # MD81
+            F[j.parent] = T[j].push(F[j])  # MD81
         M[i, i] = diagonal_plus(rows(M[i, i], i.joint.nv), i.armature)
     return M
 
@@ -90,23 +90,23 @@ def mass_matrix_rate(model: Mechanism, q: JointVector, v: JointVector) -> BlockA
     for i in model.outward():
         S = i.joint.screws(q[i])
         T[i] = i.pose(q[i])
-        V[i] = T[i].pull(V[i.parent]) + S @ v[i]
+        V[i] = T[i].pull(V[i.parent]) + S @ v[i]  # K37
         dS[i] = V[i].cross(S) + i.joint.screws_rate(q[i], v[i])
         I[i] = i.inertia
-        dI[i] = carried(i.inertia, V[i])
+        dI[i] = carried(i.inertia, V[i])  # P28: V×* I − I V×
     for i in model.inward():
-        I[i.parent] += T[i].push(I[i])
-        dI[i.parent] += T[i].push(dI[i])
+        I[i.parent] += T[i].push(I[i])  # P28
+        dI[i.parent] += T[i].push(dI[i])  # P28
     for i in model.inward():
         S = i.joint.screws(q[i])
         kind = Columns(Momentum, len(S))
         F, dF = per_body(model, "F dF", kind, kind)
-        F[i], dF[i] = I[i] @ S, I[i] @ dS[i] + dI[i] @ S
+        F[i], dF[i] = I[i] @ S, I[i] @ dS[i] + dI[i] @ S  # P28: I S, (I S)˙
         for j in i.path():
             block = summed(j.joint.screws(q[j]).T @ dF[j], dS[j].T @ F[j])  # Sᵀ(IS)˙ + ṠᵀIS
-            dM[j, i] = block
-            dM[i, j] = transposed(block)
-            F[j.parent], dF[j.parent] = T[j].push(F[j]), T[j].push(dF[j])
+            dM[j, i] = block  # P28
+            dM[i, j] = transposed(block)  # P28
+            F[j.parent], dF[j.parent] = T[j].push(F[j]), T[j].push(dF[j])  # P28
     return dM
 
 
@@ -137,19 +137,19 @@ def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
         n = j.joint.nv
         z, A = per_body(model, "z A", Columns(Wrench, n), Columns(Twist, n))
         nu = joint_array(model, "v", n, letter="nu")
-        nu[j] = D[j]
-        z[j.parent] = T[j].push(U[j] @ D[j])
+        nu[j] = D[j]  # R0.30
+        z[j.parent] = T[j].push(U[j] @ D[j])  # R0.30
         for k in j.parent.path():
             nu_k = [apply(D[k], [-x for x in e]) for e in transposed(_screws(k, q).T @ z[k])]
-            nu[k] = transposed(nu_k)
-            z[k.parent] = T[k].push(z[k] + U[k] @ transposed(nu_k))
+            nu[k] = transposed(nu_k)  # R0.30
+            z[k.parent] = T[k].push(z[k] + U[k] @ transposed(nu_k))  # R0.30
         for i in model.until(j):
             A_p = T[i].pull(A[i.parent])
             pairs = zip(transposed(rows(nu[i], i.joint.nv)), transposed(U[i].T @ A_p), strict=True)
             a = [minus(column, apply(D[i], e)) for column, e in pairs]
-            X[j, i] = a
-            X[i, j] = transposed(a)
-            A[i] = A_p + _screws(i, q) @ transposed(a)
+            X[j, i] = a  # R0.30
+            X[i, j] = transposed(a)  # R0.30
+            A[i] = A_p + _screws(i, q) @ transposed(a)  # K41
     return X
 
 

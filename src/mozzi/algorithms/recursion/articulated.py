@@ -37,19 +37,19 @@ def articulated(
     """Inward: every body with the inertia Π it hands to its parent, P, U = P S and D⁻¹ set.
 
     D = Sᵀ P S + armature over the coordinates that are free, Π = P − U D⁻¹ Uᵀ, and P of a parent
-    is its inertia and the Π of its children, moved there.  Kim (49), (52); Rodriguez et al. (.39).
+    is its inertia and the Π of its children, moved there.  K49, K52; R.39.
     """
     _check(model)
     for i in model.outward():
-        P[i] = i.inertia.articulated()
+        P[i] = i.inertia.articulated()  # K49
     for i in model.inward():
         S = free_screws(i, i.joint.screws(q[i]))
-        U[i] = P[i] @ S
-        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))
+        U[i] = P[i] @ S  # K45: Î S
+        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))  # K45: Ψ
         bare = all(number(m) == 0.0 for m in i.armature)
         Pi = P[i].project(S, U[i], D[i], free=bare) if len(S) else P[i]
         yield i, Pi
-        P[i.parent] += T[i].push(Pi)
+        P[i.parent] += T[i].push(Pi)  # K49
 
 
 def _check(model: Mechanism) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.bodies import Kind
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.value_names import leaves, name_origin
+from mozzi.algorithms.recursion.value_names import leaves, name_origin, origin_here
 from mozzi.algorithms.recursion.views import BodyView, PerBody
 from mozzi.lie import SE3, Screws
 from mozzi.lie.screw import Six
@@ -391,10 +391,11 @@ class BlockArray:
             )
         if self.buffer is None:
             flat = self.values.reshape(-1)
+            origin = "" if active() is None else origin_here(_named(bodies), 2)
             for n, x in zip(offsets, scalars, strict=True):
                 flat[n] = x
                 if isinstance(x, Node) and not x.name:
-                    x.name = f"{self.letter}_{n}"
+                    x.name, x.origin = f"{self.letter}_{n}", origin
             return
         for n, x in zip(offsets, scalars, strict=True):
             store(self.buffer, index, 1, n, x)
@@ -407,6 +408,11 @@ class BlockArray:
         for n, place in enumerate(np.ndindex(self.shape)):
             out[place] = load(self.buffer, None, 0, n)
         return out
+
+
+def _named(bodies: tuple[BodyView, ...]) -> str:
+    """The bodies of a block, by name, each once."""
+    return " ".join(dict.fromkeys(body.name for body in bodies if body.slot != 0))
 
 
 def _flat(block: Entries) -> list[Real]:

@@ -17,7 +17,7 @@ from mozzi.algorithms.recursion.mechanism import RelativePose
 from mozzi.lie.vec import Spatial
 from mozzi.program.node import Node
 
-__all__ = ["ALGORITHMS", "leaves", "name_origin"]
+__all__ = ["ALGORITHMS", "leaves", "name_origin", "origin_here"]
 
 #: The names of algorithms, by their code.
 ALGORITHMS: dict[CodeType, str] = {}
@@ -34,11 +34,17 @@ def name_origin(value: object, letter: str, body: str) -> None:
     """Name the values inside what the caller's caller puts into the container of this letter."""
     scalars = leaves(value)
     parts = _PARTS.get(type(value).__name__) or [str(n) for n in range(len(scalars))]
-    origin = f"{_equation(sys._getframe(2))} {body}"  # pyright: ignore[reportPrivateUsage]
+    origin = origin_here(body, 3)
     for x, part in zip(scalars, parts, strict=False):
         if isinstance(x, Node) and not x.name:
             x.name = f"{letter}_{body}_{part}" if len(scalars) > 1 else f"{letter}_{body}"
             x.origin = origin
+
+
+def origin_here(body: str, depth: int) -> str:
+    """The algorithm, the equation and the body of the line that stands this deep in the stack."""
+    line = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
+    return f"{_equation(line)} {body}".rstrip()
 
 
 def _equation(line: FrameType) -> str:
