@@ -150,6 +150,14 @@ _HOME: dict[str, str] = {
     "compile": "mozzi.compiler",
     "explain": "mozzi.walk",
     "set_num_threads": "mozzi.targets.cpu.threads",
+    # laws
+    "array": "mozzi.program.functions",
+    "clip": "mozzi.program.functions",
+    "maximum": "mozzi.program.functions",
+    "minimum": "mozzi.program.functions",
+    "sign": "mozzi.program.functions",
+    "solve": "mozzi.program.functions",
+    "where": "mozzi.program.functions",
     # simulation
     "Simulation": "mozzi.simulation.simulate",
     "Trajectory": "mozzi.simulation.trajectory",

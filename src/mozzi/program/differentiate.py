@@ -57,6 +57,9 @@ PARTIAL: dict[str, tuple[Unary] | tuple[Binary, Binary]] = {
     "sin": (lambda y, a: cos(a),),
     "cos": (lambda y, a: -sin(a),),
     "atan2": (lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -(a / (a * a + b * b))),
+    "exp": (lambda y, a: y,),
+    "log": (lambda y, a: 1.0 / a,),
+    "tanh": (lambda y, a: 1.0 - y * y,),
     "lt": (lambda y, a, b: 0.0, lambda y, a, b: 0.0),
     "le": (lambda y, a, b: 0.0, lambda y, a, b: 0.0),
 }

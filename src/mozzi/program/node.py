@@ -155,15 +155,34 @@ class Node:
     def __pos__(self) -> Real:
         return self
 
-    def __pow__(self, exponent: float) -> Real:
-        if not isinstance(exponent, int) or exponent < 0:
-            raise TypeError(
-                f"a traced scalar to the power {exponent!r}: only 0, 1, 2, … are traced"
-            )
-        result: Real = 1.0
-        for _ in range(exponent):
-            result = result * self
-        return result
+    def __pow__(self, exponent: Real) -> Real:
+        from mozzi.program.elementary import power
+
+        return power(self, exponent)
+
+    def __rpow__(self, base: Real) -> Real:
+        from mozzi.program.elementary import power
+
+        return power(base, self)
+
+    def __and__(self, other: Condition) -> Condition:
+        from mozzi.program.elementary import both
+
+        return both(self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Condition) -> Condition:
+        from mozzi.program.elementary import either
+
+        return either(self, other)
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Condition:
+        from mozzi.program.elementary import neither
+
+        return neither(self)
 
     def __abs__(self) -> Real:
         return operation("max", self, -self)
@@ -182,15 +201,32 @@ class Node:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a traced scalar has no truth value yet; write select(condition, a, b) instead of an if"
+            "a traced scalar has no truth value yet; write mz.where(condition, a, b) instead of "
+            "if, and & and | and ~ instead of and, or and not"
         )
 
     def __float__(self) -> float:
         if self.op == "const":
             return self.value
-        raise TypeError("a traced scalar has no value yet; it gets one when the program runs")
+        raise TypeError(
+            "a traced scalar has no value yet: take np.sin and the like instead of math.sin, and "
+            "np.zeros_like(q) or np.zeros(n, dtype=object) for an array that shall hold it"
+        )
 
-    # NumPy calls these for arrays of traced scalars: np.sin(q), np.sqrt(q) and so on.
+    # NumPy hands its functions over: np.tanh(x), np.maximum(x, 0.0), np.where(x > 0.0, a, b).
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+    ) -> object:
+        from mozzi.program.arrays import on_ufunc
+
+        return on_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, func: object, types: object, args: object, kw: object) -> object:
+        from mozzi.program.arrays import on_function
+
+        return on_function(func, types, args, kw)
+
+    # and calls these for arrays of plain dtype object.
     def sin(self) -> Real:
         return operation("sin", self)
 
@@ -202,6 +238,15 @@ class Node:
 
     def arctan2(self, other: Real) -> Real:
         return operation("atan2", self, other)
+
+    def exp(self) -> Real:
+        return operation("exp", self)
+
+    def log(self) -> Real:
+        return operation("log", self)
+
+    def tanh(self) -> Real:
+        return operation("tanh", self)
 
     def conjugate(self) -> Node:
         return self
@@ -401,6 +446,23 @@ def _atan2(a: Node, b: Node) -> Real:
     return _binary("atan2", a, b, a.finite and b.finite)
 
 
+def _function(name: str, known: Callable[[float], float]) -> Callable[[Node], Real]:
+    """An operation of one number; of a constant, what it is."""
+
+    def function(a: Node) -> Real:
+        return known(a.value) if a.op == "const" else intern(name, (a,), False, (name, a))
+
+    return function
+
+
+def _tanh(a: Node) -> Real:
+    if a.op == "const":
+        return math.tanh(a.value)
+    if a.op == "neg":
+        return _neg(_tanh(a.args[0]))
+    return _unary("tanh", a)
+
+
 def _lt(a: Node, b: Node) -> Real:
     if a.op == "const" and b.op == "const":
         return a.value < b.value
@@ -435,7 +497,8 @@ def _select(condition: Real, a: Node, b: Node) -> Node:
 
 _MAKE: dict[str, Callable[..., Real]] = {
     "add": _add, "sub": _sub, "mul": _mul, "neg": _neg,
-    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "atan2": _atan2, "lt": _lt, "le": _le,
+    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "atan2": _atan2,
+    "exp": _function("exp", math.exp), "log": _function("log", math.log), "tanh": _tanh, "lt": _lt, "le": _le,
     "min": _extremum("min", min), "max": _extremum("max", max),
 }  # fmt: skip
 
@@ -463,5 +526,5 @@ def compare(name: Literal["lt", "le"], a: Real, b: Real) -> Condition:
 #: The operations of a program and how many operands each takes.
 OPERATIONS: dict[str, int] = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sqrt": 1, "sin": 1, "cos": 1,
-    "atan2": 2, "lt": 2, "le": 2, "select": 3, "min": 2, "max": 2,
+    "atan2": 2, "exp": 1, "log": 1, "tanh": 1, "lt": 2, "le": 2, "select": 3, "min": 2, "max": 2,
 }  # fmt: skip

@@ -17,8 +17,8 @@ import numpy as np
 from mozzi.program.node import Node, operation
 
 __all__ = [
-    "Condition", "Node", "Real", "Scalar", "atan2", "cos", "divide", "is_array", "maximum",
-    "minimum", "real", "select", "sin", "sqrt",
+    "Condition", "Node", "Real", "Scalar", "atan2", "cos", "divide", "exp", "is_array", "log",
+    "maximum", "minimum", "real", "select", "sin", "sqrt", "tanh",
 ]  # fmt: skip
 
 
@@ -105,6 +105,9 @@ def _unary(name: str) -> Callable[[Real], Real]:
 sqrt = _unary("sqrt")
 sin = _unary("sin")
 cos = _unary("cos")
+exp = _unary("exp")
+log = _unary("log")
+tanh = _unary("tanh")
 
 
 _atan = _unary("atan")  # of complex scalars

@@ -5,7 +5,7 @@ run is taken in the order in which it was traced, sweep by sweep; or depth first
 each operand just before it is used, where that takes fewer values from one block of statements to
 another: mechanisms with many loops, whose rows are then eliminated while their bodies are at hand.
 
-Within that order sines, cosines and arctangents come first, in phases (those that depend on no
+Within that order sines, cosines, arctangents and exponentials come first, in phases (those that depend on no
 other, then the next): they are calls, and a call in the middle of a computation pushes all live
 values out of the registers. A statement that ends the lives of operands comes as soon as it can.
 """
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Loop, Program
 
-__all__ = ["live_values", "schedule"]
+__all__ = ["CALLS", "live_values", "schedule"]
 
-CALLS = ("sin", "cos", "atan2")
+CALLS = ("sin", "cos", "atan2", "exp", "log", "tanh")
 LAST = 1 << 60
 BLOCK = 400
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mozzi.errors import ConfigurationError, MozziError
 from mozzi.model import Model
+from mozzi.program.arrays import traced_array
 from mozzi.program.scalar import Real
 from mozzi.simulation.place import named
 from mozzi.simulation.system import Law, as_forces
@@ -94,7 +95,7 @@ def _law(law: Law, model: Model, trace: bool | None, target: str) -> Torque:
         return Torque(call=law)
 
     def forces(t: Real, q: Traced, v: Traced) -> Traced:
-        return as_forces(law(t, q, v), model)
+        return as_forces(law(t, traced_array(q), traced_array(v)), model)
 
     try:
         named(

@@ -13,6 +13,7 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.program.arrays import traced_array
 from mozzi.program.scalar import Real
 from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.types import ArrayLike, Traced
@@ -50,7 +51,8 @@ class System:
         if self.tau is not None:
             tau = tau + self.tau
         if self.law is not None:
-            tau = tau + as_forces(self.law(t, q, v), self.model)
+            found = self.law(t, traced_array(q), traced_array(v))
+            tau = tau + as_forces(found, self.model)
         if self.stops is not None:
             tau = self.stops.clip(self.model, tau) + self.stops.force(self.model, q, v)
         if self.resistance is not None:

@@ -16,6 +16,7 @@ __all__ = ["SPELL", "listing", "signature"]
 SPELL: dict[str, str] = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}",
     "sqrt": "sqrt({})", "sin": "sin({})", "cos": "cos({})", "atan2": "atan2({}, {})",
+    "exp": "exp({})", "log": "log({})", "tanh": "tanh({})",
     "lt": "{} < {}", "le": "{} <= {}", "select": "{1} if {0} else {2}",
     "min": "min({}, {})", "max": "max({}, {})",
 }  # fmt: skip

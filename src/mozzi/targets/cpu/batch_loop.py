@@ -19,7 +19,7 @@ __all__ = ["TABLE", "Operand", "batch_loop", "named_shapes", "operands_of"]
 TABLE = (
     "alloc", "free", "ensure", "no_memory", "release", "clear_flags",
     "pack", "unpack", "gather", "scatter", "contiguous", "clear", "sincos", "atan2",
-    "call",
+    "exp", "log", "tanh", "call",
 )  # fmt: skip
 # Flags come from both sides of every select: they say nothing, and NumPy shall not see them.
 SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")

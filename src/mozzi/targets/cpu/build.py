@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Program, Store
-from mozzi.program.schedule import schedule
+from mozzi.program.schedule import CALLS, schedule
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of
@@ -84,7 +84,7 @@ def _work(region: Region) -> float:
     total = 0.0
     for s in region.statements:
         if isinstance(s, Node):
-            total += 20.0 if s.op in ("sin", "cos", "atan2") else 1.0
+            total += 20.0 if s.op in CALLS else 1.0
         elif not isinstance(s, Store):
             if isinstance(s.start, int) and isinstance(s.stop, int) and s.follow is None:
                 steps = len(range(s.start, s.stop, s.step))

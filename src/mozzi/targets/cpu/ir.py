@@ -228,6 +228,8 @@ class Body:
             return self.new(f"call {V} @llvm.sqrt.{self.suffix}({V} {self.number(s.args[0])})")
         if op in ("sin", "cos"):
             return self._sincos(s.args[0])[op == "cos"]
+        if op in ("exp", "log", "tanh"):
+            return self.new(f"call {V} {self._function(op)}({V} {self.number(s.args[0])})")
         if op == "select":
             c = self.condition(s.args[0])
             if any(id(x) in self.booleans for x in s.args[1:]):

@@ -13,8 +13,8 @@ from typing import Any
 from mozzi.errors import ExtraMissingError
 from mozzi.locks import ForkLock
 from mozzi.targets import disk_cache as disk
+from mozzi.targets.cpu import exponential, single_call
 from mozzi.targets.cpu import math as vector_math
-from mozzi.targets.cpu import single_call
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.pack import packing
 
@@ -126,7 +126,9 @@ def runtime(dtype: str, W: int) -> Any:
     """The table of functions that all kernels of a type share, as an array of pointers."""
     T = "double" if dtype == "float64" else "float"
     fused = not is_x86() or "+fma" in host()[2].split(",")
-    math = vector_math.sincos(T, W, fused), vector_math.atan2(T, W, fused)
+    rounds, growths = vector_math, exponential
+    makers = rounds.sincos, rounds.atan2, growths.exp, growths.log, growths.tanh
+    math = [make(T, W, fused) for make in makers]
     text = "\n".join([packing(T, W), *math, single_call.CALL])
     key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
     obj = disk.read(key)

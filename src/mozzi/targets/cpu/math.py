@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-__all__ = ["atan2", "sincos", "splat"]
+__all__ = ["Text", "atan2", "sincos", "splat"]
 
 _PI_2 = {  # π/2 = Σ parts; the first part is π/2 rounded
     "double": (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"),
@@ -80,7 +80,7 @@ def _number(T: str, value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-class _Text:
+class Text:
     """Lines of a function; every call names one value."""
 
     def __init__(self, T: str, W: int, fused: bool):
@@ -135,7 +135,7 @@ class _Text:
 
 def sincos(T: str, W: int, fused: bool = True) -> str:
     """{sin, cos} @sincos(x).  fused: the machine has fused multiply-add."""
-    f = _Text(T, W, fused)
+    f = Text(T, W, fused)
     V, I, M, bits = f.V, f.I, f.M, f.bits
     head = [
         _reduce(fused),
@@ -179,7 +179,7 @@ def sincos(T: str, W: int, fused: bool = True) -> str:
     return "\n".join(head + f.lines)
 
 
-def _slow_lanes(f: _Text, huge: str, r: str, q: str) -> tuple[str, str]:
+def _slow_lanes(f: Text, huge: str, r: str, q: str) -> tuple[str, str]:
     """Reduce the lanes that are huge with @reduce; ends in the block %back."""
     T, W, V, I = f.T, f.W, f.V, f.I
     size = W * f.bits // 8
@@ -324,7 +324,7 @@ define internal {{ double, i64 }} @reduce(double %x) noinline cold {{
 
 def atan2(T: str, W: int, fused: bool = True) -> str:
     """angle @atan2(y, x)."""
-    f = _Text(T, W, fused)
+    f = Text(T, W, fused)
     V, I, M, bits = f.V, f.I, f.M, f.bits
     huge, tiny = (2.0**1000, 2.0**-900) if T == "double" else (2.0**120, 2.0**-90)
     inf = f.c(float("inf"))
