@@ -151,6 +151,7 @@ _HOME: dict[str, str] = {
     "explain": "mozzi.walk",
     "set_num_threads": "mozzi.targets.cpu.threads",
     # laws
+    "Law": "mozzi.simulation.law",
     "array": "mozzi.program.functions",
     "clip": "mozzi.program.functions",
     "maximum": "mozzi.program.functions",

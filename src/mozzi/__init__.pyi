@@ -15,7 +15,7 @@ from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.resistance import Limits
 from mozzi.simulation.resistance import Resistance
-from mozzi.simulation.system import Law
+from mozzi.simulation.system import Feedback
 from mozzi.targets.c.source import CSource
 from mozzi.targets.cpu.kernel import CpuKernel
 from mozzi.types import Array
@@ -98,6 +98,7 @@ from mozzi.model import Spring as Spring
 from mozzi.model import Translation2 as Translation2
 from mozzi.model import Translation3 as Translation3
 from mozzi.model import Universal as Universal
+from mozzi.simulation.law import Law as Law
 from mozzi.simulation.simulate import Simulation as Simulation
 from mozzi.simulation.trajectory import Trajectory as Trajectory
 
@@ -235,6 +236,14 @@ __all__ = [
     "compile",
     "explain",
     "set_num_threads",
+    "Law",
+    "array",
+    "clip",
+    "maximum",
+    "minimum",
+    "sign",
+    "solve",
+    "where",
     "Simulation",
     "Trajectory",
     "actuate",
@@ -2549,6 +2558,7 @@ def mass_matrix_partials(model: Model, q: ArrayLike) -> Array:
         True
     """
 
+@overload
 def rollout(
     model: Model,
     q0: ArrayLike,
@@ -2557,6 +2567,9 @@ def rollout(
     dt: float,
     method: Method | OneStep | None = None,
     resistance: bool | Resistance = True,
+    *,
+    torque: None = None,
+    t0: float = 0.0,
 ) -> tuple[Array, Array]:
     """(q, v) along as many steps as tau has rows.
 
@@ -2571,9 +2584,12 @@ def rollout(
         dt: a step, in seconds.
         method: "rkmk4" or "semi_implicit", or such a method.
         resistance: as in `simulate`.
+        torque: a `Law` that acts besides tau, sampled at the starts of steps.
+        t0: the time at the start, in seconds, for the law.
 
     Returns:
-        q: (steps + 1, B, nq), and v: (steps + 1, B, nv).
+        q: (steps + 1, B, nq), and v: (steps + 1, B, nv); with a law also its rows of state,
+        (steps + 1, B, size).
 
     Example:
         >>> arm = mz.load("arm.urdf")
@@ -2581,7 +2597,22 @@ def rollout(
         >>> q.shape, v.shape
         ((6, 3), (6, 3))
     """
+@overload
+def rollout(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike,
+    dt: float,
+    method: Method | OneStep | None = None,
+    resistance: bool | Resistance = True,
+    *,
+    torque: Law,
+    t0: float = 0.0,
+) -> tuple[Array, Array, Array]:
+    ...
 
+@overload
 def rollout_gradient(
     model: Model,
     q: Array,
@@ -2592,6 +2623,10 @@ def rollout_gradient(
     dv: Array,
     method: Method | OneStep | None = None,
     resistance: bool | Resistance = True,
+    *,
+    torque: None = None,
+    rows: None = None,
+    t0: float = 0.0,
 ) -> tuple[Array, Array, Array]:
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -2609,9 +2644,14 @@ def rollout_gradient(
         dv: (steps + 1, B, nv), derivatives of the cost with respect to v.
         method: that of the rollout.
         resistance: that of the rollout.
+        torque: that of the rollout.
+        rows: (steps + 1, B, size), the rows of state of the law, as `rollout` gives them.
+        t0: that of the rollout.
 
     Returns:
-        Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv).
+        Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv); with a law also
+        those with respect to its state at the start, by name. A gain that is part of the state and
+        stays as it is has the gradient of the whole motion there.
 
     Example:
         >>> arm, tau = mz.load("arm.urdf"), np.zeros((5, 3))
@@ -2620,6 +2660,23 @@ def rollout_gradient(
         >>> dtau.shape
         (5, 3)
     """
+@overload
+def rollout_gradient(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: ArrayLike,
+    dt: float,
+    dq: Array,
+    dv: Array,
+    method: Method | OneStep | None = None,
+    resistance: bool | Resistance = True,
+    *,
+    torque: Law,
+    rows: Array,
+    t0: float = 0.0,
+) -> tuple[Array, Array, Array, dict[str, Array]]:
+    ...
 
 def sensitivity(
     function: Callable[..., object],
@@ -2786,7 +2843,121 @@ def set_num_threads(number: int | None) -> None:
         >>> mz.set_num_threads(None)
     """
 
-def actuate(model: Model, controls: ArrayLike | Law) -> Law:
+def array(values: ArrayLike) -> Array:
+    """An array of numbers; of traced scalars, or a mixture, one that NumPy's functions work on.
+
+    Inside a law `np.array([q[0], 1.0])` holds a traced scalar beside a plain number, which np.sin
+    refuses; of this array it takes both.
+
+    Args:
+        values: a list of numbers, nested for more axes.
+
+    Returns:
+        An array.
+
+    Example:
+        >>> np.sin(mz.array([0.0, 1.0])).shape
+        (2,)
+    """
+
+def clip(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
+    """x, but not below low nor above high, number by number.
+
+    Args:
+        x: numbers.
+        low: the least ones; may be −∞.
+        high: the largest ones; may be ∞.
+
+    Returns:
+        The numbers between them, broadcast.
+
+    Example:
+        >>> mz.clip(np.array([-3.0, 0.5, 7.0]), -1.0, 1.0)
+        array([-1. ,  0.5,  1. ])
+    """
+
+def maximum(a: ArrayLike, b: ArrayLike) -> Array:
+    """The larger of two numbers, number by number.
+
+    Args:
+        a: numbers.
+        b: numbers.
+
+    Returns:
+        The larger ones, broadcast; where they are equal, the derivative is that of a.
+
+    Example:
+        >>> mz.maximum(np.array([1.0, 3.0]), 2.0)
+        array([2., 3.])
+    """
+
+def minimum(a: ArrayLike, b: ArrayLike) -> Array:
+    """The smaller of two numbers, number by number.
+
+    Args:
+        a: numbers.
+        b: numbers.
+
+    Returns:
+        The smaller ones, broadcast; where they are equal, the derivative is that of a.
+
+    Example:
+        >>> mz.minimum(np.array([1.0, 3.0]), 2.0)
+        array([1., 2.])
+    """
+
+def sign(x: ArrayLike) -> Array:
+    """1, 0 or −1, number by number; its derivative is zero.
+
+    Args:
+        x: numbers.
+
+    Returns:
+        Their signs.
+
+    Example:
+        >>> mz.sign(np.array([-3.0, 0.0, 2.0]))
+        array([-1.,  0.,  1.])
+    """
+
+def solve(A: ArrayLike, b: ArrayLike) -> Array:
+    """x with A x = b, for a small matrix of numbers or of traced scalars.
+
+    Elimination with the largest pivot of each column, n³/3 products and as many choices: meant for
+    a handful of unknowns. A mass matrix needs none of it: `forward_dynamics` solves with it.
+
+    Args:
+        A: (n, n), of full rank.
+        b: (n,), or (n, k) for several right-hand sides.
+
+    Returns:
+        x, shaped like b.
+
+    Example:
+        >>> mz.solve([[0.0, 2.0], [1.0, 0.0]], [2.0, 3.0])
+        array([3., 1.])
+    """
+
+def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
+    """a where the condition holds, else b, number by number.
+
+    What an `if` in a law becomes: both sides are evaluated, and the derivative is that of the side
+    that is taken.
+
+    Args:
+        condition: a comparison, such as q > 0; several go together by &, | and ~.
+        a: what is taken where it holds.
+        b: what is taken elsewhere.
+
+    Returns:
+        The numbers chosen, broadcast like np.where.
+
+    Example:
+        >>> mz.where(np.array([1.0, -2.0]) > 0.0, 1.0, -1.0)
+        array([ 1., -1.])
+    """
+
+def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
 
     Args:
@@ -2812,7 +2983,7 @@ def simulate(
     duration: float,
     dt: float,
     method: Method | OneStep | DormandPrince | None = None,
-    torque: ArrayLike | Law | None = None,
+    torque: ArrayLike | Feedback | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = True,
@@ -2846,9 +3017,9 @@ def simulate(
             Where the model has contacts moreau, else rkmk4, unless told.
         torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
             τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
-            may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
-            cannot be traced is called from Python before every step, with arrays (B, nq) and
-            (B, nv), and its torque is held over the step, as a sampled controller does.
+            may call algorithms and NumPy's functions, and chooses with `where`. A law that cannot
+            be traced is called from Python before every step, with arrays (B, nq) and (B, nv), and
+            its torque is held over the step. A `Law` is sampled, with a state of its own.
         wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
         resistance: damping, friction and springs of the joints, and springs and dampers between
             bodies, act as the model has them; False takes them out, `Resistance` chooses. Dry
@@ -2880,7 +3051,7 @@ def simulate(
 def stepper(
     model: Model,
     method: Method | OneStep | None = None,
-    torque: Law | None = None,
+    torque: Feedback | Law | None = None,
     *,
     records: int | None = None,
     held: bool = False,
@@ -2900,7 +3071,8 @@ def stepper(
         model: the mechanism.
         method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
             has contacts, unless told).
-        torque: a law τ(t, q, v), traced and compiled along; or None.
+        torque: a law τ(t, q, v), traced and compiled along; or None. With a `Law` the kernel takes
+            its row of state behind v, ``law.start(model)`` at first, and gives it behind v.
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.

@@ -19,6 +19,8 @@ from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock
 from mozzi.model import Model
+from mozzi.program.arrays import traced_array
+from mozzi.program.node import Node
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
@@ -204,7 +206,11 @@ def signature_of(
             shapes[n] = shape_of(n, model)
         else:
             raise ValueError(f"argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}}")
-    return shapes, function, None
+
+    def called(*arrays: object) -> object:
+        return function(*(x if isinstance(x, Node) else traced_array(x) for x in arrays))
+
+    return shapes, called, None
 
 
 def _freeze(value: object) -> object:

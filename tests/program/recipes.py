@@ -20,7 +20,7 @@ from mozzi.program.node import OPERATIONS
 from mozzi.program.program import Input, Program, trace
 
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, 0.5, -3.25, 0.1, 1e-3)
-SMOOTH = ("add", "sub", "mul", "neg", "sin", "cos", "div", "sqrt", "atan2")
+SMOOTH = ("add", "sub", "mul", "neg", "sin", "cos", "div", "sqrt", "atan2", "exp", "log", "tanh")
 CHOOSING = ("min", "max", "select")
 
 
@@ -95,7 +95,9 @@ def with_bounds(
 def _step(op: str, v: list[Any], e: list[Any]) -> tuple[Any, Any]:
     if op == "div" and abs(v[1]) < 1e-3:
         raise Unclear
-    if op == "sqrt" and v[0] < 1e-3:
+    if op in ("sqrt", "log") and v[0] < 1e-3:
+        raise Unclear
+    if op == "exp" and v[0] > 14.0:
         raise Unclear
     if op == "atan2" and (abs(v[0]) + abs(v[1]) < 1e-3 or (v[1] < 1e-3 and abs(v[0]) < 1e-3)):
         raise Unclear
@@ -115,6 +117,9 @@ def _step(op: str, v: list[Any], e: list[Any]) -> tuple[Any, Any]:
         "sin": lambda: e[0],
         "cos": lambda: e[0],
         "atan2": lambda: (abs(v[1]) * e[0] + abs(v[0]) * e[1]) / (v[0] ** 2 + v[1] ** 2),
+        "exp": lambda: y * e[0],
+        "log": lambda: e[0] / v[0],
+        "tanh": lambda: e[0],
         "min": lambda: max(e),
         "max": lambda: max(e),
     }[op]()

@@ -78,8 +78,8 @@ def test_what_a_target_cannot_do_is_named(model):
         run(dtype="float16")
     with pytest.raises(mz.ConfigurationError, match="dopri5 needs dtype='float64'"):
         run(dtype="float32", method="dopri5")
-    with pytest.raises(mz.ConfigurationError, match=r"cannot be traced \(.*target 'cuda' calls no"):
-        run(target="cuda", torque=lambda t, q, v: np.linalg.solve(np.eye(2), q))
+    with pytest.raises(mz.ConfigurationError, match=r"cannot be traced: .*target 'cuda' calls no"):
+        run(target="cuda", torque=lambda t, q, v: np.floor(q))
     with pytest.raises(mz.ConfigurationError, match="trace=False, but target 'cuda'"):
         run(target="cuda", torque=lambda t, q, v: -v, trace=False)
     if shutil.which("nvidia-smi") is None:
@@ -120,7 +120,7 @@ def test_a_law_that_cannot_be_traced_is_told(model):
     with pytest.warns(UserWarning, match="cannot be traced"):
         x = mz.simulate(model, [1.0, 0.5], REST, 0.05, 1e-3, torque=law)
     assert x.tau is not None and x.tau.shape == x.v.shape
-    with pytest.raises(TypeError, match="select"):
+    with pytest.raises(mz.ConfigurationError, match=r"mz\.where"):
         mz.simulate(model, [1.0, 0.5], REST, 0.05, 1e-3, torque=law, trace=True)
 
 

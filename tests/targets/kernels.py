@@ -6,7 +6,18 @@ import numpy as np
 
 from mozzi.program.meaning import interpret
 from mozzi.program.program import Input, Program, trace
-from mozzi.program.scalar import atan2, cos, maximum, minimum, select, sin, sqrt
+from mozzi.program.scalar import (
+    atan2,
+    cos,
+    exp,
+    log,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+    tanh,
+)
 from mozzi.targets.cpu.kernel import CpuKernel
 
 DTYPES = ("float64", "float32")
@@ -50,6 +61,7 @@ MAKE = (
     lambda a, b, c: sin(a), lambda a, b, c: cos(a), lambda a, b, c: atan2(a, b * b + 0.5),
     lambda a, b, c: select(a < b, b, c), lambda a, b, c: select(a <= 0.3, a, c * 0.5),
     lambda a, b, c: minimum(a, b), lambda a, b, c: maximum(b, c),
+    lambda a, b, c: exp(-a * a), lambda a, b, c: log(a * a + 1.5), lambda a, b, c: tanh(b),
 )  # fmt: skip
 
 

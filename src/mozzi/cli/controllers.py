@@ -9,7 +9,7 @@ from mozzi.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.system import Law
+    from mozzi.simulation.system import Feedback
     from mozzi.types import Array
 
 __all__ = ["Controller", "law_of"]
@@ -28,7 +28,7 @@ class Controller(StrEnum):
 
 def law_of(
     model: Model, controller: Controller, target: Array | list[float], rate: float
-) -> Law | None:
+) -> Feedback | None:
     """The law τ(t, q, v), or None where nothing drives.
 
     gravity: what gravity takes. hold, pd: that, and springs and dampers to the target, as stiff

@@ -1,3 +1,5 @@
+# pyright: basic
+# (what NumPy hands over is not typed)
 """Arrays of traced scalars that NumPy's functions work on.
 
 `TracedArray` is what laws and functions of callers get. NumPy hands its functions over to it, and
@@ -53,12 +55,10 @@ ELEMENTWISE: dict[Elementwise, Elementwise] = {
     np.logical_and: _ufunc(of.both, 2), np.bitwise_and: _ufunc(of.both, 2),
     np.logical_or: _ufunc(of.either, 2), np.bitwise_or: _ufunc(of.either, 2),
     np.logical_not: _ufunc(of.neither, 1), np.invert: _ufunc(of.neither, 1),
-    getattr(np, "clip", np.clip): _ufunc(of.clip, 3),  # replaced below by the ufunc behind it
+    np._core.umath.clip: _ufunc(of.clip, 3),  # what np.clip calls  # pyright: ignore
     **{f: f for f in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive,
                       np.matmul, np.conjugate)},
 }  # fmt: skip
-_CLIP = getattr(np._core.umath, "clip")  # noqa: B009  # pyright: ignore
-ELEMENTWISE[_CLIP] = ELEMENTWISE.pop(np.clip)
 
 
 class TracedArray(np.ndarray):
@@ -151,7 +151,7 @@ def traced_array(x: object) -> TracedArray:
     return np.asarray(x, dtype=object).view(TracedArray)
 
 
-_where = np.frompyfunc(scalar.select, 3, 1)
+_where: Elementwise = np.frompyfunc(scalar.select, 3, 1)
 
 
 def chosen(condition: object, a: object, b: object) -> object:

@@ -498,7 +498,8 @@ def _select(condition: Real, a: Node, b: Node) -> Node:
 _MAKE: dict[str, Callable[..., Real]] = {
     "add": _add, "sub": _sub, "mul": _mul, "neg": _neg,
     "sqrt": _sqrt, "sin": _sin, "cos": _cos, "atan2": _atan2,
-    "exp": _function("exp", math.exp), "log": _function("log", math.log), "tanh": _tanh, "lt": _lt, "le": _le,
+    "exp": _function("exp", math.exp), "log": _function("log", math.log), "tanh": _tanh,
+    "lt": _lt, "le": _le,
     "min": _extremum("min", min), "max": _extremum("max", max),
 }  # fmt: skip
 

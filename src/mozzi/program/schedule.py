@@ -5,9 +5,9 @@ run is taken in the order in which it was traced, sweep by sweep; or depth first
 each operand just before it is used, where that takes fewer values from one block of statements to
 another: mechanisms with many loops, whose rows are then eliminated while their bodies are at hand.
 
-Within that order sines, cosines, arctangents and exponentials come first, in phases (those that depend on no
-other, then the next): they are calls, and a call in the middle of a computation pushes all live
-values out of the registers. A statement that ends the lives of operands comes as soon as it can.
+Within that order sines, cosines, arctangents and exponentials come first, in phases (those that
+depend on no other, then the next): they are calls, and a call in the middle of a computation pushes
+all live values out of the registers. A statement that ends the lives of operands comes as soon as it can.
 """
 
 from __future__ import annotations

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum
-from mozzi.simulation.system import Law
+from mozzi.simulation.system import Feedback
 from mozzi.types import Traced
 
 __all__ = ["actuate"]
 
 
-def actuate(model: Model, controls: ArrayLike | Law) -> Law:
+def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
 
     Args:

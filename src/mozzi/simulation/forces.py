@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError, MozziError
+from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.program.arrays import traced_array
-from mozzi.program.scalar import Real
-from mozzi.simulation.place import named
-from mozzi.simulation.system import Law, as_forces
-from mozzi.types import Array, ArrayLike, Traced
+from mozzi.simulation.law import Law, check_traceable
+from mozzi.simulation.system import Feedback
+from mozzi.types import Array, ArrayLike
 
 __all__ = ["Torque", "torque_of"]
 
@@ -23,13 +21,14 @@ class Torque:
     """Joint forces over time.
 
     law: traced and compiled along. constant: (B, nv). rows: (B, steps, nv). call: a Python
-    function that is called before every step.
+    function that is called before every step. own: a law with a state of its own.
     """
 
-    law: Law | None = None
+    law: Feedback | None = None
     constant: Array | None = None
     rows: Array | None = None
-    call: Law | None = None
+    call: Feedback | None = None
+    own: Law | None = None
 
     @property
     def held(self) -> bool:
@@ -57,7 +56,7 @@ class Torque:
 
 
 def torque_of(
-    torque: ArrayLike | Law | None,
+    torque: ArrayLike | Feedback | Law | None,
     model: Model,
     batch: tuple[int, ...],
     steps: int,
@@ -67,6 +66,11 @@ def torque_of(
     """What a caller means by a torque; on targets other than the CPU a law must be traced."""
     if torque is None:
         return Torque()
+    if isinstance(torque, Law):
+        if trace is False:
+            raise ConfigurationError("torque: a Law is traced; give a function with trace=False")
+        check_traceable(torque, model)
+        return Torque(own=torque)
     if callable(torque):
         return _law(torque, model, trace, target)
     try:
@@ -87,38 +91,25 @@ def torque_of(
     return Torque(rows=tau) if over_time else Torque(constant=tau)
 
 
-def _law(law: Law, model: Model, trace: bool | None, target: str) -> Torque:
+def _law(law: Feedback, model: Model, trace: bool | None, target: str) -> Torque:
     python = f"target {target!r} calls no Python between steps; write the law on traced scalars"
     if trace is False and target != "cpu":
         raise ConfigurationError(f"torque: trace=False, but {python}")
     if trace is False:
         return Torque(call=law)
 
-    def forces(t: Real, q: Traced, v: Traced) -> Traced:
-        return as_forces(law(t, traced_array(q), traced_array(v)), model)
-
     try:
-        named(
-            forces,
-            {"t": (), "q": (model.nq,), "v": (model.nv,)},
-            model,
-            "torque",
-            target="interpret",
-        )
-    except MozziError:
-        raise
-    except Exception as error:
+        check_traceable(law, model)
+    except ConfigurationError as error:
+        if error.__cause__ is None:
+            raise
         if target != "cpu":
-            reason = f"{type(error).__name__}: {error}"
-            raise ConfigurationError(
-                f"torque: the law cannot be traced ({reason}), and {python}"
-            ) from error
+            raise ConfigurationError(f"{error}; and {python}") from error.__cause__
         if trace:
             raise
         warnings.warn(
-            f"the torque law cannot be traced ({type(error).__name__}: {error}); it is called from "
-            "Python before every step, which is slow, and its torque is held over the step. "
-            "Write it on traced scalars, or pass trace=False to keep it so",
+            f"{error}; it is called from Python before every step, which is slow, and its torque "
+            "is held over the step. Write it on traced scalars, or pass trace=False to keep it so",
             stacklevel=5,
         )
         return Torque(call=law)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mozzi.program.program import loop
 from mozzi.program.scalar import Node, Real
+from mozzi.simulation.law import Law
 from mozzi.simulation.loop_state import Memory
-from mozzi.simulation.methods.method import OneStep, as_state, sizes
+from mozzi.simulation.methods.method import OneStep, as_state, sampled, sizes
 from mozzi.simulation.place import CPU, Place, Shapes, named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows, row_sizes
 from mozzi.simulation.system import System
@@ -15,10 +16,10 @@ __all__ = ["acceleration_kernel", "advance_kernel", "start_kernel"]
 
 
 def advance_kernel(
-    method: OneStep, system: System, forces: Shapes, place: Place = CPU
+    method: OneStep, system: System, forces: Shapes, place: Place = CPU, law: Law | None = None
 ) -> Kernel[tuple[Array, ...]]:
     """(state…, t, forces…, dt, steps) ↦ state… after that many steps of length dt."""
-    size = sizes(method, system.model)
+    size = sizes(method, system.model, law)
 
     def advance(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
         system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
@@ -27,9 +28,10 @@ def advance_kernel(
         for _ in loop(0, steps, name="step"):
             now = clock.get()[0]
             x = as_state(size, [m.get() for m in memory.values()], now)
+            own = sampled(law, system, x, dt)
             with held_rows(system.model, x):
                 new = method.step(system, x, dt)
-            new = closed_again(system.model, new, x.get("rows"))
+            new = closed_again(system.model, new, x.get("rows")) | own
             for n, m in memory.items():
                 m.set(new[n])
             clock.set(now + dt)

@@ -12,6 +12,7 @@ import numpy as np
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.program.scalar import Node
 from mozzi.simulation.system import System
 from mozzi.targets.cuda.kernel import cupy_here
 from mozzi.types import Array, Device, DType, Target, Traced, words
@@ -65,11 +66,16 @@ def named(
     names = list(shapes)
 
     def call(*arrays: Traced) -> Traced | tuple[Traced, ...]:
-        return function(**dict(zip(names, arrays, strict=True)))
+        return function(**dict(zip(names, map(_untouched, arrays), strict=True)))
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
     return compile(call, model, target, dtype, inputs=shapes, name=name)
+
+
+def _untouched(x: Traced | Node) -> Traced | Node:
+    """A plain array: this function is the library's."""
+    return x if isinstance(x, Node) else np.asarray(x)
 
 
 def held_inputs(system: System, held: bool, wrenches: bool) -> dict[str, tuple[int, ...]]:

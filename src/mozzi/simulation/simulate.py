@@ -19,14 +19,15 @@ from mozzi.model import Model
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.forces import Torque, torque_of
 from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
-from mozzi.simulation.methods import method_for, method_of
+from mozzi.simulation.law import Law
+from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.singular import singular_record
-from mozzi.simulation.system import Law, System
+from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.times import Grid, check_memory
 from mozzi.simulation.trajectory import Trajectory
 from mozzi.types import Array, ArrayLike, Device, DType, Method
@@ -50,7 +51,7 @@ def simulate(
     duration: float,
     dt: float,
     method: Method | OneStep | DormandPrince | None = None,
-    torque: ArrayLike | Law | None = None,
+    torque: ArrayLike | Feedback | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = True,
@@ -84,9 +85,9 @@ def simulate(
             Where the model has contacts moreau, else rkmk4, unless told.
         torque: None; (nv,) or (B, nv), constant; (B, steps, nv), a row for every step; or a law
             τ(t, q, v). A law is traced once, with arrays of traced scalars, and compiled along: it
-            may call algorithms, and chooses with ``mozzi.program.scalar.select``. A law that
-            cannot be traced is called from Python before every step, with arrays (B, nq) and
-            (B, nv), and its torque is held over the step, as a sampled controller does.
+            may call algorithms and NumPy's functions, and chooses with `where`. A law that cannot
+            be traced is called from Python before every step, with arrays (B, nq) and (B, nv), and
+            its torque is held over the step. A `Law` is sampled, with a state of its own.
         wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
         resistance: damping, friction and springs of the joints, and springs and dampers between
             bodies, act as the model has them; False takes them out, `Resistance` chooses. Dry
@@ -139,7 +140,7 @@ class Simulation:
         duration: float,
         dt: float,
         method: Method | OneStep | DormandPrince | None = None,
-        torque: ArrayLike | Law | None = None,
+        torque: ArrayLike | Feedback | Law | None = None,
         *,
         wrenches: ArrayLike | None = None,
         resistance: bool | Resistance = True,
@@ -169,6 +170,12 @@ class Simulation:
         if dtype == "float32" and (self.adaptive or self.grid.every > WHOLE):
             what = f"record_every {self.grid.every}" if self.grid.every > WHOLE else "dopri5"
             raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
+        if self.torque.own is not None and not isinstance(
+            self.method, (MuntheKaas, SemiImplicit, Moreau)
+        ):
+            raise ConfigurationError(
+                f"torque: a Law goes with rkmk4, semi_implicit and moreau, not {self.method_name}"
+            )
         self.system = System(model, self.torque.law, self.resistance, self.stops)
         self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         n = check_memory(self.grid, model, self.batch)
@@ -183,6 +190,10 @@ class Simulation:
             for name, size in moreau.items()
             if name not in ("q", "v")
         }
+        if self.torque.own is not None:
+            row = self.torque.own.start(model, self.t0)
+            self._rows["law"] = np.zeros((n, *self.batch, len(row)))
+            self._rows["law"][0] = row
         self.diverged: dict[tuple[int, ...], float] = {}
         self.events: list[Event] = []
         self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
@@ -191,14 +202,22 @@ class Simulation:
 
     def _kernel(self, name: str) -> Any:
         """A kernel of this system, made once; those with a law are never shared."""
-        cache = self.model.cache if self.torque.law is None else self.__dict__
+        shared = self.torque.law is None and self.torque.own is None
+        cache = self.model.cache if shared else self.__dict__
         method = None if name == "acceleration" else self.method
         key: Any = (name, method, self.resistance, self.stops, tuple(self._inputs), self.place)
         if key not in cache:
             if name == "acceleration":
-                cache[key] = acceleration_kernel(self.system, self._inputs)
+                law = {} if self.torque.own is None else {"tau": (self.model.nv,)}
+                self.system.held = None
+                cache[key] = acceleration_kernel(self.system, law | self._inputs)
+            elif name == "advance":
+                assert not isinstance(self.method, DormandPrince)
+                cache[key] = advance_kernel(
+                    self.method, self.system, self._inputs, self.place, self.torque.own
+                )
             else:
-                make = {"attempt": attempt_kernel, "advance": advance_kernel, "start": start_kernel}
+                make = {"attempt": attempt_kernel, "start": start_kernel}
                 cache[key] = make[name](self.method, self.system, self._inputs, self.place)
         return cache[key]
 
@@ -232,7 +251,9 @@ class Simulation:
         if start is not None:
             state += _listed(start(*state, self.t0, *forces))
         assert not isinstance(self.method, DormandPrince)
-        names = list(sizes(self.method, self.model))
+        if self.torque.own is not None:
+            state.append(self.place.put(self._rows["law"][0]))
+        names = list(sizes(self.method, self.model, self.torque.own))
         yield self.q0, self.v0, forces
         for segments in self.grid.records():
             for step, t, h, count in segments:
@@ -308,7 +329,7 @@ class Simulation:
             first(self._q),
             first(self._v),
             self.model,
-            None if self._tau is None else first(self._tau),
+            self._applied(first),
             self.method_name,
             self.resistance is not None and self.resistance.springs,
             dict(self.diverged),
@@ -317,11 +338,28 @@ class Simulation:
             accelerations=self._accelerate,
             driven=self._driven(),
             stored=self._contact_records(first),
+            law_state=self._law_records(first),
         )
+
+    def _applied(self, first: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+        """Joint forces that were held over the steps before the records."""
+        law = self.torque.own
+        if law is not None:
+            return law.parts(self.model, first(self._rows["law"]))["tau"]
+        return None if self._tau is None else first(self._tau)
+
+    def _law_records(self, first: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+        """The state of a law in the records, by name."""
+        law = self.torque.own
+        if law is None:
+            return {}
+        parts = law.parts(self.model, first(self._rows["law"]))
+        return {name: parts[name] for name in law.state}
 
     def _driven(self) -> bool:
         """Whether anything but gravity and springs does work."""
-        if self.torque.law is not None or self.torque.held or self.wrenches is not None:
+        law = self.torque.law is not None or self.torque.own is not None
+        if law or self.torque.held or self.wrenches is not None:
             return True
         if self.contact:
             return True
@@ -349,7 +387,8 @@ class Simulation:
 
     def _accelerate(self, x: Trajectory) -> np.ndarray:
         t = np.broadcast_to(x.t, x.q.shape[:-1])
-        forces = [] if not self.torque.held else [x.tau if x.tau is not None else self._held()]
+        held = self.torque.held or self.torque.own is not None
+        forces = [] if not held else [x.tau if x.tau is not None else self._held()]
         if self.wrenches is not None:
             forces.append(self.wrenches[..., None, :, :])
         return self._kernel("acceleration")(x.q, x.v, t, *forces)

@@ -13,14 +13,15 @@ from mozzi.model import Model
 from mozzi.program.program import load, loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.checks import check_model
+from mozzi.simulation.law import Law, check_traceable
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods import DormandPrince, method_for, method_of
-from mozzi.simulation.methods.method import OneStep, as_state
+from mozzi.simulation.methods.method import OneStep, as_state, sampled
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
-from mozzi.simulation.system import Law, System
+from mozzi.simulation.system import Feedback, System
 from mozzi.types import Array, DType, Kernel, Method, Target, Traced
 
 __all__ = ["stepper"]
@@ -29,7 +30,7 @@ __all__ = ["stepper"]
 def stepper(
     model: Model,
     method: Method | OneStep | None = None,
-    torque: Law | None = None,
+    torque: Feedback | Law | None = None,
     *,
     records: int | None = None,
     held: bool = False,
@@ -49,7 +50,8 @@ def stepper(
         model: the mechanism.
         method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
             has contacts, unless told).
-        torque: a law τ(t, q, v), traced and compiled along; or None.
+        torque: a law τ(t, q, v), traced and compiled along; or None. With a `Law` the kernel takes
+            its row of state behind v, ``law.start(model)`` at first, and gives it behind v.
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
@@ -80,8 +82,11 @@ def stepper(
         raise ConfigurationError(f"records {records}: give 1 or more, or None for the last state")
     friction = resistance_of(resistance, model)
     stops, rule = honoured(model, rule, stops_of(limits), friction)
-    system = System(model, torque, friction, stops)
-    size = {"q": model.nq, "v": model.nv}
+    if torque is not None:
+        check_traceable(torque, model)
+    law = torque if isinstance(torque, Law) else None
+    system = System(model, None if isinstance(torque, Law) else torque, friction, stops)
+    size = {"q": model.nq, "v": model.nv} | ({} if law is None else {"law": law.size(model)})
     carried = {n: k for n, k in rule.extra(model).items() if n in ("force", "residual")}
     given = size | {n: k for n, k in carried.items() if n != "force"}
 
@@ -96,9 +101,10 @@ def stepper(
             for _ in loop(0, steps, name="step"):
                 now = clock.get()[0]
                 x = as_state(state, [m.get() for m in state.values()], now)
+                own = sampled(law, system, x, dt)
                 with held_rows(model, x):
                     new = rule.step(system, x, dt)
-                new = closed_again(model, new, x.get("rows"))
+                new = closed_again(model, new, x.get("rows")) | own
                 for n, m in state.items():
                     m.set(new[n])
                 clock.set(now + dt)
@@ -113,7 +119,7 @@ def stepper(
                 m.set_row(record, state[n].get())
         return tuple(map(_all, found.values()))
 
-    shapes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "v": (model.nv,), "t": ()}
+    shapes: dict[str, tuple[int, ...]] = {n: (k,) for n, k in size.items()} | {"t": ()}
     shapes |= {"tau": (model.nv,)} if held else {}
     shapes |= {"wrenches": (model.nb, 6)} if wrenches else {}
     shapes |= {"dt": (), "steps": ()}

@@ -18,10 +18,10 @@ from mozzi.program.scalar import Real
 from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.types import ArrayLike, Traced
 
-__all__ = ["Law", "System", "as_forces"]
+__all__ = ["Feedback", "Forces", "System", "as_forces"]
 
 Forces: TypeAlias = ArrayLike | Sequence[Real]
-Law: TypeAlias = Callable[..., Forces]
+Feedback: TypeAlias = Callable[..., Forces]
 """Joint forces τ(t, q, v)."""
 
 
@@ -35,14 +35,16 @@ class Wrenches(TypedDict, total=False):
 class System:
     """v̇ = a(t, q, v) of a model, while tracing.
 
-    ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs.
+    ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs, ``held``
+    what a sampled law gives for this step.
     """
 
     model: Model
-    law: Law | None = None
+    law: Feedback | None = None
     resistance: Resistance | None = None
     stops: Stops | None = None
     tau: Traced | None = field(default=None, repr=False)
+    held: Traced | None = field(default=None, repr=False)
     wrenches: Traced | None = field(default=None, repr=False)
 
     def joint_force(self, t: Real, q: Traced, v: Traced) -> Traced:
@@ -50,6 +52,8 @@ class System:
         tau = np.full(self.model.nv, 0.0, dtype=object)
         if self.tau is not None:
             tau = tau + self.tau
+        if self.held is not None:
+            tau = tau + self.held
         if self.law is not None:
             found = self.law(t, traced_array(q), traced_array(v))
             tau = tau + as_forces(found, self.model)

@@ -49,6 +49,8 @@ class Trajectory:
     complete: bool = True
     accelerations: Callable[[Trajectory], Array] | None = field(default=None, repr=False)
     stored: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
+    law_state: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
+    """The state of a `Law` at the times, by name, (B, n, …)."""
     driven: bool = False
     """Whether anything but gravity and springs does work: torques, wrenches, friction, stops."""
 
@@ -74,6 +76,7 @@ class Trajectory:
             {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
             complete=self.complete,
             stored={name: x[sample] for name, x in self.derived().items()},
+            law_state={name: x[sample] for name, x in self.law_state.items()},
             driven=self.driven,
         )  # fmt: skip
 

@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, cast, overload, runtime_checkable
 
+import numpy as np
+
 from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
 from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
@@ -19,6 +21,7 @@ from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.algorithms.recursion.value_names import ALGORITHMS
 from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.model import Model
+from mozzi.program.arrays import TracedArray
 from mozzi.program.node import active
 from mozzi.program.settings import settings
 from mozzi.types import ArrayLike, Traced
@@ -132,7 +135,9 @@ class Algorithm:
         """Trace the recursion here."""
         refuse_varied(self.name)
         view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
-        return self.run(view, args, options)
+        result = self.run(view, args, options)
+        given = any(isinstance(x, TracedArray) for x in (*args, *options.values()))
+        return _for_numpy(result) if given else result
 
     def python(self, model: Model, *args: object, **options: object) -> Any:
         """Run the recursion as plain Python, on numbers of any kind."""
@@ -200,6 +205,13 @@ class Arrayed(Protocol):
     """What is an array to the caller."""
 
     def array(self) -> Traced: ...
+
+
+def _for_numpy(result: object) -> object:
+    """Arrays that NumPy's functions work on, as the arguments were."""
+    if isinstance(result, tuple):
+        return tuple(_for_numpy(x) for x in cast("tuple[object, ...]", result))
+    return result.view(TracedArray) if isinstance(result, np.ndarray) else result
 
 
 def _plain(result: object) -> object:

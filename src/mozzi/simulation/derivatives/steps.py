@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -34,8 +34,10 @@ from mozzi.simulation.derivatives.contact import (
     contact_pullback,
     solved_step,
 )
+from mozzi.simulation.derivatives.laws import held_forces, law_kernel, law_pullback
 from mozzi.simulation.derivatives.projection import deviations_closed_again
 from mozzi.simulation.derivatives.pullback import Backwards
+from mozzi.simulation.law import Law, check_traceable
 from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.moreau import honoured
@@ -44,7 +46,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.resistance import Resistance, resistance_of
 from mozzi.simulation.system import System
-from mozzi.types import Array, ArrayLike, Kernel, Method, Target, Traced
+from mozzi.types import Array, ArrayLike, Kernel, Method, Result, Target, Traced
 
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
 
@@ -166,10 +168,23 @@ def _munthe_kaas(
 # -- gradients through many steps --
 
 
+@overload
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
-    method: Method | OneStep | None = None, resistance: bool | Resistance = True,
-) -> tuple[Array, Array]:  # fmt: skip
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
+    torque: None = None, t0: float = 0.0,
+) -> tuple[Array, Array]: ...  # fmt: skip
+@overload
+def rollout(
+    model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
+    torque: Law, t0: float = 0.0,
+) -> tuple[Array, Array, Array]: ...  # fmt: skip
+def rollout(
+    model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
+    torque: Law | None = None, t0: float = 0.0,
+) -> tuple[Array, ...]:  # fmt: skip
     """(q, v) along as many steps as tau has rows.
 
     With loops, the state is taken back onto them after every step; the first one must be on them.
@@ -183,9 +198,12 @@ def rollout(
         dt: a step, in seconds.
         method: "rkmk4" or "semi_implicit", or such a method.
         resistance: as in `simulate`.
+        torque: a `Law` that acts besides tau, sampled at the starts of steps.
+        t0: the time at the start, in seconds, for the law.
 
     Returns:
-        q: (steps + 1, B, nq), and v: (steps + 1, B, nv).
+        q: (steps + 1, B, nq), and v: (steps + 1, B, nv); with a law also its rows of state,
+        (steps + 1, B, size).
 
     Example:
         >>> arm = mz.load("arm.urdf")
@@ -201,15 +219,50 @@ def rollout(
     q = np.empty((len(tau) + 1, *batch, model.nq))
     v = np.empty((len(tau) + 1, *batch, model.nv))
     q[0], v[0] = q0, v0
+    if torque is None:
+        for k, force in enumerate(tau):
+            kernel(q[k], v[k], force, dt, out=(q[k + 1], v[k + 1]))
+        return q, v
+    sample = _of_law(model, torque, law_kernel)
+    x = np.empty((len(tau) + 1, *batch, torque.size(model)))
+    x[0] = torque.start(model, t0)
     for k, force in enumerate(tau):
+        x[k + 1] = sample(t0 + k * dt, q[k], v[k], x[k], dt)
+        force = force + held_forces(torque, model, x[k + 1])
         kernel(q[k], v[k], force, dt, out=(q[k + 1], v[k + 1]))
-    return q, v
+    return q, v, x
 
 
+def _of_law(model: Model, law: Law, make: Callable[[Law, Model], Kernel[Result]]) -> Kernel[Result]:
+    """A kernel of a law, made once; checked, so that a line that cannot be traced is named."""
+    if not isinstance(cast(object, law), Law):
+        raise ConfigurationError(
+            "torque: steps hold their forces; give mz.Law(function), which is sampled at each step"
+        )
+    key = ("law", make)
+    if (model.digest, key) not in law.kernels:
+        check_traceable(law, model)
+        law.kernels[model.digest, key] = make(law, model)
+    return law.kernels[model.digest, key]
+
+
+@overload
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
-    method: Method | OneStep | None = None, resistance: bool | Resistance = True,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
+    torque: None = None, rows: None = None, t0: float = 0.0,
+) -> tuple[Array, Array, Array]: ...  # fmt: skip
+@overload
+def rollout_gradient(
+    model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
+    torque: Law, rows: Array, t0: float = 0.0,
+) -> tuple[Array, Array, Array, dict[str, Array]]: ...  # fmt: skip
+def rollout_gradient(
+    model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
+    method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
+    torque: Law | None = None, rows: Array | None = None, t0: float = 0.0,
+) -> tuple[Array, Array, Array] | tuple[Array, Array, Array, dict[str, Array]]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
     Reverse mode with one checkpoint per step: only the states are kept, (nq + nv) numbers for each
@@ -226,9 +279,14 @@ def rollout_gradient(
         dv: (steps + 1, B, nv), derivatives of the cost with respect to v.
         method: that of the rollout.
         resistance: that of the rollout.
+        torque: that of the rollout.
+        rows: (steps + 1, B, size), the rows of state of the law, as `rollout` gives them.
+        t0: that of the rollout.
 
     Returns:
-        Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv).
+        Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv); with a law also
+        those with respect to its state at the start, by name. A gain that is part of the state and
+        stays as it is has the gradient of the whole motion there.
 
     Example:
         >>> arm, tau = mz.load("arm.urdf"), np.zeros((5, 3))
@@ -241,6 +299,20 @@ def rollout_gradient(
     tau = np.asarray(tau, dtype=float)
     p, r = np.array(dq[-1], dtype=float), np.array(dv[-1], dtype=float)
     out = np.empty((len(tau), *p.shape))
+    if torque is not None:
+        if rows is None:
+            raise ConfigurationError("rollout_gradient: give rows, the third result of rollout")
+        pull = _of_law(model, torque, law_pullback)
+        s = np.zeros((*p.shape[:-1], torque.size(model)))
+        for k in reversed(range(len(tau))):
+            force = tau[k] + held_forces(torque, model, rows[k + 1])
+            p, r, out[k] = kernel(q[k], v[k], force, p, r, dt)
+            held_forces(torque, model, s)[...] += out[k]
+            by_q, by_v, s = pull(t0 + k * dt, q[k], v[k], rows[k], dt, s)
+            p += by_q + dq[k]
+            r += by_v + dv[k]
+        parts = torque.parts(model, s)
+        return p, r, out, {name: parts[name] for name in torque.state}
     for k in reversed(range(len(tau))):
         p, r, out[k] = kernel(q[k], v[k], tau[k], p, r, dt)
         p += dq[k]

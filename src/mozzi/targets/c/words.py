@@ -37,7 +37,8 @@ RESERVED = frozenset(
         register reinterpret_cast restrict return short signed sizeof static static_assert
         static_cast struct switch template this thread_local throw true try typedef typeid
         typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-        sqrt sin cos atan2 exp log tanh sqrtf sinf cosf atan2f expf logf tanhf fabs fmax printf main linux unix
+        sqrt sin cos atan2 exp log tanh sqrtf sinf cosf atan2f expf logf tanhf fabs fmax printf
+        main linux unix
         INFINITY NAN HUGE_VAL M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI
         M_2_SQRTPI M_SQRT2 M_SQRT1_2
         """,

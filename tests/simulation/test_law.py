@@ -1,0 +1,191 @@
+"""Laws as people write them: NumPy's functions, states, clocks, derivatives, and what is told."""
+
+import jax
+import numpy as np
+import pytest
+
+import mozzi as mz
+from mozzi.model import generate
+
+ARM = generate.chain(3)
+REST = np.zeros(3)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def double():
+    before = jax.config.read("jax_enable_x64")
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+@pytest.fixture(scope="module")
+def floating():
+    """A free base, an oblique hinge and a ball joint."""
+    body = mz.Inertia(1.2, (0.1, 0.2, -0.3), np.diag([0.3, 0.4, 0.5]))
+    build = mz.Builder("floating").add("base", None, mz.Free(), body)
+    build.add("link", "base", mz.Revolute([0.3, 0.5, 0.8]), body)
+    return build.add("tip", "link", mz.Spherical(), body).build()
+
+
+def controller(t, q, v, x, h):
+    """A PI law with a filter on v that is four samples old, within bounds."""
+    error = 0.3 * np.sin(3.0 * t) - q
+    total = x["total"] + h * error
+    slow = x["slow"] + (1.0 - np.exp(-h / 0.03)) * (x["line"][0] - x["slow"])
+    line = np.concatenate([x["line"][1:], v[None]])
+    tau = np.clip(9.0 * error - 2.0 * slow + 4.0 * total, -5.0, 5.0)
+    gravity = mz.gravity_forces(ARM, q)
+    return tau + np.maximum(gravity, -3.0), {"total": total, "slow": slow, "line": line}
+
+
+STATE = {"total": np.zeros(3), "slow": np.zeros(3), "line": np.zeros((4, 3))}
+
+
+@pytest.mark.parametrize("every", [1, 10])
+@pytest.mark.parametrize("method", ["rkmk4", "semi_implicit"])
+def test_a_law_with_state_is_the_loop_one_would_write(method, every):
+    """Sampled in Python before every `every`-th step, and held."""
+    dt = 1e-3
+    law = mz.Law(controller, STATE, period=every * dt if every > 1 else None)
+    found = mz.simulate(ARM, [0.2, -0.1, 0.4], REST, 0.1, dt, method, law)
+    q, v, x, tau = np.array([0.2, -0.1, 0.4]), REST, dict(STATE), REST
+    for k in range(100):
+        if k % every == 0:
+            tau, x = controller(k * dt, q, v, x, every * dt)
+        one = mz.simulate(ARM, q, v, dt, dt, method, tau)
+        q, v = one.q[-1], one.v[-1]
+    np.testing.assert_allclose(found.q[-1], q, atol=1e-13)
+    np.testing.assert_allclose(found.tau[-1], tau, atol=1e-12)
+    for name, value in x.items():
+        np.testing.assert_allclose(found.law_state[name][-1], value, atol=1e-13)
+    a = mz.forward_dynamics(ARM, found.q, found.v, found.tau, resistance=True)
+    np.testing.assert_allclose(found.a, a, atol=1e-10)
+    assert found.driven
+
+
+def test_records_of_a_law_are_independent_of_how_many_there_are():
+    law = mz.Law(controller, STATE, period=0.007)
+    states = np.random.default_rng(0).standard_normal((2, 4, 3)) * 0.3
+    fine = mz.simulate(ARM, *states, 0.05, 1e-3, torque=law)
+    coarse = mz.simulate(ARM, *states, 0.05, 1e-3, torque=law, record_every=25)
+    np.testing.assert_allclose(fine.q[:, ::25], coarse.q, atol=1e-13)
+    line = fine.law_state["line"][:, ::25]
+    np.testing.assert_allclose(line, coarse.law_state["line"], atol=1e-13)
+    np.testing.assert_array_equal(fine[2].law_state["slow"], fine.law_state["slow"][2])
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpret", "jax"])
+def test_a_stepper_carries_the_state_of_its_law(target):
+    """In two calls as in one, and as simulate does."""
+    law = mz.Law(controller, STATE, period=0.004)
+    step = mz.stepper(ARM, torque=law, target=target)
+    q, v, x = np.array([0.2, -0.1, 0.4]), REST, law.start(ARM)
+    for k in range(2):
+        q, v, x = step(q, v, x, 0.01 * k, 1e-3, 10)
+    motion = mz.simulate(ARM, [0.2, -0.1, 0.4], REST, 0.02, 1e-3, torque=law)
+    np.testing.assert_allclose(q, motion.q[-1], atol=1e-12)
+    np.testing.assert_allclose(law.parts(ARM, np.asarray(x))["total"],
+                               motion.law_state["total"][-1], atol=1e-12)  # fmt: skip
+
+
+def test_gradients_through_a_law_and_to_its_gains(floating):
+    """Against differences, of a law on quaternions; a gain is a state that stays."""
+    model, rng, n = floating, np.random.default_rng(1), floating.nv
+    goal = model.random_configuration(rng)
+
+    def law(t, q, v, x, h):
+        error = mz.difference(model, q, goal)
+        total = x["total"] + h * np.tanh(error)
+        kick = mz.where(q[0] > 0.2, 0.3 * np.exp(-(q[0] ** 2)), np.sin(t)) * q[-1]
+        return x["gain"] * error - 1.1 * v + 0.5 * total + kick, {"total": total, "gain": x["gain"]}
+
+    def law_with(gain):
+        return mz.Law(law, {"total": np.zeros(n), "gain": gain}, period=0.02)
+
+    gain, dt = 2.0 * np.ones(n), 0.01
+    q0, v0, tau = model.random_configuration(rng), rng.standard_normal(n), np.zeros((12, n))
+    dq, dv = rng.standard_normal((2, 13, n))
+    q, v, x = mz.rollout(model, q0, v0, tau, dt, torque=law_with(gain))
+
+    def cost(q0, v0, tau, gain):
+        found = mz.rollout(model, q0, v0, tau, dt, torque=law_with(gain))
+        return (dq * mz.difference(model, q, found[0])).sum() + (dv * found[1]).sum()
+
+    by_q, by_v, by_tau, by_x = mz.rollout_gradient(
+        model, q, v, tau, dt, dq, dv, torque=law_with(gain), rows=x
+    )
+    e, d, kick = 1e-6, rng.standard_normal((3, n)), rng.standard_normal(tau.shape)
+    slope = lambda f: (f(e) - f(-e)) / (2.0 * e)
+    checks = [
+        (by_q @ d[0], slope(lambda s: cost(mz.integrate(model, q0, s * d[0]), v0, tau, gain))),
+        (by_v @ d[1], slope(lambda s: cost(q0, v0 + s * d[1], tau, gain))),
+        ((by_tau * kick).sum(), slope(lambda s: cost(q0, v0, tau + s * kick, gain))),
+        (by_x["gain"] @ d[2], slope(lambda s: cost(q0, v0, tau, gain + s * d[2]))),
+    ]
+    for found, wanted in checks:
+        assert found == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+    motion = mz.simulate(model, q0, v0, 0.12, dt, torque=law_with(gain))
+    np.testing.assert_allclose(motion.q, q, atol=1e-13)
+
+
+def by_math(t, q, v):
+    import math
+
+    return [math.sin(x) for x in q]
+
+
+def by_zeros(t, q, v):
+    tau = np.zeros(3)
+    tau[0] = -q[0]
+    return tau
+
+
+def by_if(t, q, v):
+    if q[0] > 0.0:
+        return -q
+    return q
+
+
+def by_mixture(t, q, v):
+    return np.sin(np.array([q[0], 1.0, 2.0]))
+
+
+@pytest.mark.parametrize(
+    ("law", "line", "remedy"),
+    [
+        (by_math, r"`return \[math.sin\(x\) for x in q\]`", "np.sin and the like instead of math"),
+        (by_zeros, r"`tau\[0\] = -q\[0\]`", r"np.zeros_like\(q\) or np.zeros\(n, dtype=object\)"),
+        (by_if, "`if q\\[0\\] > 0.0:`", r"mz.where\(condition, a, b\) instead of if"),
+        (by_mixture, r"`return np.sin.*`", r"made by mz.array\(\[…\]\)"),
+    ],
+)
+def test_a_law_that_cannot_be_traced_is_told_why_and_where(law, line, remedy):
+    """The line in the caller's file, and what to write there; held in Python where that goes."""
+    text = rf"the law cannot be traced: line \d+ of test_law.py {line}: TypeError: .*{remedy}"
+    with pytest.raises(mz.ConfigurationError, match=text):
+        mz.simulate(ARM, REST, REST, 0.01, 1e-3, torque=law, trace=True)
+    with pytest.raises(mz.ConfigurationError, match=text):
+        mz.stepper(ARM, torque=law)
+    with pytest.warns(UserWarning, match=text + ".*called from Python"):
+        mz.simulate(ARM, REST, REST, 0.002, 1e-3, torque=lambda t, q, v: law(t, q, v))
+
+
+def test_laws_that_do_not_fit_are_refused():
+    for law, words in [
+        (mz.Law(lambda t, q, v: v[:2]), r"returned shape \(2,\); return nv = 3"),
+        (mz.Law(lambda t, q, v, x, h: v, {"a": 0.0}), r"return \(forces, \{name"),
+        (mz.Law(lambda t, q, v, x, h: (v, {}), {"a": 0.0}), r"states \[\]; return .*\['a'\]"),
+        (mz.Law(lambda t, q, v, x, h: (v, {"a": v}), {"a": 0.0}), r"shape \(3,\); it began"),
+    ]:
+        with pytest.raises(mz.ConfigurationError, match=words):
+            mz.simulate(ARM, REST, REST, 0.01, 1e-3, torque=law)
+    held = mz.Law(lambda t, q, v: -v)
+    with pytest.raises(mz.ConfigurationError, match="rkmk4, semi_implicit and moreau, not dopri5"):
+        mz.simulate(ARM, REST, REST, 0.01, 1e-3, "dopri5", held)
+    with pytest.raises(mz.ConfigurationError, match=r"give mz.Law\(function\)"):
+        mz.rollout(ARM, REST, REST, np.zeros((2, 3)), 0.01, torque=lambda t, q, v: v)
+    with pytest.raises(mz.ConfigurationError, match="period -1"):
+        mz.Law(lambda t, q, v: v, period=-1.0)
+    with pytest.raises(mz.ConfigurationError, match="'tau': that name is taken"):
+        mz.Law(lambda t, q, v, x, h: (v, x), {"tau": 0.0})

@@ -1,0 +1,26 @@
+"""The programs on the pages of docs/ run as they stand there, one after the other."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mozzi
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = ["laws.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_programs_of_a_page_run(page: str, tmp_path: Path):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    program = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S))
+    assert program
+    env = os.environ | {"PYTHONPATH": str(Path(mozzi.__file__).parents[1]), "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
