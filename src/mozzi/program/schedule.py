@@ -7,7 +7,8 @@ another: mechanisms with many loops, whose rows are then eliminated while their 
 
 Within that order sines, cosines, arctangents and exponentials come first, in phases (those that
 depend on no other, then the next): they are calls, and a call in the middle of a computation pushes
-all live values out of the registers. A statement that ends the lives of operands comes as soon as it can.
+all live values out of the registers. A statement that ends the lives of operands comes as soon as
+it can.
 """
 
 from __future__ import annotations
