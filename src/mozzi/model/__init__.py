@@ -4,6 +4,7 @@ from mozzi.model.actuator import Actuator
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.builder import Builder
 from mozzi.model.contact import Contact
+from mozzi.model.content import Closure
 from mozzi.model.joints.composite import Composite
 from mozzi.model.joints.joint import (
     JOINT_TYPES,
@@ -22,16 +23,19 @@ from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import Model
+from mozzi.model.rolling import Drive, Rolling, VelocityRows
 from mozzi.model.shapes import (
     Box,
     Capsule,
     Cylinder,
+    Disc,
     Ellipsoid,
     HeightField,
     Mesh,
     Plane,
     Shape,
     Sphere,
+    Torus,
 )
 
 __all__ = [
@@ -41,12 +45,15 @@ __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Closure",
     "Composite",
     "Contact",
     "Coupling",
     "Cylinder",
     "Cylindrical",
+    "Disc",
     "Distance",
+    "Drive",
     "Ellipsoid",
     "Fixed",
     "Free",
@@ -61,14 +68,17 @@ __all__ = [
     "Plane",
     "Prismatic",
     "Revolute",
+    "Rolling",
     "Schoenflies",
     "Screw",
     "Shape",
     "Sphere",
     "Spherical",
     "Spring",
+    "Torus",
     "Translation2",
     "Translation3",
     "Universal",
+    "VelocityRows",
     "example_joints",
 ]

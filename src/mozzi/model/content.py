@@ -12,11 +12,15 @@ from mozzi.model.body import Body
 from mozzi.model.contact import Contact
 from mozzi.model.frames import inertia_key, pose_key
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
+from mozzi.model.rolling import Drive, Rolling, VelocityRows
 from mozzi.model.shapes import Shape
 
-__all__ = ["GRAVITY", "Configuration", "Content", "Frame", "key_of"]
+__all__ = ["GRAVITY", "Closure", "Configuration", "Content", "Frame", "key_of"]
 
 GRAVITY = (0.0, 0.0, -9.81)
+
+Closure = Loop | Distance | Coupling | Rolling | VelocityRows | Drive
+"""What ties the bodies of a tree, besides its joints, by rows of equations."""
 
 Frame = tuple[str, int, SE3]
 """A named frame: its name, the index of the body that carries it (−1 is the world), and its pose
@@ -58,6 +62,9 @@ class Content:
     actuators: tuple[Actuator, ...] = ()
     _configurations: tuple[Configuration, ...] = ()
     contacts: tuple[Contact, ...] = ()
+    rollings: tuple[Rolling, ...] = ()
+    velocity_rows: tuple[VelocityRows, ...] = ()
+    drives: tuple[Drive, ...] = ()
 
     def __post_init__(self) -> None:
         for word, part in self.content().items():

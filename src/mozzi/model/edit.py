@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from mozzi.model.builder import Builder
     from mozzi.model.contact import Contact
     from mozzi.model.model import Model
+    from mozzi.model.rolling import Rolling
 
-__all__ = ["builder", "contacts_without", "lock", "with_dynamics", "with_inertia", "without_body"]
+__all__ = [
+    "builder", "contacts_without", "lock", "rollings_without", "with_dynamics", "with_inertia",
+    "without_body",
+]  # fmt: skip
 
 Between = TypeVar("Between", Loop, Distance, Spring)
 
@@ -60,12 +64,19 @@ def without_body(model: Model, name: str) -> Model:
         shapes=[x.on(new[x.body], x.placement) for x in model.shapes if x.body not in gone],
         couplings=[c for c in model.couplings if not joints & set(c.joints)],
         contacts=contacts_without(model, {x.name for x in model.shapes if x.body in gone}),
+        rollings=rollings_without(model, {x.name for x in model.shapes if x.body in gone}),
+        drives=[x for x in model.drives if x.joint not in joints],
     )
 
 
 def contacts_without(model: Model, shapes: set[str]) -> list[Contact]:
     """The contacts of a model that have none of these shapes."""
     return [x for x in model.contacts if not {x.shape_a, x.shape_b} & shapes]
+
+
+def rollings_without(model: Model, shapes: set[str]) -> list[Rolling]:
+    """The rolling contacts of a model that have none of these shapes."""
+    return [x for x in model.rollings if not {x.shape_a, x.shape_b} & shapes]
 
 
 def with_inertia(model: Model, body: str | int, inertia: InertiaLike) -> Model:

@@ -52,6 +52,11 @@ class Loop:
         return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - min(free, 6)
 
     @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part: all."""
+        return (True,) * self.rows
+
+    @property
     def key(self) -> tuple[object, ...]:
         """The content of the loop as a nested tuple of numbers and strings."""
         frames = pose_key(self.placement_a), pose_key(self.placement_b)
@@ -85,6 +90,11 @@ class Distance:
         return 1
 
     @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part: all."""
+        return (True,)
+
+    @property
     def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         ends = self.body_a, self.body_b, self.point_a, self.point_b
@@ -108,6 +118,11 @@ class Coupling:
     def rows(self) -> int:
         """How many equations it stands for."""
         return 1
+
+    @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part: all."""
+        return (True,)
 
     @property
     def joints(self) -> tuple[str, ...]:

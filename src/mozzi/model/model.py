@@ -16,11 +16,12 @@ from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body, JointData
 from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
-from mozzi.model.content import GRAVITY, Content, Frame, key_of
+from mozzi.model.content import GRAVITY, Closure, Content, Frame, key_of
 from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_vector
-from mozzi.model.loop import Coupling, Distance, Loop, Terms
+from mozzi.model.loop import Terms
 from mozzi.model.mimic_coordinates import coupled, followed
 from mozzi.model.physical import singular_joints
+from mozzi.model.rolling import RowFunction, rolling_of, velocity_rows_of
 from mozzi.types import Array, ArrayLike, Seed
 
 if TYPE_CHECKING:
@@ -196,9 +197,12 @@ class Model(Content):
         return tuple(name for body in self._bodies for name in _dof_names(body, body.joint.v_names))
 
     @property
-    def closures(self) -> tuple[Loop | Distance | Coupling, ...]:
-        """What closes the tree: loops, then distances, then couplings."""
-        return (*self.loops, *self.distances, *self.couplings)
+    def closures(self) -> tuple[Closure, ...]:
+        """What ties the tree: loops, then distances, couplings, rolling contacts, velocity rows and
+        driven joints.
+        """
+        tree = *self.loops, *self.distances, *self.couplings
+        return (*tree, *self.rollings, *self.velocity_rows, *self.drives)
 
     @property
     def row_count(self) -> int:
@@ -245,7 +249,7 @@ class Model(Content):
         """
         rng = np.random.default_rng(rng)
         batch = (batch,) if isinstance(batch, (int, np.integer)) else tuple(batch)
-        if closed and (self.loops or self.distances):
+        if closed and (self.loops or self.distances or self.rollings):
             from mozzi.algorithms.loops.random import random_closed
 
             return random_closed(self, rng, batch)
@@ -500,6 +504,7 @@ class Model(Content):
         return self._replace(
             shapes=tuple(x for x in self.shapes if x.name != name),
             contacts=edit.contacts_without(self, {name}),
+            rollings=edit.rollings_without(self, {name}),
         )
 
     def with_contact(
@@ -531,6 +536,48 @@ class Model(Content):
             name: its name.
         """
         return without_contact(self, name)
+
+    def with_rolling(self, name: str, shape_a: str, shape_b: str) -> Model:
+        """A copy in which two shapes touch and roll on each other without slip (see `Rolling`): a
+        sphere, disc, torus or ellipsoid on a plane, or on the round shape of another body.
+
+        The contact is kept: it pulls as well as it pushes.
+
+        Args:
+            name: its name.
+            shape_a: name of the shape that rolls.
+            shape_b: name of the shape it rolls on; its frame has the directions of the rows.
+        """
+        made = rolling_of(self, name, shape_a, shape_b)
+        return self._replace(rollings=(*self.rollings, made))
+
+    def with_velocity_rows(self, name: str, function: RowFunction) -> Model:
+        """A copy whose velocities satisfy A(q) v = 0, rows that have no position part: knife edges,
+        skates, wheels of one's own (see `VelocityRows`).
+
+        Args:
+            name: its name.
+            function: function(model, q) that returns A (m, nv), or one row (nv,), from traced
+                scalars q (nq,); it may call algorithms such as `jacobian`.
+        """
+        made = velocity_rows_of(self, name, function)
+        return self._replace(velocity_rows=(*self.velocity_rows, made))
+
+    def without_rolling(self, name: str) -> Model:
+        """A copy without a rolling contact.
+
+        Args:
+            name: its name.
+        """
+        return self._without("rollings", name)
+
+    def without_velocity_rows(self, name: str) -> Model:
+        """A copy without rows that a user wrote.
+
+        Args:
+            name: its name.
+        """
+        return self._without("velocity_rows", name)
 
     def with_ground(
         self, shapes: str | Sequence[str] | None = None, height: float = 0.0,
@@ -577,7 +624,8 @@ class Model(Content):
         parts = getattr(self, kind)
         if name not in {part.name for part in parts}:
             there = known(name, tuple(part.name for part in parts)) if parts else "none"
-            raise ModelError(f"model {self.name!r} has no {kind[:-1]} {name!r}; it has {there}")
+            sort = kind[:-1].replace("_", " ")
+            raise ModelError(f"model {self.name!r} has no {sort} {name!r}; it has {there}")
         return self._replace(**{kind: tuple(part for part in parts if part.name != name)})
 
     def with_inertia(self, body: str | int, inertia: InertiaLike) -> Model:
@@ -653,6 +701,8 @@ class Model(Content):
         tail += f", springs={len(self.springs)}" if self.springs else ""
         tail += f", shapes={len(self.shapes)}" if self.shapes else ""
         tail += f", contacts={len(self.contacts)}" if self.contacts else ""
+        tail += f", rollings={len(self.rollings)}" if self.rollings else ""
+        tail += f", velocity_rows={len(self.velocity_rows)}" if self.velocity_rows else ""
         return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mozzi.lie import SE3
 
 __all__ = [
-    "Box", "Capsule", "Cylinder", "Ellipsoid", "Geometry", "HeightField", "Mesh", "Plane", "Role",
-    "Shape", "Sphere", "as_color", "as_geometry", "as_role",
+    "Box", "Capsule", "Cylinder", "Disc", "Ellipsoid", "Geometry", "HeightField", "Mesh", "Plane",
+    "Role", "Shape", "Sphere", "Torus", "as_color", "as_geometry", "as_role",
 ]  # fmt: skip
 
 Role = Literal["visual", "collision", "both"]
@@ -107,6 +107,31 @@ class Capsule(_Solid):
 
     def __post_init__(self) -> None:
         self._check(radius=1, length=1)
+
+
+@final
+@dataclass(frozen=True)
+class Disc(_Solid):
+    """A thin disc about the origin, with the axis z: a wheel with a sharp rim."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        self._check(radius=1)
+
+
+@final
+@dataclass(frozen=True)
+class Torus(_Solid):
+    """A tube of this radius around a circle about the origin, with the axis z: a wheel with a round
+    tyre, which reaches out to radius + tube.
+    """
+
+    radius: float
+    tube: float
+
+    def __post_init__(self) -> None:
+        self._check(radius=1, tube=1)
 
 
 @final
@@ -222,7 +247,9 @@ class HeightField:
         return (HeightField, (self.heights, self.extent))
 
 
-Geometry = Sphere | Box | Ellipsoid | Cylinder | Capsule | Plane | Mesh | HeightField
+Geometry = (
+    Sphere | Box | Ellipsoid | Cylinder | Capsule | Disc | Torus | Plane | Mesh | HeightField
+)
 
 
 @final

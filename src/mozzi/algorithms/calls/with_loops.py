@@ -12,13 +12,15 @@ from __future__ import annotations
 from functools import cache
 
 from mozzi.errors import LoopError
-from mozzi.model import Coupling, Distance, Loop, Model
+from mozzi.model import Closure, Model
 
 __all__ = ["closed", "met_loops", "refuse_loops"]
 
 
-def closed(model: Model) -> tuple[Loop | Distance | Coupling, ...]:
-    """What closes the tree of a model: its loops, distances and couplings."""
+def closed(model: Model) -> tuple[Closure, ...]:
+    """What ties the tree of a model: its loops, distances and couplings, what rolls, what is
+    driven.
+    """
     return model.closures
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rank import SHARE
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.types import Array
@@ -21,13 +21,14 @@ def descend(
 ) -> tuple[Array, NDArray[np.intp]]:
     """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken."""
     q, mu = q.copy(), np.full(len(q), 1e-2)
+    positions = position_rows(model)[:, None]  # others do not say where bodies are
     r = loop_residual(model, q) - target
     steps, going = np.zeros(len(q), dtype=int), np.arange(len(q))
     slow = np.zeros(len(q), dtype=int)
     for _ in range(most):
         if not len(going):
             break
-        A = loop_jacobian(model, q[going]) * free
+        A = loop_jacobian(model, q[going]) * positions * free
         cost = np.square(r[going]).sum(-1)
         step = -_damped(A, r[going], mu[going] * np.minimum(cost, 1.0))
         longest = np.abs(step).max(-1, initial=1e-300, keepdims=True)

@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.joints import meet
+from mozzi.algorithms.constraints.rolling import reach
 from mozzi.algorithms.constraints.sparse import Row, elimination_order
 from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.lie import SE3
+from mozzi.lie import SE3, Vec3
 from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
@@ -269,6 +270,10 @@ def lengths(model: Model) -> tuple[Array, Array]:
     for coupling in model.couplings:
         ends: list[int] = [model.v_slices[joint].start + k for joint, k, _ in coupling.terms]
         rows.append(1.0 if any(turning[k] for k in ends) else size)
+    rows += [size] * (3 * len(model.rollings))
+    rows += [1.0 for part in model.velocity_rows for _ in range(part.rows)]
+    for drive in model.drives:
+        rows += [1.0 if turns else size for turns in turning[model.v_slices[drive.joint]]]
     return np.array(rows), np.where(turning, 1.0, size)
 
 
@@ -283,4 +288,8 @@ def _size(model: Model) -> float:
     for rod in model.distances:
         ends = (rod.body_a, rod.point_a), (rod.body_b, rod.point_b)
         levers += [p for body, p in ends if body >= 0]
+    for name in (x for part in model.rollings for x in (part.shape_a, part.shape_b)):
+        shape = model.shape(name)
+        levers += [shape.placement.p] if shape.body >= 0 else []
+        levers.append(Vec3(reach(shape.geometry), 0.0, 0.0))
     return max((math.hypot(*(number(x) or 0.0 for x in p)) for p in levers), default=0.0) or 1.0

@@ -136,13 +136,16 @@ class Pair:
 @dataclass
 class Moving:
     """What closures look at: coordinates and velocities, poses in the parents, angular velocities
-    (v and w where there are velocities).
+    (v and w where there are velocities). Where rows have a law: offsets, what their residuals shall
+    be, and given, the coordinates of driven joints.
     """
 
     q: JointVector
     T: ByBody[RelativePose]
     v: JointVector | None = None
     w: ByBody[Vec3] | None = None
+    offsets: Sequence[Real] | None = None
+    given: JointVector | None = None
 
     @property
     def velocities(self) -> tuple[JointVector, ByBody[Vec3]]:

@@ -3,7 +3,9 @@
 A row r has a residual φ_r(q), which is zero where the loop is closed, and a row of the Jacobian A:
 A v is the rate of the residual (exactly so where the loop is closed), and A a + Ȧ v = 0 for the
 accelerations. Rows come from loops (the complement of the screws of the joint that closes them, in
-its frame on body b), then from distances, then from couplings: see `loop_rows`.
+its frame on body b), then from distances, couplings, rolling contacts, rows that users write and
+driven joints: see `loop_rows`. Rows without a position part (`position_rows`: no slip, what users
+write) have the residual 0: they ask for A v = 0 alone.
 
 A row acts back on the tree as λ_r times wrenches on two bodies, or times joint forces. Both sides
 are what `Rows` holds; the recursions of the dynamics need nothing else.  K54, K55; R0.20, R0.21.
@@ -12,29 +14,42 @@ are what `Rows` holds; the recursions of the dynamics need nothing else.  K54, K
 # pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.mimic_couplings import coupling_rows
 from mozzi.algorithms.constraints.relative_motion import Moving, Pair, Rows
+from mozzi.algorithms.constraints.rolling import rolling_rows
+from mozzi.algorithms.constraints.velocity_rows import user_rows
 from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
-from mozzi.model import Coupling, Distance, Loop, Model
+from mozzi.model import (
+    Closure,
+    Coupling,
+    Distance,
+    Drive,
+    Loop,
+    Model,
+    Rolling,
+    VelocityRows,
+)
 from mozzi.program.scalar import Real, divide, sqrt
 from mozzi.types import Traced
 
 __all__ = [
     "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
-    "loop_residual", "loop_rows", "matrix", "moving",
+    "loop_residual", "loop_rows", "matrix", "moving", "position_rows",
 ]  # fmt: skip
 
 
@@ -42,13 +57,15 @@ __all__ = [
 
 
 def loop_rows(model: Model) -> Mapping[str, slice]:
-    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling.
+    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling,
+    rolling contact (normal first, then two across it) and velocity rows.
 
     Args:
         model: the mechanism.
 
     Returns:
-        Slices of the m rows, by the names of loops, distances and couplings.
+        Slices of the m rows, by the names of loops, distances, couplings, rolling contacts and
+        velocity rows.
 
     Example:
         >>> bar = mz.load("four_bar.sdf")
@@ -63,19 +80,48 @@ def loop_rows(model: Model) -> Mapping[str, slice]:
     return MappingProxyType(rows)
 
 
-# -- one closure --
+def position_rows(model: Model) -> NDArray[np.bool_]:
+    """Which rows (m) have a position part: all but the velocities across rolling contacts, and rows
+    that users wrote.
+    """
+    return np.array([x for part in model.closures for x in part.positions], dtype=bool)
+
+
+# -- closures, one by one --
 
 
 def closures(model: Mechanism, move: Moving) -> Iterator[Rows]:
     """The rows of all closures of a model, in order; with biases where velocities are known."""
+    start = 0
     for part in model.model.closures:
-        match part:
-            case Loop():
-                yield _loop(model, part, move)
-            case Distance():
-                yield _distance(model, part, move)
-            case Coupling():
-                yield coupling_rows(model, part, move)
+        rows = _rows(model, part, move)
+        if move.offsets is not None:
+            rows.open_by = partial(_away, rows.open_by, move.offsets[start : start + len(rows)])
+        start += len(rows)
+        yield rows
+
+
+def _rows(model: Mechanism, part: Closure, move: Moving) -> Rows:
+    match part:
+        case Loop():
+            return _loop(model, part, move)
+        case Distance():
+            return _distance(model, part, move)
+        case Coupling():
+            return coupling_rows(model, part, move)
+        case Rolling():
+            return rolling_rows(model, part, move)
+        case VelocityRows():
+            return user_rows(model, part, move)
+        case Drive():
+            return _drive(model, part, move)
+
+
+def _away(
+    open_by: Callable[[bool], Sequence[Real]], offsets: Sequence[Real], small: bool
+) -> Sequence[Real]:
+    """φ less what it shall be."""
+    return [x - o for x, o in zip(open_by(small), offsets, strict=True)]
 
 
 def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
@@ -114,6 +160,20 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
         bias = [n.dot(pair.drift(False, True).lin) + turn]
     on = pair.wrenches(R, False)
     return Rows(rod.name, on, {}, lambda _: [span - rod.length], bias, levers=pair.levers)
+
+
+def _drive(model: Mechanism, drive: Drive, move: Moving) -> Rows:
+    """The coordinates of a joint, away from those that a law gives it; any, where none is given."""
+    i = model.at(model.model.joint_index(drive.joint))
+    n = i.joint.nv
+    block: list[list[Real]] = [[1.0 if r == k else 0.0 for k in range(n)] for r in range(n)]
+
+    def open_by(_: bool) -> Sequence[Real]:
+        if move.given is None:
+            return [0.0] * n
+        return i.joint.difference(move.given[i], move.q[i])
+
+    return Rows(drive.name, {}, {i.index: block}, open_by, [0.0] * n)
 
 
 # -- as arrays --

@@ -12,15 +12,10 @@ of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivati
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TypeAlias
-
 import numpy as np
 
-from mozzi.algorithms.calls.algorithm import algorithm, refuse_varied
-from mozzi.algorithms.calls.arguments import shape_of
+from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.derivatives.first import inverse_changes, solved
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -31,19 +26,11 @@ from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
-from mozzi.program.meaning import interpret
-from mozzi.program.passes import prune
-from mozzi.program.program import Input, Program, trace
-from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
 __all__ = [
-    "forward_dynamics_hessian", "inlined", "inverse_dynamics_hessian", "mirrored", "tangent_basis",
+    "forward_dynamics_hessian", "inverse_dynamics_hessian", "mirrored", "tangent_basis",
 ]  # fmt: skip
-
-Traceable: TypeAlias = Callable[..., tuple[Traced, ...]]
-"""A function of a model and of traced arrays."""
-
 
 @algorithm(threshold=ALWAYS_UNROLLED)
 def inverse_dynamics_hessian(
@@ -111,31 +98,6 @@ def tangent_basis(model: Model, q: Traced) -> Traced:
 
 
 # -- programs, traced once for a model and inlined where they are used --
-
-
-def inlined(model: Mechanism, make: Traceable, *arrays: BlockArray | Traced) -> tuple[Traced, ...]:
-    """The outputs of make(model, arrays…), traced once for a model, at these arrays: numbers, or
-    scalars of the present trace. Arguments get their shapes from their names.
-    """
-    refuse_varied(make.__name__)
-    program = _program(model.model, make)
-    plain = [x.array() if isinstance(x, BlockArray) else x for x in arrays]
-    flat = interpret(program, [list(x.ravel()) for x in plain])
-    shaped = zip(program.outputs, flat, strict=True)
-    return tuple(np.array(values, dtype=object).reshape(x.shape) for x, values in shaped)
-
-
-def _program(model: Model, make: Traceable) -> Program:
-    if make not in model.cache:
-        names = list(inspect.signature(make).parameters)[1:]
-        inputs = [Input(name, shape_of(name, model)) for name in names]
-
-        def call(*arrays: Traced) -> tuple[Traced, ...]:
-            with tracing(replace(settings(), rolled=False)):
-                return make(model, *arrays)
-
-        model.cache[make] = prune(trace(call, inputs, make.__name__))
-    return model.cache[make]
 
 
 def _gradients(

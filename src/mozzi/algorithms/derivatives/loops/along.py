@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.along import (
     forward_dynamics_directional,
@@ -18,7 +19,6 @@ from mozzi.algorithms.derivatives.along import (
 )
 from mozzi.algorithms.derivatives.loops.first import HybridChanges
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
-from mozzi.algorithms.derivatives.second import inlined
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.arguments import Blocks
+from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
@@ -35,7 +36,7 @@ from mozzi.algorithms.derivatives.first import (
 )
 from mozzi.algorithms.derivatives.hybrid import hybrid_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, constrained_solve
-from mozzi.algorithms.derivatives.second import inlined, tangent_basis
+from mozzi.algorithms.derivatives.second import tangent_basis
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix

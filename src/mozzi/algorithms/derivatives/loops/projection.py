@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import columns, loop_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, weightless
-from mozzi.algorithms.derivatives.second import inlined, tangent_basis
+from mozzi.algorithms.derivatives.second import tangent_basis
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED

@@ -18,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rows import loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_gradient
-from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, inlined, mirrored
+from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, mirrored
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism

@@ -1,0 +1,60 @@
+"""Rows A(q) v = 0 that users write: A is traced, and Ȧ v is its derivative along the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from mozzi.algorithms.calls.inlining import placed, traced_once
+from mozzi.algorithms.constraints.relative_motion import Moving, Rows
+from mozzi.algorithms.kinematics.configuration import rates
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
+from mozzi.lie.vec import number
+from mozzi.model import Model, VelocityRows
+from mozzi.program.differentiate import forward
+from mozzi.program.scalar import Real
+from mozzi.program.settings import settings
+from mozzi.types import Traced
+
+__all__ = ["user_rows"]
+
+
+def user_rows(model: Mechanism, part: VelocityRows, move: Moving) -> Rows:
+    """The rows as joint forces, joint by joint; they have no position part."""
+    names, arrays = ["q"], [_whole(model, move.q)]
+    if move.v is not None:
+        names, arrays = [*names, "v"], [*arrays, _whole(model, move.v)]
+    key = part, "rates" if move.v is not None else "rows"
+    if settings().varied:  # with the parameters of this trace, never those of another
+        key = object(), "varied"
+    make = partial(_rows_and_rates if move.v is not None else _rows, part)
+    A, *rate = placed(traced_once(model.model, key, make, names), arrays)
+    forces: dict[int, list[list[Real]]] = {}
+    for k, body in enumerate(model.bodies):
+        block = A[:, body.v : body.v + body.joint.nv]
+        if any(number(x) != 0.0 for x in block.ravel()):
+            forces[k] = [list(line) for line in block]
+    still: list[Real] = [0.0] * part.rows
+    bias: Sequence[Real] = list(rate[0]) if rate else still
+    return Rows(part.name, {}, forces, lambda _: still, bias)
+
+
+def _rows(part: VelocityRows, model: Model, q: Traced) -> tuple[Traced]:
+    return (part.matrix(model, q),)
+
+
+def _rows_and_rates(
+    part: VelocityRows, model: Model, q: Traced, v: Traced
+) -> tuple[Traced, Traced]:
+    """A and Ȧ v."""
+    A = part.matrix(model, q)
+    return A, forward(A, q, rates(model, q, v)) @ v
+
+
+def _whole(model: Mechanism, x: JointVector) -> Traced:
+    """All blocks of a joint vector, one behind the other."""
+    entries = [e for k in range(model.nb) for e in x[model.at(k)]]
+    return np.array([*entries, None], dtype=object)[:-1]

@@ -1,0 +1,219 @@
+"""What ties velocities: rolling without slip, rows that users write, and joints that are driven.
+
+Together with loops, distances and couplings these are the closures of a model. They are data; the
+rows they stand for belong to the algorithms (`algorithms/constraints/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import numpy as np
+
+from mozzi.errors import ModelError
+from mozzi.model.shapes import (
+    Capsule,
+    Cylinder,
+    Disc,
+    Ellipsoid,
+    Geometry,
+    Plane,
+    Sphere,
+    Torus,
+)
+from mozzi.program.digest import digest
+from mozzi.program.program import Input, trace
+from mozzi.types import Traced
+
+if TYPE_CHECKING:
+    from mozzi.model.model import Model
+
+__all__ = [
+    "Drive",
+    "Rolling",
+    "RowFunction",
+    "VelocityRows",
+    "closure_name",
+    "rolling_of",
+    "rolls_on",
+    "velocity_rows_of",
+]  # fmt: skip
+
+RowFunction: TypeAlias = "Callable[[Model, Traced], object]"
+"""A(q) of rows A(q) v = 0: of a model and its traced coordinates (nq,), (m, nv) scalars."""
+
+
+@final
+@dataclass(frozen=True)
+class Rolling:
+    """Two shapes of two bodies touch in a point, and do not slip there.
+
+    Three rows: the distance of the shapes, along the normal of shape b (position and velocity), and
+    the velocities across it, which have no position part. Multipliers are the force on the body of
+    shape a along these three directions.
+    """
+
+    name: str
+    shape_a: str
+    shape_b: str
+
+    @property
+    def rows(self) -> int:
+        """How many equations it stands for."""
+        return 3
+
+    @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part."""
+        return (True, False, False)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The content as a nested tuple of numbers and strings."""
+        return ("Rolling", self.name, self.shape_a, self.shape_b)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class VelocityRows:
+    """Rows A(q) v = 0 that a user wrote, without a position part.
+
+    ``function(model, q)`` returns A (m, nv) from traced scalars; ``content`` names what it
+    computes, so that models with the same rows are equal.
+    """
+
+    name: str
+    function: RowFunction = field(repr=False)
+    rows: int
+    content: str = field(repr=False)
+
+    @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part: none."""
+        return (False,) * self.rows
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The content as a nested tuple of numbers and strings."""
+        return ("VelocityRows", self.name, self.rows, self.content)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VelocityRows) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def matrix(self, model: Model, q: Traced) -> np.ndarray:
+        """A (m, nv) at traced coordinates, checked."""
+        A = _matrix(self.name, self.function, model, q)
+        if len(A) != self.rows:
+            raise ModelError(
+                f"velocity rows {self.name!r}: {len(A)} rows for model {model.name!r}, and "
+                f"{self.rows} where they were added; add them anew to the changed model"
+            )
+        return A
+
+
+@final
+@dataclass(frozen=True)
+class Drive:
+    """A joint whose motion is given: its coordinates are those of a law of time.
+
+    A row for each velocity of the joint, with a position part; multipliers are the forces of what
+    drives it.
+    """
+
+    joint: str
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """Its name among the closures."""
+        return f"drive:{self.joint}"
+
+    @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part: all."""
+        return (True,) * self.rows
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The content as a nested tuple of numbers and strings."""
+        return ("Drive", self.joint, self.rows)
+
+
+# -- made and checked --
+
+
+def closure_name(model: Model, name: object, sort: str) -> str:
+    """A name for one more closure of a model; how messages call it."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
+    if name in {x.name for x in (*model.closures, *model.springs)}:
+        raise ModelError(
+            f"{sort} {name!r}: a loop, coupling, spring or rolling has this name; give another name"
+        )
+    return f"{sort} {name!r}"
+
+
+def rolls_on(a: Geometry, b: Geometry) -> bool:
+    """Whether a and b touch in one point that is known in closed form, b being the ground."""
+    match b:
+        case Plane():
+            return isinstance(a, (Sphere, Disc, Torus, Ellipsoid))
+        case Sphere():
+            return isinstance(a, (Sphere, Disc, Torus))
+        case Cylinder() | Capsule() | Disc() | Torus():
+            return isinstance(a, Sphere)
+        case _:
+            return False
+
+
+def rolling_of(model: Model, name: str, shape_a: str, shape_b: str) -> Rolling:
+    """A rolling contact of a model, checked."""
+    what = closure_name(model, name, "rolling")
+    a, b = (model.shape(x) for x in (shape_a, shape_b))
+    if not (rolls_on(a.geometry, b.geometry) or rolls_on(b.geometry, a.geometry)):
+        kinds = " and ".join(f"{x.name!r} ({type(x.geometry).__name__})" for x in (a, b))
+        raise ModelError(
+            f"{what}: {kinds} have no single point of contact that is known; spheres, discs, tori "
+            "and ellipsoids roll on planes, spheres, discs and tori on spheres, spheres on "
+            "cylinders and capsules. Give a wheel the shape Disc(radius) or Torus(radius, tube)"
+        )
+    if a.body == b.body:
+        raise ModelError(f"{what}: both shapes are on one body and never roll; give two bodies")
+    return Rolling(name, shape_a, shape_b)
+
+
+def velocity_rows_of(model: Model, name: str, function: RowFunction) -> VelocityRows:
+    """Rows of a model that a user wrote: traced once, to see what they are."""
+    what = closure_name(model, name, "velocity rows")
+    if not callable(function):
+        raise ModelError(f"{what}: {function!r} is no function; give function(model, q)")
+    try:
+        program = trace(
+            lambda q: _matrix(name, function, model, q), [Input("q", (model.nq,))], "velocity_rows"
+        )
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{what}: the function cannot be traced ({type(error).__name__}: {error}); write it "
+            "on traced scalars, with sin, cos and select of mozzi.program.scalar"
+        ) from error
+    if program.rolled:
+        raise ModelError(f"{what}: the function loops over bodies, and cannot be differentiated")
+    return VelocityRows(name, function, program.outputs[0].shape[0], digest(program))
+
+
+def _matrix(name: str, function: RowFunction, model: Model, q: Traced) -> np.ndarray:
+    A = np.asarray(function(model, q), dtype=object)
+    A = A[None] if A.ndim == 1 else A
+    if A.ndim != 2 or A.shape[1] != model.nv or not len(A):
+        raise ModelError(
+            f"velocity rows {name!r}: the function returned shape {A.shape}; return (m, nv) "
+            f"numbers, nv = {model.nv} for model {model.name!r}"
+        )
+    return A
