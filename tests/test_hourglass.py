@@ -39,8 +39,9 @@ TWINS = "reference"
 
 # The doors: an algorithm that is called with arrays has itself compiled, and one that meets loops
 # has what answers for them loaded; a trajectory shows itself; a random configuration of a closed
-# mechanism is closed.
+# mechanism is closed; rows that a user writes are traced.
 DOORS = {
+    ("mozzi.model.model", "mozzi.algorithms.constraints.velocity_rows.velocity_rows_of"),
     ("mozzi.model.model", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
     *(

@@ -468,7 +468,8 @@ class Builder:
         others = self._loops, self._distances, self._couplings, self._springs, rolling
         if any(name in x for x in others):
             raise ModelError(
-                f"{sort} {name!r}: a loop, coupling, spring or rolling has this name; give another name"
+                f"{sort} {name!r}: a loop, coupling, spring or rolling has this name; give "
+                "another name"
             )
         return f"{sort} {name!r}"
 

@@ -21,7 +21,7 @@ from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_v
 from mozzi.model.loop import Terms
 from mozzi.model.mimic_coordinates import coupled, followed
 from mozzi.model.physical import singular_joints
-from mozzi.model.rolling import RowFunction, rolling_of, velocity_rows_of
+from mozzi.model.rolling import RowFunction, rolling_of
 from mozzi.types import Array, ArrayLike, Seed
 
 if TYPE_CHECKING:
@@ -560,6 +560,8 @@ class Model(Content):
             function: function(model, q) that returns A (m, nv), or one row (nv,), from traced
                 scalars q (nq,); it may call algorithms such as `jacobian`.
         """
+        from mozzi.algorithms.constraints.velocity_rows import velocity_rows_of
+
         made = velocity_rows_of(self, name, function)
         return self._replace(velocity_rows=(*self.velocity_rows, made))
 

@@ -23,22 +23,14 @@ from mozzi.model.shapes import (
     Sphere,
     Torus,
 )
-from mozzi.program.digest import digest
-from mozzi.program.program import Input, trace
 from mozzi.types import Traced
 
 if TYPE_CHECKING:
     from mozzi.model.model import Model
 
 __all__ = [
-    "Drive",
-    "Rolling",
-    "RowFunction",
-    "VelocityRows",
-    "closure_name",
-    "rolling_of",
-    "rolls_on",
-    "velocity_rows_of",
+    "Drive", "Rolling", "RowFunction", "VelocityRows", "closure_name", "rolling_of", "rolls_on",
+    "row_matrix",
 ]  # fmt: skip
 
 RowFunction: TypeAlias = "Callable[[Model, Traced], object]"
@@ -107,7 +99,7 @@ class VelocityRows:
 
     def matrix(self, model: Model, q: Traced) -> np.ndarray:
         """A (m, nv) at traced coordinates, checked."""
-        A = _matrix(self.name, self.function, model, q)
+        A = row_matrix(self.name, self.function, model, q)
         if len(A) != self.rows:
             raise ModelError(
                 f"velocity rows {self.name!r}: {len(A)} rows for model {model.name!r}, and "
@@ -187,28 +179,8 @@ def rolling_of(model: Model, name: str, shape_a: str, shape_b: str) -> Rolling:
     return Rolling(name, shape_a, shape_b)
 
 
-def velocity_rows_of(model: Model, name: str, function: RowFunction) -> VelocityRows:
-    """Rows of a model that a user wrote: traced once, to see what they are."""
-    what = closure_name(model, name, "velocity rows")
-    if not callable(function):
-        raise ModelError(f"{what}: {function!r} is no function; give function(model, q)")
-    try:
-        program = trace(
-            lambda q: _matrix(name, function, model, q), [Input("q", (model.nq,))], "velocity_rows"
-        )
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(
-            f"{what}: the function cannot be traced ({type(error).__name__}: {error}); write it "
-            "on traced scalars, with sin, cos and select of mozzi.program.scalar"
-        ) from error
-    if program.rolled:
-        raise ModelError(f"{what}: the function loops over bodies, and cannot be differentiated")
-    return VelocityRows(name, function, program.outputs[0].shape[0], digest(program))
-
-
-def _matrix(name: str, function: RowFunction, model: Model, q: Traced) -> np.ndarray:
+def row_matrix(name: str, function: RowFunction, model: Model, q: Traced) -> np.ndarray:
+    """A (m, nv) of a function, checked."""
     A = np.asarray(function(model, q), dtype=object)
     A = A[None] if A.ndim == 1 else A
     if A.ndim != 2 or A.shape[1] != model.nv or not len(A):

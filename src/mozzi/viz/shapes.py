@@ -17,6 +17,7 @@ from mozzi.model.shapes import (
     Box,
     Capsule,
     Cylinder,
+    Disc,
     Ellipsoid,
     Geometry,
     HeightField,
@@ -24,9 +25,10 @@ from mozzi.model.shapes import (
     Plane,
     Shape,
     Sphere,
+    Torus,
 )
 from mozzi.viz.meshes import clustered, surfaces
-from mozzi.viz.solids import Triangles, box, capsule, cylinder, field, sphere
+from mozzi.viz.solids import Triangles, box, capsule, cylinder, field, sphere, torus
 
 if TYPE_CHECKING:
     from mozzi.model import Model
@@ -156,6 +158,10 @@ def triangles(geometry: Geometry) -> Triangles:
             half = [0.0, 0.0, 0.5 * geometry.length]
             make = cylinder if isinstance(geometry, Cylinder) else capsule
             return make(np.negative(half), half, geometry.radius, around=24)
+        case Disc(radius=r):
+            return torus(0.97 * r, 0.03 * r)
+        case Torus():
+            return torus(geometry.radius, geometry.tube)
         case HeightField():
             return field(geometry)
         case Plane():

@@ -11,6 +11,7 @@ from mozzi.types import ArrayLike
 
 __all__ = [
     "Triangles", "box", "capsule", "cone", "cylinder", "field", "merged", "onto", "sphere",
+    "torus",
 ]  # fmt: skip
 
 Triangles = tuple[np.ndarray, np.ndarray]
@@ -48,6 +49,18 @@ def cylinder(a: ArrayLike, b: ArrayLike, radius: float, around: int = 20) -> Tri
         (3 * m + k, 3 * m + n, last + 1),
     )  # fmt: skip
     return points, np.concatenate([np.stack(row, axis=1) for row in rows])
+
+
+def torus(radius: float, tube: float, around: int = 36, across: int = 12) -> Triangles:
+    """A tube around a circle about z."""
+    u = np.linspace(0, 2 * np.pi, around, endpoint=False)[:, None]
+    w = np.linspace(0, 2 * np.pi, across, endpoint=False)[None, :]
+    out = radius + tube * np.cos(w)
+    points = np.stack([out * np.cos(u), out * np.sin(u), tube * np.sin(w) + 0.0 * u], axis=-1)
+    i, j = (x.ravel() for x in np.meshgrid(range(around), range(across), indexing="ij"))
+    n, m = (i + 1) % around, (j + 1) % across
+    a, b, c, d = i * across + j, n * across + j, n * across + m, i * across + m
+    return points.reshape(-1, 3), np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
 def cone(a: ArrayLike, b: ArrayLike, radius: float, around: int = 16) -> Triangles:

@@ -1,4 +1,4 @@
-"""Rows of rolling contacts and rows that users write: what A, Ȧ v and the residual must agree in."""
+"""Rows of rolling contacts and rows that users write: A, Ȧ v and the residual agree."""
 
 from __future__ import annotations
 

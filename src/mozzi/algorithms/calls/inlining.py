@@ -1,5 +1,5 @@
-"""Functions that are traced by themselves, once for a model, and then stand anywhere: at numbers, or
-in another trace. Inside such a function everything is a graph, which can be differentiated.
+"""Functions that are traced by themselves, once for a model, and then stand anywhere: at numbers,
+or in another trace. Inside such a function everything is a graph, which can be differentiated.
 """
 
 from __future__ import annotations

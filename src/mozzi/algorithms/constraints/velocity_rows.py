@@ -12,14 +12,18 @@ from mozzi.algorithms.constraints.relative_motion import Moving, Rows
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
+from mozzi.errors import ModelError
 from mozzi.lie.vec import number
 from mozzi.model import Model, VelocityRows
+from mozzi.model.rolling import RowFunction, closure_name, row_matrix
 from mozzi.program.differentiate import forward
+from mozzi.program.digest import digest
+from mozzi.program.program import Input, trace
 from mozzi.program.scalar import Real
 from mozzi.program.settings import settings
 from mozzi.types import Traced
 
-__all__ = ["user_rows"]
+__all__ = ["user_rows", "velocity_rows_of"]
 
 
 def user_rows(model: Mechanism, part: VelocityRows, move: Moving) -> Rows:
@@ -40,6 +44,29 @@ def user_rows(model: Mechanism, part: VelocityRows, move: Moving) -> Rows:
     still: list[Real] = [0.0] * part.rows
     bias: Sequence[Real] = list(rate[0]) if rate else still
     return Rows(part.name, {}, forces, lambda _: still, bias)
+
+
+def velocity_rows_of(model: Model, name: str, function: RowFunction) -> VelocityRows:
+    """Rows of a model that a user wrote: traced once, to see what they are."""
+    what = closure_name(model, name, "velocity rows")
+    if not callable(function):
+        raise ModelError(f"{what}: {function!r} is no function; give function(model, q)")
+
+    def rows(q: Traced) -> Traced:
+        return row_matrix(name, function, model, q)
+
+    try:
+        program = trace(rows, [Input("q", (model.nq,))])
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{what}: the function cannot be traced ({type(error).__name__}: {error}); write it "
+            "on traced scalars, with sin, cos and select of mozzi.program.scalar"
+        ) from error
+    if program.rolled:
+        raise ModelError(f"{what}: the function loops over bodies, and cannot be differentiated")
+    return VelocityRows(name, function, program.outputs[0].shape[0], digest(program))
 
 
 def _rows(part: VelocityRows, model: Model, q: Traced) -> tuple[Traced]:

@@ -22,11 +22,13 @@ from mozzi.model.shapes import (
     Box,
     Capsule,
     Cylinder,
+    Disc,
     Ellipsoid,
     Geometry,
     HeightField,
     Plane,
     Sphere,
+    Torus,
 )  # fmt: skip
 from mozzi.program.node import active
 from mozzi.program.program import Buffer, load, loop, store
@@ -36,6 +38,10 @@ __all__ = ["Touch", "nearest", "point_count"]
 
 TINY = 1e-300  # of squares whose root is divided by
 LEVEL = 1e-24  # of the square of a sine: below it an axis is taken as upright
+
+
+FLAT = 1e-30
+"""Added to the square of a direction that vanishes where a disc lies flat."""
 
 
 @dataclass
@@ -106,6 +112,10 @@ def _points(a: Geometry, down: Vec3, points: Sequence[Sequence[float]]) -> Point
             return [(p, 0.0) for p in _lower_face(a, down)]
         case Cylinder(radius=r, length=l):
             return [(p, 0.0) for p in _rim(r, 0.5 * l, down)]
+        case Disc(radius=r) | Torus(radius=r):
+            out = Vec3(down.x, down.y, 0.0)
+            tube = a.tube if isinstance(a, Torus) else 0.0
+            return [(out * (r * reciprocal_root(out.dot(out) + FLAT)), tube)]
         case Ellipsoid(radii=(x, y, z)):
             c = Vec3(x * x * down.x, y * y * down.y, z * z * down.z)
             return [(c * reciprocal_root(c.dot(down)), 0.0)]

@@ -10,7 +10,8 @@ from typing import cast
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.rank import pinv
+from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.kinematics.inverse_kinematics import (
     InverseKinematicsResult,
@@ -45,7 +46,8 @@ def inverse_kinematics(
     once. Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits
     of the joints. A row that gets stuck starts again from random configurations, twice as many
     each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
-    `InverseKinematicsResult.report`.
+    `InverseKinematicsResult.report`. Loops are closed. Where a model rolls or has velocity rows,
+    steps obey them, A δ = 0: a mobile base drives to its target, it does not slide there sideways.
 
     Args:
         model: the mechanism.
@@ -172,7 +174,12 @@ def _columns(
         jacobian(model, q, frame, "hybrid")[:, 0 if part == "pose" else 3 :]
         for frame, part in zip(frames, parts, strict=True)
     ]
-    return np.concatenate([*own, loop_jacobian(model, q)], axis=1)
+    A, positions = loop_jacobian(model, q), position_rows(model)
+    J = np.concatenate([*own, A * positions[:, None]], axis=1)
+    if frames and not positions.all():  # steps that roll: without what rows of velocities forbid
+        sliding = A[:, ~positions]
+        J = J - J @ pinv(sliding) @ sliding
+    return J
 
 
 def _against(

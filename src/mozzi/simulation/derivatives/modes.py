@@ -1,0 +1,135 @@
+"""Eigenvalues of what is left free near a steady motion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mozzi.algorithms.constraints.rows import loop_jacobian, position_rows
+from mozzi.algorithms.derivatives.loops.first import loop_changes
+from mozzi.algorithms.recursion.algorithm import closed
+from mozzi.errors import ConfigurationError
+from mozzi.model import Model
+from mozzi.simulation.derivatives.linearize import linearize
+from mozzi.types import Array, ArrayLike
+
+__all__ = ["Modes", "allowed_deviations", "modes"]
+
+SMALL = 1e-10
+"""Share of the largest singular value below which a direction counts as one without change."""
+
+
+class Modes(NamedTuple):
+    """Eigenvalues (k,) and their deviations (2 nv, k), columns (δ, δv) of unit length."""
+
+    values: NDArray[np.complex128]
+    shapes: NDArray[np.complex128]
+
+
+def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """An orthonormal basis N of the deviations (δ, δv) that loops, rolling and velocity rows allow.
+
+    A δ = 0 for rows with a position part, and A δv + ∂(A v)/∂q δ = 0 for all of them. With (A, B)
+    of `linearize`, N.T @ A @ N is the system that is left.
+
+    Args:
+        model: the mechanism.
+        q (nq,): configuration.
+        v (nv,): velocities that its rows allow.
+
+    Returns:
+        (2 nv, k): columns (δ, δv).
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> mz.allowed_deviations(bar, bar.neutral(), np.zeros(3)).shape
+        (6, 2)
+    """
+    q, v = _one(model, q, v)
+    n = model.nv
+    if not closed(model):
+        return np.eye(2 * n)
+    A, positions = loop_jacobian(model, q), position_rows(model)
+    still = np.zeros(n)
+    _, turn, _ = loop_changes(model, q, still, v, np.zeros(len(A)))  # ∂(A v)/∂q
+    rows = np.block([[A[positions], np.zeros((int(positions.sum()), n))], [turn, A]])
+    return _null(rows, np.abs(rows).max(initial=1.0))
+
+
+def modes(
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *,
+    resistance: bool = True,
+) -> Modes:  # fmt: skip
+    """Eigenvalues and shapes of small deviations from an equilibrium or a steady motion.
+
+    Of `linearize`, restricted to the deviations that loops, rolling and velocity rows allow
+    (`allowed_deviations`), without those along which nothing changes: where a bicycle is and where
+    it heads, how far its wheels have turned. A motion is steady where the matrices of `linearize`
+    do not change along it.
+
+    Args:
+        model: the mechanism.
+        q (nq,): configuration.
+        v (nv,): velocities that its rows allow.
+        tau (nv,), optional: joint forces; zero where not given.
+        resistance: whether damping, friction and springs act, as in `linearize`.
+
+    Returns:
+        `Modes`: values (k,), those of largest real part first, and shapes (2 nv, k).
+
+    Example:
+        >>> rod = mz.Inertia(1.0, (0.0, 0.0, -1.0), np.zeros((3, 3)))
+        >>> swing = mz.Builder().add("rod", None, mz.Revolute("x"), rod).build()
+        >>> values, shapes = mz.modes(swing, [0.0], [0.0])
+        >>> np.allclose(np.abs(values), np.sqrt(9.81))
+        True
+    """
+    q, v = _one(model, q, v)
+    n = model.nv
+    force = np.zeros(n) if tau is None else np.asarray(tau, dtype=float)
+    A, _ = linearize(model, q, v, force, resistance=resistance)
+    N = allowed_deviations(model, q, v)
+    A = N.T @ A @ N
+    K = _ignored(A, N, n)
+    Q = _null(K.T, 1.0) if K.shape[1] else np.eye(len(A))  # the quotient by K, which A maps to K
+    found = np.linalg.eig(Q.T @ A @ Q)
+    values, shapes = (np.asarray(x, dtype=np.complex128) for x in found)
+    order = np.lexsort((values.imag, -values.real))
+    whole = N @ Q @ shapes[:, order]
+    return Modes(values[order], whole / np.linalg.norm(whole, axis=0))
+
+
+def _ignored(A: Array, N: Array, n: int) -> Array:
+    """Deviations of position alone along which the motion stays what it is: in coordinates of N,
+    the largest subspace of δv = 0 that A maps into itself.
+    """
+    scale = np.abs(A).max(initial=1.0)
+    K = _null(N[n:], 1.0)
+    while K.shape[1]:
+        out = A @ K
+        out = out - K @ (K.T @ out)
+        left = _null(out, scale)
+        if left.shape[1] == K.shape[1]:
+            return K
+        K = np.linalg.qr(K @ left)[0]
+    return K
+
+
+def _null(A: Array, scale: float) -> Array:
+    """An orthonormal basis of the x with A x = 0."""
+    if not len(A):
+        return np.eye(A.shape[1])
+    _, s, Vt = np.linalg.svd(A)
+    return Vt[int((s > SMALL * max(scale, s.max(initial=0.0))).sum()) :].T
+
+
+def _one(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
+    x, u = model.check_configuration(q), np.asarray(v, dtype=float)
+    if x.ndim != 1 or u.shape != (model.nv,):
+        raise ConfigurationError(
+            f"modes of model {model.name!r}: q has shape {x.shape} and v {u.shape}; give one state "
+            f"of {model.nq} and {model.nv} numbers"
+        )
+    return x, u

@@ -1,0 +1,266 @@
+"""Rolling and skating mechanisms whose motion is known."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import mozzi as mz
+from mozzi.model.vehicles import bicycle
+
+METHODS = {  # and what they reach in steps of 5 ms
+    "rkmk4": 1e-10, "dopri5": 1e-7, "generalized_alpha": 1e-4, "momentum": 1e-4,
+    "semi_implicit": 1e-2, "moreau": 1e-2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sleigh() -> mz.Model:
+    """Chaplygin's: an edge at the origin of the body, along x, and the mass ahead of it."""
+    inertia = mz.Inertia(1.5, (0.4, 0.0, 0.0), np.diag([0.3, 0.3, 0.3]))
+    build = mz.Builder("sleigh", gravity=(0.0, 0.0, 0.0))
+    build.add("sled", None, mz.Planar(), inertia)
+
+    def edge(model, q):
+        return mz.jacobian(model, q, "sled", "body")[4]
+
+    return build.build().with_velocity_rows("edge", edge)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sleigh(sleigh, method):
+    """u̇ = l ω², J ω̇ = −m l ω u have hyperbolic functions as solution."""
+    m, l, J = 1.5, 0.4, 0.3 + 1.5 * 0.4**2
+    u, w = 0.5, 1.2
+    assert mz.consistent_velocities(sleigh, sleigh.neutral(), [u, 0, w]) == pytest.approx([u, 0, w])
+    motion = mz.simulate(sleigh, sleigh.neutral(), [u, 0.0, w], 2.0, 0.005, method=method)
+    top = np.sqrt((m * u * u + J * w * w) / m)
+    phase = l * m * top / J * motion.t + np.arctanh(u / top)
+    truth = np.stack(
+        [top * np.tanh(phase), 0.0 * phase, top * np.sqrt(m / J) / np.cosh(phase)], axis=-1
+    )
+    assert np.abs(motion.v - truth).max() < METHODS[method]
+    lateral = mz.loop_forces(sleigh, motion.q, motion.v, np.zeros(3))[..., 0]
+    assert lateral[0] == pytest.approx(m * (l * (-m * l * w * u / J) + u * w), rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [mz.Sphere(0.3), mz.Ellipsoid((0.3, 0.3, 0.3))])
+def test_sphere_down_an_incline(shape):
+    """A homogeneous ball accelerates by 5/7 g sin θ, and the force across is 2/7 m g sin θ."""
+    theta, r, m = 0.37, 0.3, 2.0
+    tilt = mz.SE3.exp(mz.Twist.unflatten((0.0, theta, 0.0, 0.4, -0.2, 0.1)))
+    build = mz.Builder("ball")
+    build.add("ball", None, mz.Free(), mz.Inertia(m, (0, 0, 0), 0.4 * m * r * r * np.eye(3)))
+    build.shape("ball", shape, name="ball").shape(None, mz.Plane(), tilt, "incline")
+    model = build.build().with_rolling("contact", "ball", "incline")
+    q = model.neutral()
+    q[:3] = (tilt.matrix() @ [0.3, 0.1, r, 1.0])[:3]
+    a = mz.forward_dynamics(model, q, np.zeros(6), np.zeros(6))
+    assert np.linalg.norm(a[3:]) == pytest.approx(5 / 7 * 9.81 * np.sin(theta), rel=1e-13)
+    force = mz.loop_forces(model, q, np.zeros(6), np.zeros(6))
+    truth = m * 9.81 * np.array([np.cos(theta), -2 / 7 * np.sin(theta), 0.0])
+    assert force == pytest.approx(truth, abs=1e-12)
+    motion = mz.simulate(model, q, np.zeros(6), 1.0, 0.002)
+    way = np.linalg.norm(motion.q[-1, :3] - q[:3])
+    assert way == pytest.approx(0.5 * 5 / 7 * 9.81 * np.sin(theta), rel=2e-9)
+
+
+def steady_disc(r: float, tube: float, theta: float, turn: float):
+    """A wheel of unit mass that rolls in a circle, its axis at an angle theta to the vertical, and
+    turns about the vertical at this rate: (model, q, v, the centre of its path). The spin follows
+    from the balance of moments, which is linear in it.
+    """
+    A, C, g = 0.3 * r * r, 0.5 * r * r, 9.81
+    k = np.array([0.0, 0.0, 1.0])
+    e3 = np.array([np.sin(theta), 0.0, np.cos(theta)])
+    e1 = np.array([np.cos(theta), 0.0, -np.sin(theta)])  # in the disc, steepest down
+    lever = r * e1 - tube * k  # from the centre to the contact
+    cross = np.cross
+
+    def moment(spin):
+        w = turn * k + spin * e3
+        v = -cross(w, lever)
+        H = A * (w - (w @ e3) * e3) + C * (w @ e3) * e3
+        return (cross(turn * k, H) - cross(lever, cross(turn * k, v) + g * k))[1]
+
+    spin = -moment(0.0) / (moment(1.0) - moment(0.0))
+    w = turn * k + spin * e3
+    v = -cross(w, lever)
+    build = mz.Builder("disc")
+    build.add("disc", None, mz.Free(), mz.Inertia(1.0, (0, 0, 0), np.diag([A, A, C])))
+    build.shape("disc", mz.Torus(r, tube) if tube else mz.Disc(r), name="rim")
+    build.shape(None, mz.Plane(), name="floor")
+    model = build.build().with_rolling("contact", "rim", "floor")
+    R = np.stack([e1, cross(e3, e1), e3], axis=1)
+    half = 0.5 * theta  # R is the rotation about y by theta
+    q = np.array([0.0, 0.0, r * np.sin(theta) + tube, 0.0, np.sin(half), 0.0, np.cos(half)])
+    return model, q, np.concatenate([R.T @ w, R.T @ v]), -v[1] / turn
+
+
+@pytest.mark.parametrize("tube", [0.0, 0.04])
+@pytest.mark.parametrize("method", ["rkmk4", "dopri5", "generalized_alpha", "momentum"])
+def test_disc_in_a_steady_circle(method, tube):
+    """The centre moves in a circle at constant height and the disc keeps its lean."""
+    turn = 1.7
+    model, q, v, radius = steady_disc(0.25, tube, 1.22, turn)
+    assert np.abs(mz.loop_jacobian(model, q) @ v).max() < 1e-14
+    motion = mz.simulate(model, q, v, 1.0, 0.0025, method=method)
+    angle = turn * motion.t
+    path = np.stack([radius - radius * np.cos(angle), -radius * np.sin(angle)], axis=-1)
+    limit = 1e-8 if method in ("rkmk4", "dopri5") else 1e-3
+    assert np.abs(motion.q[:, :2] - path).max() < limit
+    assert np.ptp(motion.q[:, 2]) < limit
+    assert np.abs(mz.loop_residual(model, motion.q)).max() < 1e-14
+    slip = np.einsum("tmv,tv->tm", mz.loop_jacobian(model, motion.q), motion.v)
+    assert np.abs(slip).max() < 1e-12
+
+
+# -- the bicycle of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) --
+
+M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
+K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
+K2 = np.array([[0.0, 76.59734589573222], [0.0, 2.65431523794604]])
+C1 = np.array([[0.0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
+WEAVE, CAPSIZE = 4.29238253634111, 6.02426201538837
+
+
+@pytest.fixture(scope="module")
+def bike() -> mz.Model:
+    return bicycle()
+
+
+def riding(model: mz.Model, speed: float) -> np.ndarray:
+    v = np.zeros(model.nv)
+    v[3] = speed
+    v[model.v_slices["rear"]], v[model.v_slices["front"]] = speed / 0.3, speed / 0.35
+    return v
+
+
+def modes(model: mz.Model, speed: float) -> np.ndarray:
+    """The four eigenvalues of lean and steer; the fifth is that of the speed, zero."""
+    q, v = model.neutral(), riding(model, speed)
+    found, shapes = mz.modes(model, q, v)
+    assert len(found) == 5 and shapes.shape == (18, 5)
+    A, _ = mz.linearize(model, q, v, np.zeros(model.nv))
+    every = np.linalg.eigvals(A)  # has them too, among zeros
+    ahead = np.argmax(np.abs(shapes[12]) + (np.abs(found) > 1e-9) * -10.0)
+    assert np.abs(found[ahead]) < 1e-12
+    found = np.delete(found, ahead)
+    clear = found[np.abs(found) > 1e-2]
+    assert np.abs(clear[:, None] - every).min(axis=1).max(initial=0.0) < 1e-9
+    return np.sort_complex(found)
+
+
+@pytest.mark.parametrize("speed", [0.0, 1.0, 3.0, 5.0, 8.0])
+def test_bicycle(bike, speed):
+    """Eigenvalues of riding straight ahead, from the published matrices of the benchmark."""
+    q, v = bike.neutral(), riding(bike, speed)
+    assert np.abs(mz.loop_jacobian(bike, q) @ v).max() < 1e-14
+    assert np.abs(mz.forward_dynamics(bike, q, v, np.zeros(bike.nv))).max() < 1e-11
+    stiffness, damping = 9.81 * K0 + speed**2 * K2, speed * C1
+    state = np.block(
+        [[np.zeros((2, 2)), np.eye(2)],
+         [-np.linalg.solve(M, stiffness), -np.linalg.solve(M, damping)]]
+    )  # fmt: skip
+    assert modes(bike, speed) == pytest.approx(np.sort_complex(np.linalg.eigvals(state)), rel=1e-11)
+
+
+def test_bicycle_is_stable_between_weave_and_capsize(bike):
+    """The published speeds: a pair of eigenvalues, then a real one, cross the imaginary axis."""
+    weave = modes(bike, WEAVE)
+    pair = weave[np.abs(weave.imag) > 1.0]
+    assert np.abs(pair.real).max() < 1e-11
+    capsize = modes(bike, CAPSIZE)
+    assert np.abs(capsize).min() < 1e-11
+    assert modes(bike, 5.0).real.max() < -0.3
+    assert modes(bike, CAPSIZE + 1e-3).real.max() > 0.0 > modes(bike, CAPSIZE - 1e-3).real.max()
+    assert modes(bike, 5.0)[-1] == pytest.approx(-0.322866429004087, rel=1e-11)
+
+
+def test_bicycle_rides(bike):
+    """Pushed aside at a stable speed it comes back upright, and keeps its energy."""
+    v = riding(bike, 4.6)
+    v[0] = 0.5  # lean, in rad/s
+    v = mz.consistent_velocities(bike, bike.neutral(), v)
+    motion = mz.simulate(bike, bike.neutral(), v, 5.0, 0.005)
+    lean = np.abs(motion.v[:, 0])
+    assert lean[-200:].max() < 0.2 * lean[:200].max()
+    assert motion.energy_drift() < 1e-9
+    assert np.abs(mz.loop_residual(bike, motion.q)).max() < 1e-13
+
+
+# -- a snakeboard, with 30 digits --
+
+
+def snakeboard() -> mz.Model:
+    """A board with a rotor above it, and two axles that steer: their wheels do not slide."""
+    flat = lambda m, J: mz.Inertia(m, (0.0, 0.0, 0.0), np.diag([J, J, J]))
+    build = mz.Builder("snakeboard", gravity=(0.0, 0.0, 0.0))
+    build.add("board", None, mz.Planar(), flat(3.0, 0.5))
+    build.add("rotor", "board", mz.Revolute("z"), flat(1.0, 0.2), joint_name="twist")
+    for name, x in (("back", -0.4), ("front", 0.4)):
+        hinge = mz.Revolute("z").between((x, 0.0, 0.0), None)
+        build.add(name, "board", hinge, flat(0.5, 0.05), joint_name=name)
+    model = build.build()
+    for name in ("back", "front"):
+        model = model.with_velocity_rows(
+            name, lambda model, q, name=name: mz.jacobian(model, q, name, "body")[4]
+        )
+    return model
+
+
+def test_snakeboard():
+    """Accelerations from Lagrange's equations with multipliers in 30 digits, in coordinates
+    (x, y, θ, ψ, φ_b, φ_f) of the plane: nothing of them is shared with the library.
+    """
+    model = snakeboard()
+    q = np.array([0.3, -0.2, 0.7, 0.4, 0.5, -0.35])
+    v = mz.consistent_velocities(model, q, [0.6, 0.1, 0.8, -1.1, 0.9, 0.4])
+    tau = np.array([0.0, 0.0, 0.0, 0.7, -0.3, 0.2])
+    a = mz.forward_dynamics(model, q, v, tau)
+    lam = mz.loop_forces(model, q, v, tau)
+    with mp.workdps(30):
+        theta = mp.mpf(float(q[2]))
+        turn = mp.matrix([[mp.cos(theta), -mp.sin(theta)], [mp.sin(theta), mp.cos(theta)]])
+        x = [mp.mpf(float(e)) for e in q]
+        u = [mp.mpf(float(e)) for e in v]
+        xy = turn * mp.matrix(u[:2])
+        rates = mp.matrix([xy[0], xy[1], *u[2:]])
+        ends = {4: mp.mpf(-0.4), 5: mp.mpf(0.4)}
+
+        def row(z, k):
+            """Velocity of an axle across its wheels: its centre is at l along the board."""
+            angle, l = z[2] + z[k], ends[k]
+            out = mp.zeros(1, 6)
+            out[0], out[1] = -mp.sin(angle), mp.cos(angle)
+            out[2] = l * mp.cos(z[k])
+            return out
+
+        mass = mp.zeros(6, 6)
+        mass[0, 0] = mass[1, 1] = mp.mpf(3) + 1 + mp.mpf(0.5) * 2  # all bodies
+        rotors = {3: mp.mpf(0.2), 4: mp.mpf(0.05), 5: mp.mpf(0.05)}
+        mass[2, 2] = mp.mpf(0.5) + mp.fsum(rotors.values())
+        mass[2, 2] += mp.mpf(0.5) * (ends[4] ** 2 + ends[5] ** 2)
+        for k, J in rotors.items():
+            mass[k, k] = mass[2, k] = mass[k, 2] = J
+        rows, drift = mp.zeros(2, 6), mp.zeros(2, 1)
+        for n, k in enumerate((4, 5)):
+            for c, e in enumerate(row(x, k)):
+                rows[n, c] = e
+
+            def speed(t, k=k):
+                moved = [e + t * d for e, d in zip(x, rates, strict=True)]
+                return (row(moved, k) * rates)[0]
+
+            drift[n] = mp.diff(speed, 0)
+        whole = mp.zeros(8, 8)
+        whole[:6, :6], whole[6:, :6], whole[:6, 6:] = mass, rows, -rows.T
+        force = mp.matrix([0, 0, 0, *(mp.mpf(float(e)) for e in tau[3:]), -drift[0], -drift[1]])
+        solved = mp.lu_solve(whole, force)
+        # body-fixed: v = Rᵀ ẋ, so that v̇ = Rᵀ ẍ − ω × v
+        body = turn.T * solved[:2]
+        truth = [body[0] + u[2] * u[1], body[1] - u[2] * u[0], *solved[2:6]]
+        assert a == pytest.approx([float(e) for e in truth], rel=1e-13, abs=1e-13)
+        assert lam == pytest.approx([float(solved[6]), float(solved[7])], rel=1e-12, abs=1e-13)
+    assert mz.loop_rank(model, q)[0] == 2
