@@ -98,7 +98,12 @@ class VelocityRows:
         return hash(self.key)
 
     def matrix(self, model: Model, q: Traced) -> np.ndarray:
-        """A (m, nv) at traced coordinates, checked."""
+        """A (m, nv) at traced coordinates, checked.
+
+        Args:
+            model: the mechanism.
+            q: (nq,), traced.
+        """
         A = row_matrix(self.name, self.function, model, q)
         if len(A) != self.rows:
             raise ModelError(
