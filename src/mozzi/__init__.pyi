@@ -74,7 +74,9 @@ from mozzi.model import Contact as Contact
 from mozzi.model import Coupling as Coupling
 from mozzi.model import Cylinder as Cylinder
 from mozzi.model import Cylindrical as Cylindrical
+from mozzi.model import Disc as Disc
 from mozzi.model import Distance as Distance
+from mozzi.model import Drive as Drive
 from mozzi.model import Ellipsoid as Ellipsoid
 from mozzi.model import Fixed as Fixed
 from mozzi.model import Free as Free
@@ -89,15 +91,19 @@ from mozzi.model import PlanarScrew as PlanarScrew
 from mozzi.model import Plane as Plane
 from mozzi.model import Prismatic as Prismatic
 from mozzi.model import Revolute as Revolute
+from mozzi.model import Rolling as Rolling
 from mozzi.model import Schoenflies as Schoenflies
 from mozzi.model import Screw as Screw
 from mozzi.model import Shape as Shape
 from mozzi.model import Sphere as Sphere
 from mozzi.model import Spherical as Spherical
 from mozzi.model import Spring as Spring
+from mozzi.model import Torus as Torus
 from mozzi.model import Translation2 as Translation2
 from mozzi.model import Translation3 as Translation3
 from mozzi.model import Universal as Universal
+from mozzi.model import VelocityRows as VelocityRows
+from mozzi.simulation.derivatives.modes import Modes as Modes
 from mozzi.simulation.law import Law as Law
 from mozzi.simulation.simulate import Simulation as Simulation
 from mozzi.simulation.trajectory import Trajectory as Trajectory
@@ -114,7 +120,9 @@ __all__ = [
     "Coupling",
     "Cylinder",
     "Cylindrical",
+    "Disc",
     "Distance",
+    "Drive",
     "Ellipsoid",
     "Fixed",
     "Free",
@@ -129,15 +137,18 @@ __all__ = [
     "Plane",
     "Prismatic",
     "Revolute",
+    "Rolling",
     "Schoenflies",
     "Screw",
     "Shape",
     "Sphere",
     "Spherical",
     "Spring",
+    "Torus",
     "Translation2",
     "Translation3",
     "Universal",
+    "VelocityRows",
     "Inertia",
     "Momentum",
     "Rotation",
@@ -226,7 +237,10 @@ __all__ = [
     "inverse_dynamics_hessian",
     "inverse_dynamics_rates",
     "inverse_dynamics_wrench_derivatives",
+    "Modes",
+    "allowed_deviations",
     "linearize",
+    "modes",
     "mass_matrix_inverse_partials",
     "mass_matrix_inverse_rate",
     "mass_matrix_partials",
@@ -579,7 +593,8 @@ def inverse_kinematics(
     once. Damped least squares (Levenberg, Marquardt) on the configuration space, within the limits
     of the joints. A row that gets stuck starts again from random configurations, twice as many
     each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
-    `InverseKinematicsResult.report`.
+    `InverseKinematicsResult.report`. Loops are closed. Where a model rolls or has velocity rows,
+    steps obey them, A δ = 0: a mobile base drives to its target, it does not slide there sideways.
 
     Args:
         model: the mechanism.
@@ -1637,13 +1652,15 @@ def loop_residual(model: Model, q: ArrayLike) -> Array:
     """
 
 def loop_rows(model: Model) -> Mapping[str, slice]:
-    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling.
+    """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling,
+    rolling contact (normal first, then two across it) and velocity rows.
 
     Args:
         model: the mechanism.
 
     Returns:
-        Slices of the m rows, by the names of loops, distances and couplings.
+        Slices of the m rows, by the names of loops, distances, couplings, rolling contacts and
+        velocity rows.
 
     Example:
         >>> bar = mz.load("four_bar.sdf")
@@ -2452,6 +2469,26 @@ def inverse_dynamics_wrench_derivatives(
         (3, 3, 6)
     """
 
+def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """An orthonormal basis N of the deviations (δ, δv) that loops, rolling and velocity rows allow.
+
+    A δ = 0 for rows with a position part, and A δv + ∂(A v)/∂q δ = 0 for all of them. With (A, B)
+    of `linearize`, N.T @ A @ N is the system that is left.
+
+    Args:
+        model: the mechanism.
+        q (nq,): configuration.
+        v (nv,): velocities that its rows allow.
+
+    Returns:
+        (2 nv, k): columns (δ, δv).
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> mz.allowed_deviations(bar, bar.neutral(), np.zeros(3)).shape
+        (6, 2)
+    """
+
 def linearize(
     model: Model,
     q: ArrayLike,
@@ -2495,6 +2532,39 @@ def linearize(
         >>> A, B = mz.linearize(arm, q, v, tau)
         >>> A.shape, B.shape
         ((6, 6), (6, 3))
+    """
+
+def modes(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    resistance: bool = True,
+) -> Modes:
+    """Eigenvalues and shapes of small deviations from an equilibrium or a steady motion.
+
+    Of `linearize`, restricted to the deviations that loops, rolling and velocity rows allow
+    (`allowed_deviations`), without those along which nothing changes: where a bicycle is and where
+    it heads, how far its wheels have turned. A motion is steady where the matrices of `linearize`
+    do not change along it.
+
+    Args:
+        model: the mechanism.
+        q (nq,): configuration.
+        v (nv,): velocities that its rows allow.
+        tau (nv,), optional: joint forces; zero where not given.
+        resistance: whether damping, friction and springs act, as in `linearize`.
+
+    Returns:
+        `Modes`: values (k,), those of largest real part first, and shapes (2 nv, k).
+
+    Example:
+        >>> rod = mz.Inertia(1.0, (0.0, 0.0, -1.0), np.zeros((3, 3)))
+        >>> swing = mz.Builder().add("rod", None, mz.Revolute("x"), rod).build()
+        >>> values, shapes = mz.modes(swing, [0.0], [0.0])
+        >>> np.allclose(np.abs(values), np.sqrt(9.81))
+        True
     """
 
 def mass_matrix_inverse_partials(model: Model, q: ArrayLike) -> Array:
