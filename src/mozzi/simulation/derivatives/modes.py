@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows import loop_jacobian, position_rows
 from mozzi.algorithms.derivatives.loops.first import loop_changes
-from mozzi.algorithms.calls.with_loops import closed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.derivatives.linearize import linearize
