@@ -157,6 +157,7 @@ _HOME: dict[str, str] = {
     # programs
     "compile": "mozzi.compiler",
     "explain": "mozzi.walk",
+    "set_checks": "mozzi.compiler",
     "set_num_threads": "mozzi.targets.cpu.threads",
     # laws
     "Law": "mozzi.simulation.law",

@@ -249,6 +249,7 @@ __all__ = [
     "sensitivity",
     "compile",
     "explain",
+    "set_checks",
     "set_num_threads",
     "Law",
     "array",
@@ -2897,6 +2898,23 @@ def explain(
         >>> mz.explain(arm, mz.forward_dynamics)  # doctest: +ELLIPSIS
         forward_dynamics of arm: (q, v, tau) -> (...)
         ...
+    """
+
+def set_checks(on: bool) -> None:
+    """Whether algorithms refuse arrays of configurations that are none.
+
+    They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
+    is a `ConfigurationError` that names joint and sample. Kernels of `compile` never look.
+
+    Args:
+        on: False to take all numbers as they are, in the whole process.
+
+    Returns:
+        None.
+
+    Example:
+        >>> mz.set_checks(False)
+        >>> mz.set_checks(True)
     """
 
 def set_num_threads(number: int | None) -> None:

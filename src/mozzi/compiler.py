@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
+from mozzi.algorithms.calls import guard
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.recursion.rolling import rolls
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = [
-    "TARGETS", "compile", "key_of", "program_of", "run", "signature_of", "traced",
+    "TARGETS", "compile", "key_of", "program_of", "run", "set_checks", "signature_of", "traced",
 ]  # fmt: skip
 
 #: Where each target lives: a folder or file with `build(make, dtype, key=None) -> kernel`, where
@@ -146,15 +148,17 @@ def compile(
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
         shapes, call, label = signature_of(function, model, inputs or {}, options or {})
-        key = None
+        key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
+            units = guard.units_of(tuple(shapes), model)
             with tracing(Settings(rolled)):
                 roll = rolls(model, function)
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         def make() -> Program:
             with tracing(Settings(rolled, dtype)):
-                return traced(shapes, call, name or getattr(function, "__name__", "kernel"))
+                title = name or getattr(function, "__name__", "kernel")
+                return traced(shapes, call, title, units)
 
         return build(make, dtype, key=key)
 
@@ -174,9 +178,13 @@ def program_of(
 
 
 def traced(
-    shapes: Mapping[str, tuple[int, ...]], call: Callable[..., object], name: str
+    shapes: Mapping[str, tuple[int, ...]],
+    call: Callable[..., object],
+    name: str,
+    units: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
-    return prune(trace(call, [Input(n, tuple(s)) for n, s in shapes.items()], name))
+    inputs = [Input(n, tuple(s), (units or {}).get(n)) for n, s in shapes.items()]
+    return prune(trace(call, inputs, name))
 
 
 def signature_of(
@@ -238,12 +246,49 @@ def run(
         extra = {n: True for n in arrays if n not in function.required}
         with _LOCK:
             kernel = model.cache.get(key)
-            kernel = kernel or compile(function, model, options={**options, **extra})
-            model.cache[key] = kernel
+            if kernel is None:
+                made = compile(function, model, options={**options, **extra})
+                kernel = model.cache[key] = made.watched(_look(function, model, tuple(arrays)))
     try:
         return kernel(*arrays.values())
     except ShapeError as error:
         raise function.misfit(model, error) from None
+
+
+def set_checks(on: bool) -> None:
+    """Whether algorithms refuse arrays of configurations that are none.
+
+    They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
+    is a `ConfigurationError` that names joint and sample. Kernels of `compile` never look.
+
+    Args:
+        on: False to take all numbers as they are, in the whole process.
+
+    Returns:
+        None.
+
+    Example:
+        >>> mz.set_checks(False)
+        >>> mz.set_checks(True)
+    """
+    from mozzi.targets.cpu.jit import watch
+
+    guard.check(bool(on))
+    watch(bool(on))
+
+
+def _look(
+    function: Algorithm, model: Model, names: tuple[str, ...]
+) -> Callable[[Sequence[ArrayLike]], None]:
+    """What a kernel calls after an alarm; it does not hold the model, which holds the kernel."""
+    known = weakref.ref(model)
+
+    def at(arrays: Sequence[ArrayLike]) -> None:
+        here = known()
+        if here is not None:
+            guard.look(function.__name__, here, dict(zip(names, arrays, strict=False)))
+
+    return at
 
 
 def key_of(*parts: object) -> str:

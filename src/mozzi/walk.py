@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.guard import units_of
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolling import UNROLLED_BODIES, rolls
@@ -109,7 +110,7 @@ def walk_of(
 
     def trace() -> Program:
         with tracing(Settings(rolled, dtype)):
-            return traced(shapes, call, function.name)
+            return traced(shapes, call, function.name, units_of(tuple(shapes), model))
 
     program = walk.timed("trace", trace)
     ordered = walk.timed("schedule", lambda: schedule(program))

@@ -286,6 +286,12 @@ class Model(Content):
             out[left] = coupled(self, rest)
         return out.reshape(*batch, self.nq)
 
+    @property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where the unit quaternions (x, y, z, w) start in q."""
+        joints = zip(self._bodies, self.q_offsets, strict=False)
+        return tuple(int(start) + k for body, start in joints for k in body.joint.quaternions)
+
     def check_configuration(self, q: ArrayLike) -> Array:
         """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit
         quaternions.
@@ -300,18 +306,20 @@ class Model(Content):
             ) from None
         self._check_shape(q)
         if not np.isfinite(q).all():
-            k = int(np.argwhere(~np.isfinite(q))[0][-1])
+            *sample, k = map(int, np.argwhere(~np.isfinite(q))[0])
             raise ConfigurationError(
                 f"model {self.name!r}: q[{k}] of {self.q_names[k]!r} is not finite"
+                f"{_in_sample(sample)}; give finite numbers"
             )
         for body, start in zip(self._bodies, self.q_offsets, strict=False):
             for k in body.joint.quaternions:
                 norm = np.linalg.norm(q[..., start + k : start + k + 4], axis=-1)
-                if np.any(abs(norm - 1.0) > 1e-6):
-                    worst = float(norm.flat[int(np.argmax(abs(norm - 1.0)))])
+                if np.any(off := abs(norm - 1.0) > 1e-6):
+                    sample = tuple(map(int, np.argwhere(off)[0]))
                     raise ConfigurationError(
-                        f"joint {body.joint_name!r}: quaternion of length {worst:.6g}; "
-                        "scale it to length 1 (a zero quaternion is no rotation)"
+                        f"joint {body.joint_name!r}: quaternion of length {norm[sample]:.9g}"
+                        f"{_in_sample(sample)}; scale it to length 1, as model.normalize(q) does "
+                        "(a zero quaternion is no rotation)"
                     )
         return q
 
@@ -719,3 +727,8 @@ def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:
 
 def _dof_names(body: Body, names: tuple[str, ...]) -> list[str]:
     return [body.joint_name] if len(names) == 1 else [f"{body.joint_name}.{name}" for name in names]
+
+
+def _in_sample(sample: Sequence[int]) -> str:
+    """Which one of a batch, in words."""
+    return f" in sample {list(sample)}" if sample else ""

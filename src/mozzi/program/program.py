@@ -25,10 +25,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Input:
-    """An argument of a program: an array of this shape, read-only."""
+    """An argument of a program: an array of this shape, read-only.
+
+    units: what callers promise, None for nothing: all numbers are finite, and four of them from
+    each of these places on are of length 1 (a quaternion).
+    """
 
     name: str
     shape: tuple[int, ...]
+    units: tuple[int, ...] | None = None
 
     @property
     def size(self) -> int:

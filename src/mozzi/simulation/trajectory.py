@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.contact.gaps import contact_frames, contact_gaps, contact_points
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
@@ -124,7 +125,8 @@ class Trajectory:
     def contact_wrenches(self) -> Array:
         """What the contacts exert on every body, body-fixed, (B, n, nb, 6)."""
         model, F = self._model(), self.contact_forces
-        points = contact_frames(model, self.q)[..., :3, 3]
+        with unchecked():
+            points = contact_frames(model, self.q)[..., :3, 3]
         T = self.poses()
         out = np.zeros((*self.q.shape[:-1], model.nb, 6))
         for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
@@ -180,7 +182,8 @@ class Trajectory:
 
     def poses(self) -> Array:
         """Poses of all bodies, (B, n, nb, 4, 4)."""
-        return forward_kinematics(self._model(), self.q)
+        with unchecked():
+            return forward_kinematics(self._model(), self.q)
 
     def energy_drift(self) -> Array:
         """The largest change of the energy, over the largest kinetic energy, (B,)."""
@@ -205,7 +208,7 @@ class Trajectory:
 
     def _get(self, name: str, make: Callable[[], Array | None]) -> Array:
         if name not in self.stored:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), unchecked():  # NaN behind the end of a motion
                 value = make()
             if value is None:
                 raise ConfigurationError(f"this trajectory holds no {name}")

@@ -19,6 +19,7 @@ from support.loop_models import (
 from support.mechanics import agree
 
 import mozzi as mz
+from mozzi.algorithms.calls.guard import unchecked
 from mozzi.lie import SE3
 from mozzi.model.generate import delta_robot, four_bar, leaning, n_four_bar
 
@@ -208,7 +209,9 @@ def test_how_many_of_a_batch():
     none = silent(mz.forward_dynamics, model, q[:0], v[:0], tau[:0])
     assert none.shape == (0, 3, model.nv)
     q[0, 1] = np.nan
-    with pytest.warns(mz.SingularWarning, match="in 1 of 6 samples"):
+    with pytest.raises(mz.ConfigurationError, match=r"forward_dynamics: q: .* in sample \[0, 1\]"):
+        mz.forward_dynamics(model, q, v, tau)
+    with unchecked(), pytest.warns(mz.SingularWarning, match="in 1 of 6 samples"):
         mz.forward_dynamics(model, q, v, tau)
 
 

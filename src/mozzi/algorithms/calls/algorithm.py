@@ -15,6 +15,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
+from mozzi.algorithms.calls.guard import look, unchecked
 from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import rolls
@@ -118,7 +119,11 @@ class Algorithm:
             return self.inline(model, *args, **options)
         arrays, others = self.bind(model, args, options)
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
-            result = NotImplemented if answer is None else answer(model, arrays, others)
+            if answer is None:
+                continue
+            look(self.name, model, arrays)
+            with unchecked():
+                result = answer(model, arrays, others)
             if result is not NotImplemented:
                 return result
         return self.compiled(model, arrays, others)

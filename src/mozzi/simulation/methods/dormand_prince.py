@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
@@ -220,6 +221,7 @@ class Adaptive:
             self.end = np.where(lost, now, self.end)
             yield
 
+    @unchecked()
     def at(
         self, t: float | Array, where: tuple[int, ...] | EllipsisType = ...
     ) -> tuple[Array, Array]:

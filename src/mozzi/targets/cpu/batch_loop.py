@@ -2,25 +2,33 @@
 
 It has the signature of NumPy's inner loops. Its data pointer is a table of functions (`TABLE`)
 that all kernels share, so that a kernel's object code refers to nothing outside itself.
+
+Where the table has a counter of alarms, the loop looks at what callers promise of their arguments
+(`Input.units`) and counts every vector of samples that does not keep it. It computes all the same:
+who called looks at the counter, and at the samples.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+import numpy as np
+
 from mozzi.program.program import Input, Output
 
-__all__ = ["TABLE", "Operand", "batch_loop", "named_shapes", "operands_of"]
+__all__ = ["TABLE", "Operand", "Promise", "batch_loop", "named_shapes", "operands_of", "promises"]
 
 #: The functions a kernel gets, in this order: a row from Python, a row from `jit.runtime`.
 TABLE = (
     "alloc", "free", "ensure", "no_memory", "release", "clear_flags",
     "pack", "unpack", "gather", "scatter", "contiguous", "clear", "sincos", "atan2",
-    "exp", "log", "tanh", "call",
+    "exp", "log", "tanh", "call", "alarms",
 )  # fmt: skip
+UNIT = 2e-6  # how far the squared length of a unit quaternion may be from 1
 # Flags come from both sides of every select: they say nothing, and NumPy shall not see them.
 SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")
 RESTORE_FLAGS = ("  call void @llvm.x86.sse.ldmxcsr(ptr %flags)",)
@@ -38,6 +46,26 @@ class Operand:
     @property
     def size(self) -> int:
         return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """An argument from this slot on is finite, and of unit length in quadruples of slots."""
+
+    slots: tuple[int, ...]
+    units: tuple[int, ...]
+
+
+def promises(inputs: Sequence[Input]) -> list[Promise]:
+    """What callers promise of these arguments, in slots of the structure of arrays."""
+    found, slot = list[Promise](), 0
+    for x in inputs:
+        if x.units is not None:
+            inside = {k + i for k in x.units for i in range(4)}
+            alone = tuple(slot + k for k in range(x.size) if k not in inside)
+            found.append(Promise(alone, tuple(slot + k for k in x.units)))
+        slot += x.size
+    return found
 
 
 #: Names and shapes of arguments or results.
@@ -69,7 +97,7 @@ def operands_of(
 
 class _BatchLoop:
     def __init__(self, T: str, W: int, inputs: Sequence[Operand], outputs: Sequence[Operand]):
-        self.item = 8 if T == "double" else 4
+        self.T, self.V, self.item = T, f"<{W} x {T}>", 8 if T == "double" else 4
         self.W, self.vector = W, W * self.item
         self.inputs, self.operands = list(inputs), [*inputs, *outputs]
         self.head: list[str] = []
@@ -83,7 +111,7 @@ class _BatchLoop:
         ]
         return f"%f.{name}"
 
-    def text(self, scratch: int, x86: bool) -> str:
+    def text(self, scratch: int, x86: bool, promises: Sequence[Promise]) -> str:
         slots_in = sum(x.size for x in self.inputs)
         slots = sum(x.size for x in self.operands)
         total = max(1, slots + scratch) * self.vector
@@ -106,8 +134,9 @@ class _BatchLoop:
             f"  %out = getelementptr i8, ptr %memory, i64 {slots_in * self.vector}",
             f"  %scratch = getelementptr i8, ptr %memory, i64 {slots * self.vector}",
         ]
-        for name in ("pack", "unpack", "gather", "scatter", "contiguous", "clear_flags"):
+        for name in ("pack", "unpack", "gather", "scatter", "contiguous", "clear_flags", "alarms"):
             self.function(name)
+        self.code.append("  %watched = icmp ne ptr %f.alarms, null")
         self._operands()
         n = len(self.inputs)
         after = [f"move{k + 1}" for k in range(len(self.operands))]
@@ -126,6 +155,7 @@ class _BatchLoop:
             self._move(k, x, after[k])
         self.code += [
             "run:",
+            *self._watch(promises),
             "  call void @body(ptr %memory, ptr %out, ptr %scratch, ptr %table)",
             f"  br label %move{n}",
         ]
@@ -145,6 +175,60 @@ class _BatchLoop:
             "}",
         ]
         return "\n".join([*self.head, *self.code])
+
+    def _watch(self, promises: Sequence[Promise]) -> list[str]:
+        """Count an alarm where arguments are not what was promised, for a look from outside."""
+        if not any(p.slots or p.units for p in promises):
+            return []
+        V, W, multiply_add = self.V, self.W, f"@llvm.fmuladd.v{self.W}f{8 * self.item}"
+        code: list[str] = ["  br i1 %watched, label %watch, label %body", "watch:"]
+
+        def add(line: str) -> str:
+            code.append(f"  %c{len(code)} = {line}")
+            return f"%c{len(code) - 1}"
+
+        def number(x: float) -> str:
+            value = f"{self.T} {x:.17e}" if self.T == "double" else f"float {_single(x)}"
+            return f"<{', '.join([value] * W)}>"
+
+        def take(slot: int) -> str:
+            p = add(f"getelementptr i8, ptr %memory, i64 {slot * self.vector}")
+            return add(f"load {V}, ptr {p}, align {self.vector}")
+
+        def fma(a: str, b: str, c: str) -> str:
+            return add(f"call {V} {multiply_add}({V} {a}, {V} {b}, {V} {c})")
+
+        self.head.append(f"declare {V} {multiply_add}({V}, {V}, {V})")
+        zero, bad = "zeroinitializer", list[str]()
+        for slots in (p.slots for p in promises if p.slots):
+            sums = [zero] * 4  # 0 · x is 0 but for NaN and infinity; four sums, for their latency
+            for k, slot in enumerate(slots):
+                sums[k % 4] = fma(take(slot), zero, sums[k % 4])
+            while len(sums) > 1:
+                a, b, *sums = sums
+                sums.append(a if b == zero else add(f"fadd {V} {a}, {b}"))
+            bad.append(add(f"fcmp une {V} {sums[0]}, {zero}"))
+        for unit in (k for p in promises for k in p.units):
+            length = zero
+            for x in [take(unit + k) for k in range(4)]:
+                length = fma(x, x, length)
+            bad += [
+                add(f"fcmp ult {V} {length}, {number(1.0 - UNIT)}"),
+                add(f"fcmp ugt {V} {length}, {number(1.0 + UNIT)}"),
+            ]
+        some = bad[0]
+        for x in bad[1:]:
+            some = add(f"or <{W} x i1> {some}, {x}")
+        bits = add(f"bitcast <{W} x i1> {some} to i{W}")
+        wrong = add(f"icmp ne i{W} {bits}, 0")
+        return [
+            *code,
+            f"  br i1 {wrong}, label %alarm, label %body",
+            "alarm:",
+            "  %count = atomicrmw add ptr %f.alarms, i64 1 monotonic",
+            "  br label %body",
+            "body:",
+        ]
 
     def _allocate(self, total: int) -> None:
         """Memory for this call; where there is none, a MemoryError and no results."""
@@ -229,9 +313,15 @@ def batch_loop(
     outputs: Sequence[Operand],
     scratch: int,
     x86: bool,
+    promises: Sequence[Promise] = (),
 ) -> str:
     """The function @kernel, of at least one input and one output.
 
     scratch: how many vectors of memory the body needs.
     """
-    return _BatchLoop(T, W, inputs, outputs).text(scratch, x86)
+    return _BatchLoop(T, W, inputs, outputs).text(scratch, x86, promises)
+
+
+def _single(x: float) -> str:
+    """A number of single precision, as LLVM wants it written."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', float(np.float32(x))))[0]:016X}"

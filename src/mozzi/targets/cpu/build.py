@@ -16,7 +16,7 @@ from mozzi.program.program import Program, Store
 from mozzi.program.schedule import CALLS, schedule
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
-from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of
+from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of, promises
 from mozzi.targets.cpu.ir import Body
 from mozzi.targets.cpu.kernel import CpuKernel
 from mozzi.targets.disk_cache import Entry
@@ -76,7 +76,9 @@ def module_text(program: Program, dtype: str, W: int) -> str:
     T = "double" if dtype == "float64" else "float"
     body = Body(program, T, W)
     operands = operands_of(named_shapes(program.inputs), named_shapes(program.outputs))
-    return "\n".join([body.text, batch_loop(T, W, *operands, body.scratch, x86=jit.is_x86()), ""])
+    promised = promises(program.inputs)
+    loop = batch_loop(T, W, *operands, body.scratch, jit.is_x86(), promised)
+    return "\n".join([body.text, loop, ""])
 
 
 def _work(region: Region) -> float:

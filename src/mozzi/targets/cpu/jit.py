@@ -18,7 +18,10 @@ from mozzi.targets.cpu import math as vector_math
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.pack import packing
 
-__all__ = ["Code", "assemble", "assembly", "host", "lanes", "runtime"]
+__all__ = [
+    "Code", "alarms", "alarms_address", "assemble", "assembly", "host", "lanes", "runtime", "watch",
+    "watched_runtime",
+]  # fmt: skip
 
 _lock = ForkLock()
 FROM_PYTHON = (
@@ -137,10 +140,44 @@ def runtime(dtype: str, W: int) -> Any:
         disk.write(key, obj)
     code = Code(obj)
     pointers = [*(_python(name) for name in FROM_PYTHON), _feclearexcept()]
-    pointers += [code.address(name) for name in TABLE[len(pointers) :]]
+    pointers += [code.address(name) for name in TABLE[len(pointers) : -1]] + [None]
     table = (ctypes.c_void_p * len(TABLE))(*pointers)
     table.code = code  # pyright: ignore[reportAttributeAccessIssue]
     return table
+
+
+_alarms = ctypes.c_int64(0)
+_watched: list[Any] = []
+_on = True
+
+
+@cache
+def watched_runtime(dtype: str, W: int) -> Any:
+    """The table of functions, and a counter that says when arguments are not as promised."""
+    plain = runtime(dtype, W)
+    table = (ctypes.c_void_p * len(TABLE))(*plain)
+    table.code = plain.code  # pyright: ignore[reportAttributeAccessIssue]
+    _watched.append(table)
+    watch(_on)
+    return table
+
+
+def watch(on: bool) -> None:
+    """Whether kernels that are watched look at their arguments."""
+    global _on
+    _on = on
+    for table in _watched:
+        table[TABLE.index("alarms")] = alarms_address() if on else None
+
+
+def alarms_address() -> int:
+    """Where the counter of alarms is."""
+    return ctypes.addressof(_alarms)
+
+
+def alarms() -> int:
+    """How often arguments were not as promised; it only grows."""
+    return _alarms.value
 
 
 def _python(name: str) -> int | None:

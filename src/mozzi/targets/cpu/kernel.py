@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import prod
+from math import ceil, prod
 from typing import Any, Generic, TypeAlias, cast
 
 import numpy as np
@@ -24,10 +24,14 @@ __all__ = ["CpuKernel"]
 
 THREADED_NS = 400_000.0  # work from which on a call is worth several threads
 SLICE_NS = 100_000.0  # work of one thread, at least
+PATIENCE_NS = 20_000_000.0  # work of one slice, at most: Ctrl-C is looked for between slices
 OPERATION_NS = 0.04  # what an operation takes, one thread
 UNCOUNTED = 1 << 60  # numbers of arguments that are not arrays of the kernel's type yet
 SINGLE_CALL_NUMBERS = 500  # of one evaluation, at most; NumPy holds the GIL for fewer, too
 
+
+Look: TypeAlias = Callable[[Sequence[Any]], None]
+"""Looks at arguments that are not as promised, and raises if they are not."""
 
 #: Where results go.
 Out: TypeAlias = np.ndarray | tuple[np.ndarray | None, ...] | None
@@ -36,13 +40,16 @@ Out: TypeAlias = np.ndarray | tuple[np.ndarray | None, ...] | None
 class CpuKernel(Generic[Result]):
     """A compiled program: call it with arrays; leading axes are batch axes and broadcast.
 
+    It takes arguments as they are: quaternions that are not of length 1, NaN and infinity give
+    results without meaning. Algorithms on arrays look at them (`watched`).
+
     ufunc: the NumPy generalised ufunc. operations, flops: what one evaluation takes. source: LLVM
     IR. cost: nanoseconds of one, about. loop, table: the machine code's address, and the functions
     that it takes.
     """
 
-    def __init__(self, entry: Entry):
-        self.entry = entry
+    def __init__(self, entry: Entry, code: jit.Code | None = None, look: Look | None = None):
+        self.entry, self._look = entry, look
         self.name, self.dtype = entry.name, np.dtype(entry.dtype)
         self.inputs = tuple(Input(name, shape) for name, shape in entry.inputs)
         self.outputs = tuple(Output(name, shape, ()) for name, shape in entry.outputs)
@@ -59,8 +66,8 @@ class CpuKernel(Generic[Result]):
         self._largest = max((y.size for y in self.outputs), default=0) * self.dtype.itemsize
         smallest = min((x.size for x in self.inputs), default=0)
         self._pooled_numbers = smallest * memory.POOLED / max(1, self._largest)
-        code = jit.Code(entry.code)
-        table = jit.runtime(entry.dtype, entry.lanes)
+        self._code = code = code or jit.Code(entry.code)
+        table = (jit.watched_runtime if look else jit.runtime)(entry.dtype, entry.lanes)
         self.table, self.loop = table, code.address("kernel")
         loop, data = self.loop, ctypes.addressof(table)
         taken, given = operands_of(entry.inputs, entry.outputs)
@@ -83,15 +90,19 @@ class CpuKernel(Generic[Result]):
         ):
             call = single_call.make(
                 table[TABLE.index("call")], loop, data, *shapes, entry.dtype, name, self._general,
-                keep=(code, table),
+                jit.alarms_address(), keep=(code, table),
             )  # fmt: skip
             # a class of its own: Python looks for __call__ there
             own: Any = type("CpuKernel", (CpuKernel,), {"__call__": call})
             self.__class__ = own
 
+    def watched(self, look: Look) -> CpuKernel[Result]:
+        """The same kernel; where arguments are not as promised, `look` is called with them, and may
+        raise.
+        """
+        return CpuKernel(self.entry, self._code, look)
+
     def __call__(self, *args: ArrayLike, out: Any = None, **options: Any) -> Result:
-        if not self._whole:
-            return cast(Result, self._with_empty_operands(args, out))
         result = self._general(*args, out=out, **options)
         return cast(Result, result if self.single or isinstance(result, tuple) else (result,))
 
@@ -101,6 +112,17 @@ class CpuKernel(Generic[Result]):
         raise AttributeError(f"a CpuKernel has no {name!r}")
 
     def _general(self, *args: Any, out: Any = None, **options: Any) -> Any:
+        if self._look is None:
+            return self._run(args, out, options)
+        before = jit.alarms()
+        result = self._run(args, out, options)
+        if jit.alarms() != before:
+            self._look(args[: len(self.inputs)])
+        return result
+
+    def _run(self, args: Sequence[Any], out: Any, options: dict[str, Any]) -> Any:
+        if not self._whole:
+            return self._with_empty_operands(args, out)
         if len(args) != len(self.inputs) or options:  # results by position, where=, axes=, errors
             return self.ufunc(*args, **(options if out is None else {"out": out} | options))
         arrays, dtype, numbers = args, self.dtype, 0
@@ -114,11 +136,13 @@ class CpuKernel(Generic[Result]):
             batch = self._batch(arrays)
             work, parts = prod(batch) * self.cost, 1
             if work > THREADED_NS and max(batch, default=1) > self.entry.lanes:
-                parts = min(get_num_threads(), int(work / SLICE_NS))
+                several = min(get_num_threads(), int(work / SLICE_NS))
+                parts = max(several, ceil(work / PATIENCE_NS))
             large = out is None and prod(batch) * self._largest >= memory.POOLED
             outs = self._outs(batch, out, arrays) if parts > 1 or large else None
             if outs is not None and parts > 1:
-                threads.run(self.ufunc, arrays, outs, self._cores, batch, parts, self.entry.lanes)
+                lanes = self.entry.lanes
+                threads.run(self.ufunc, arrays, outs, self._cores, batch, parts, lanes)
                 return outs[0] if len(outs) == 1 else outs
             out = outs or out
         try:

@@ -11,7 +11,6 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from queue import SimpleQueue
 
 import numpy as np
@@ -155,7 +154,10 @@ def run(
     parts: int,
     lanes: int,
 ) -> None:
-    """ufunc(*args, out=outs) in `parts` slices of the longest batch axis, one to a thread.
+    """ufunc(*args, out=outs) in `parts` slices of the longest batch axis, on all threads.
+
+    Every thread takes the next slice that is left. Between two slices Python looks for signals:
+    after Ctrl-C no other slice is begun.
 
     cores: how many axes of each operand, arguments first, are no batch axes.
     """
@@ -171,14 +173,22 @@ def run(
             return x  # the same for all slices
         return x[(slice(None),) * at + (part,)]
 
-    def call(part: slice) -> Callable[[], None]:
-        arrays = [cut(x, core, part) for x, core in zip((*args, *outs), cores, strict=True)]
-        return partial(ufunc, *arrays[: len(args)], out=tuple(arrays[len(args) :]))
+    def work() -> None:
+        try:
+            while True:
+                try:
+                    part = left.pop()
+                except IndexError:
+                    return
+                arrays = [cut(x, core, part) for x, core in zip((*args, *outs), cores)]
+                ufunc(*arrays[: len(args)], out=tuple(arrays[len(args) :]))
+        finally:
+            left.clear()
 
-    slices = [slice(k, min(k + size, n)) for k in range(0, n, size)]
-    jobs = _hand_over([call(part) for part in slices[1:]])
+    left = [slice(k, min(k + size, n)) for k in reversed(range(0, n, size))]
+    jobs = _hand_over([work] * (min(get_num_threads(), len(left)) - 1))
     try:
-        call(slices[0])()
+        work()
     finally:
         for job in jobs:
             job.wait()
