@@ -27,6 +27,7 @@ extensions = [
     "sphinx_design",
     "formulas",
     "reference",
+    "coming_from",
 ]
 exclude_patterns = ["_build", "images", "examples", "**/.ipynb_checkpoints"]
 
