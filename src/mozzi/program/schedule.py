@@ -22,8 +22,8 @@ from mozzi.program.program import Buffer, Loop, Program
 __all__ = ["CALLS", "live_values", "schedule"]
 
 CALLS = ("sin", "cos", "atan2", "exp", "log", "tanh")
-LAST = 1 << 60
-BLOCK = 400
+NO_PHASE = 1 << 60  # after all phases
+BLOCK_SIZE = 400  # statements
 
 
 def schedule(program: Program) -> Program:
@@ -58,9 +58,9 @@ def _order(run: list[Node], kept: set[int]) -> list[Node]:
     if len(run) <= 2:
         return run
     chosen = _blocks([run])
-    if len(run) > 2 * BLOCK:
+    if len(run) > 2 * BLOCK_SIZE:
         deep = _depth_first(run, kept)
-        other = _blocks([deep[k : k + BLOCK] for k in range(0, len(deep), BLOCK)])
+        other = _blocks([deep[k : k + BLOCK_SIZE] for k in range(0, len(deep), BLOCK_SIZE)])
         chosen = min(chosen, other, key=lambda x: _carried(x[0]))
     return _early_ends(*chosen, kept)
 
@@ -72,9 +72,9 @@ def _blocks(parts: Sequence[list[Node]]) -> tuple[list[Node], list[int]]:
     block, size = -1, 0
     for part in parts:
         phase, before = _phases(part), None
-        for s in sorted(part, key=lambda s: phase.get(id(s), LAST)):
-            now = phase.get(id(s), LAST)
-            if size == BLOCK or now != before:
+        for s in sorted(part, key=lambda s: phase.get(id(s), NO_PHASE)):
+            now = phase.get(id(s), NO_PHASE)
+            if size == BLOCK_SIZE or now != before:
                 block, size, before = block + 1, 0, now
             size += 1
             order.append(s)
@@ -114,13 +114,13 @@ def _depth_first(run: Sequence[Node], kept: set[int]) -> list[Node]:
 
 def _carried(order: Sequence[Node]) -> int:
     """How often a block of statements uses a value of an earlier block."""
-    block = {id(s): n // BLOCK for n, s in enumerate(order) if s.op not in ("const", "input")}
+    block = {id(s): n // BLOCK_SIZE for n, s in enumerate(order) if s.op not in ("const", "input")}
     return len(
         {
-            (id(x), n // BLOCK)
+            (id(x), n // BLOCK_SIZE)
             for n, s in enumerate(order)
             for x in s.args
-            if block.get(id(x), n // BLOCK) < n // BLOCK
+            if block.get(id(x), n // BLOCK_SIZE) < n // BLOCK_SIZE
         }
     )
 
@@ -133,10 +133,10 @@ def _phases(run: Sequence[Node]) -> dict[int, int]:
     phase: dict[int, int] = {}
     for s in reversed(run):
         if s.op in CALLS:
-            phase[id(s)] = min(phase.get(id(s), LAST), depth[id(s)])
+            phase[id(s)] = min(phase.get(id(s), NO_PHASE), depth[id(s)])
         if id(s) in phase:
             for x in s.args:
-                phase[id(x)] = min(phase.get(id(x), LAST), phase[id(s)])
+                phase[id(x)] = min(phase.get(id(x), NO_PHASE), phase[id(s)])
     return phase
 
 

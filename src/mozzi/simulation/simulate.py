@@ -34,7 +34,7 @@ from mozzi.types import Array, ArrayLike, Device, DType, Method
 
 __all__ = ["Simulation", "simulate"]
 
-BLOCK = 64  # records between two looks at whether all samples are finite
+CHECKED_RECORDS = 64  # records between two looks at whether all samples are finite
 WHOLE = 2**24  # steps that float32 can count
 HUGE = 1e120  # a speed whose energy is about to overflow
 LOOSE = {"float64": 1e-6, "float32": 1e-3}  # a correction of Newton's method that is not small
@@ -235,7 +235,7 @@ class Simulation:
                 if self._tau is not None:
                     self._tau[self._done] = forces[0]
                 self._done += 1
-                if self._done - self._checked >= BLOCK or self._done > last:
+                if self._done - self._checked >= CHECKED_RECORDS or self._done > last:
                     going = self._look()
                     yield (self._done - 1) / last
                     if not going:

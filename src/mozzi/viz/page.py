@@ -38,7 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 FPS = 30.0
-MOST = 1200  # frames of a scene
+SCENE_FRAMES = 1200  # frames of a scene
 FAR = 4.0  # a base that travels so many times the size of its robot is followed from the start
 
 Scene = dict[str, object]
@@ -120,7 +120,7 @@ def shown_records(
 ) -> tuple[list[np.ndarray], float]:
     """The records that are shown of each motion, and the time between two."""
     span = float(trajectory.t[-1] - trajectory.t[0])
-    count = int(min(MOST, max(2, round(span * fps) + 1))) if span > 0.0 else 1
+    count = int(min(SCENE_FRAMES, max(2, round(span * fps) + 1))) if span > 0.0 else 1
     times = np.linspace(trajectory.t[0], trajectory.t[-1], count)
     index = []
     for motion in motions:

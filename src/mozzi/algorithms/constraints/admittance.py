@@ -1,4 +1,4 @@
-"""How the rows of loops reach the joints of the tree, and the admittance they meet there.
+"""Rows of loops, propagated inward through the tree, and the admittance they meet there.
 
 A row is brought inward by articulated bodies. Here x is the wrench of a row when it has come to a
 body, and y = Sᵀ x what it does in the joint there (with what a coupling does directly); the
@@ -23,12 +23,12 @@ from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real, divide, maximum
 
-__all__ = ["Reach", "matrix", "reach"]
+__all__ = ["PropagatedRows", "matrix", "propagate"]
 
 
 @dataclass
-class Reach:
-    """How the rows of one closure reach the joints of the tree, by numbers of bodies.
+class PropagatedRows:
+    """The rows of one closure at the joints of the tree, by numbers of bodies.
 
     x: the wrenches that arrive at a body; y: the forces in its free coordinates; held: the direct
     forces in its held coordinates; Dy = D⁻¹ y; scale: what the admittance of a row is measured by.
@@ -43,20 +43,20 @@ class Reach:
     free: list[Real] = field(default_factory=list[Real])
 
 
-def reach(
+def propagate(
     model: Mechanism,
     rows: Rows,
     move: Moving,
     U: ByBody[Screws[Wrench]],
     D: ByBody[Block],
     tree: tuple[ByBody[Twist], ByBody[Sequence[Real]]] | None = None,
-) -> Reach:
+) -> PropagatedRows:
     """The rows of a closure, brought inward by articulated bodies.
 
     ``tree``: the containers (n, D⁻¹ u) of the free tree, whose effect on the rows is measured.
     """
     m = len(rows)
-    out = Reach(rows, scale=[0.0] * m, free=list(rows.bias))
+    out = PropagatedRows(rows, scale=[0.0] * m, free=list(rows.bias))
     coming = {k: list(W) for k, W in rows.wrenches.items()}
     levers: dict[int, Real] = {k: lever * lever for k, lever in rows.levers.items()}
     both: set[int] = set()  # bodies at which the wrenches of both ends have met
@@ -129,16 +129,16 @@ def _longer(size2: Real, p: Vec3) -> Real:
 
 
 def matrix(
-    model: Mechanism, reaches: Sequence[Reach]
+    model: Mechanism, propagated: Sequence[PropagatedRows]
 ) -> tuple[list[Row], list[Row], list[Real]]:
     """Y and D⁻¹ Y as sparse rows over the velocities, and the scales of the rows."""
     Y: list[Row] = []
     DY: list[Row] = []
-    for part in reaches:
+    for part in propagated:
         for r in range(len(part.rows)):
             Y.append(_sparse(model, part.y, r))
             DY.append(_sparse(model, part.Dy, r))
-    return Y, DY, [s for part in reaches for s in part.scale]
+    return Y, DY, [s for part in propagated for s in part.scale]
 
 
 def _sparse(model: Mechanism, blocks: dict[int, list[tuple[Real, ...]]], r: int) -> Row:

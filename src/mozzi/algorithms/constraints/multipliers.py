@@ -7,11 +7,11 @@ al., (67)–(69) of Kim, with articulated bodies instead of M⁻¹.
     (B) the same wrenches that a row exerts measure what the free tree does to it:
         A a_r + Ȧ v = Σ (x − U D⁻¹ y)ᵀ n + yᵀ D⁻¹ u, along the paths of its two ends;
     (C) the admittance is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y;
-    (D) Λ λ = U̇ − (A a_r + Ȧ v), sparse and of any rank: `loop_solve`;
+    (D) Λ λ = U̇ − (A a_r + Ȧ v), sparse and of any rank: `solve.Factor`;
     (E), (F) the outward sweep runs with u + y λ: it is linear.
 
 The accelerations that it gives tell how well the rows are met, and the same factors correct them
-once: `Closing.missing`, and a sweep of what is missing.  O(n) + O(m d) + the sparse solution.
+once: `Multipliers.missing`, and a sweep of what is missing.  O(n) + O(m d) + the sparse solution.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
+from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
 from mozzi.algorithms.constraints.relative_motion import Moving
 from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures
@@ -32,31 +32,31 @@ from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerB
 from mozzi.lie import Screws, Twist, Wrench
 from mozzi.program.scalar import Real
 
-__all__ = ["Closing", "closing"]
+__all__ = ["Multipliers", "loop_multipliers"]
 
 T = TypeVar("T")
 
 
 @dataclass
-class Closing:
+class Multipliers:
     """The multipliers of all closures, how they act (what the outward sweep adds), and the factors
     that gave them.
     """
 
-    reaches: list[Reach]
+    propagated: list[PropagatedRows]
     multipliers: list[Real]
     factor: Factor
     prescribed: Sequence[Real] = ()
 
     def force(self, i: BodyView) -> list[Real]:
         """y λ: forces in the free coordinates of a body."""
-        return self._sum(i, (x.y for x in self.reaches), sum(1 for h in i.held if not h))
+        return self._sum(i, (x.y for x in self.propagated), sum(1 for h in i.held if not h))
 
     def held(self, i: BodyView) -> list[Real]:
         """The forces that couplings exert directly in the held coordinates of a body."""
-        return self._sum(i, (x.held for x in self.reaches), sum(1 for h in i.held if h))
+        return self._sum(i, (x.held for x in self.propagated), sum(1 for h in i.held if h))
 
-    def missing(self, model: Mechanism, A: ByBody[Twist], a: JointVector) -> Closing:
+    def missing(self, model: Mechanism, A: ByBody[Twist], a: JointVector) -> Multipliers:
         """The multipliers that are missing where bodies accelerate by A and joints by a: those of
         Λ λ = U̇ − (A a + Ȧ v), one step of refinement.
 
@@ -65,7 +65,7 @@ class Closing:
         accelerations as they are.
         """
         left: list[Real] = []
-        for part in self.reaches:
+        for part in self.propagated:
             rows = part.rows
             for r, x in enumerate(rows.bias):
                 for k, W in rows.wrenches.items():
@@ -73,12 +73,13 @@ class Closing:
                 for k, forces in rows.forces.items():
                     x = x + dot(forces[r], a[model.at(k)])
                 left.append(self.prescribed[len(left)] - x)
-        return Closing(self.reaches, self.factor.multipliers(left), self.factor)
+        return Multipliers(self.propagated, self.factor.multipliers(left), self.factor)
 
-    def plus(self, more: Closing, least: bool) -> Closing:
+    def plus(self, more: Multipliers, least: bool) -> Multipliers:
         """Both together; ``least``: the shortest multipliers that exert the same forces."""
         total = [x + y for x, y in zip(self.multipliers, more.multipliers, strict=True)]
-        return Closing(self.reaches, self.factor.shortest(total) if least else total, self.factor)
+        total = self.factor.shortest(total) if least else total
+        return Multipliers(self.propagated, total, self.factor)
 
     def _sum(
         self, i: BodyView, blocks: Iterable[Mapping[int, Sequence[Sequence[Real]]]], n: int
@@ -92,7 +93,7 @@ class Closing:
     def wrench(self, i: BodyView) -> Wrench:
         """x λ: the wrench that comes inward to a body."""
         total = Wrench.zero()
-        for lam, block in self._blocks(i, (x.x for x in self.reaches)):
+        for lam, block in self._blocks(i, (x.x for x in self.propagated)):
             for l, x in zip(lam, block, strict=True):
                 total = total + x * l
         return total
@@ -103,22 +104,23 @@ class Closing:
         """The multipliers of every closure that reaches a body, with its block there."""
         assert isinstance(i, Body)  # mechanisms with loops are not rolled
         start = 0
-        for part, values in zip(self.reaches, blocks, strict=True):
+        for part, values in zip(self.propagated, blocks, strict=True):
             m = len(part.rows)
             if i.index in values:
                 yield self.multipliers[start : start + m], values[i.index]
             start += m
 
 
-def closing(
+def loop_multipliers(
     model: Mechanism,
     move: Moving,
+    *,
     n: ByBody[Twist],
     u: ByBody[Sequence[Real]],
     U: ByBody[Screws[Wrench]],
     D: ByBody[Block],
     accelerations: Whole[Sequence[Real]] | None = None,
-) -> Closing | None:
+) -> Multipliers | None:
     """The multipliers that close the loops of a tree whose inward sweep has left n and u.
 
     accelerations: U̇, prescribed row by row (rheonomic); zero where not given.  Kim (67), (76);
@@ -130,8 +132,8 @@ def closing(
     for i in model.outward():
         Du[i] = apply(D[i], u[i])
     every = list(closures(model, move))
-    reaches = [reach(model, rows, move, U, D, (n, Du)) for rows in every]
+    propagated = [propagate(model, rows, move, U, D, (n, Du)) for rows in every]
     prescribed = [0.0] * sum(map(len, every)) if accelerations is None else accelerations[()]
-    needed = minus(prescribed, [f for x in reaches for f in x.free])
-    factor = Factor.of(*matrix(model, reaches), rows_kept(model, reaches))
-    return Closing(reaches, factor.multipliers(needed), factor, prescribed)
+    needed = minus(prescribed, [f for x in propagated for f in x.free])
+    factor = Factor.of(*matrix(model, propagated), rows_kept(model, propagated))
+    return Multipliers(propagated, factor.multipliers(needed), factor, prescribed)

@@ -74,6 +74,36 @@ COUNTS = 1e-7
 the root of rounding, which is left of them in a singular configuration that was found by closing.
 """
 
+CLOSED_RESIDUAL = 1e-9
+"""Residuals, in radians or lengths of the mechanism, of configurations whose rank says whether rows
+depend on one another wherever it is closed: at most the angle that `COUNTS` still tells from zero.
+"""
+
+NEARBY_RESIDUAL = 1e-8
+"""The same, of configurations a small motion aside of a given one, whose residual may itself be
+that of a prescribed motion: in a singular configuration closing converges to the root of rounding.
+"""
+
+RATE = 1e-6
+"""Rates of vanishing singular values along a motion of unit length, over the largest entry of the
+rows, that are not rounding: differences over a step of 1e-3 lose three of the fifteen digits, and
+the null spaces they are seen in are known to 1e-8.
+"""
+
+INDEPENDENT = 1e-6
+"""What is left of a row beside those before it, over the largest entry of all, that makes it an
+independent one where the mode of an assembly is told: far above rounding, and above what is left
+open by closing.
+"""
+
+NO_ENTRY = 1e-9
+"""Entries of scaled rows, in all configurations looked at, that are rounding: the row is no row."""
+
+NO_ROW = 1e-20
+"""Squares of the lengths of rows of a projector that are zero up to rounding; the others are of
+length 1 or less.
+"""
+
 
 # -- pivots --
 

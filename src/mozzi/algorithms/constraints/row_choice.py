@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.admittance import Reach, matrix, reach
+from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import (
+    CLOSED_RESIDUAL,
+    NO_ENTRY,
     Choice,
     lengths,
     opening,
@@ -69,7 +71,7 @@ def loop_rank(model: Mechanism, q: JointVector) -> tuple[Traced, Traced]:
         >>> int(rank)
         2
     """
-    choice = choose(model, _reaches(model, q))
+    choice = choose(model, _propagated_rows(model, q))
     least: Real = 1.0
     for x in choice.sine2:
         least = minimum(least, x)
@@ -82,11 +84,11 @@ def kept_rows(model: Mechanism, q: JointVector, prescribed: JointChoice = ()) ->
 
     prescribed: coordinates that are held, which rows cannot move.
     """
-    choice = choose(model, _reaches(held_by(model, prescribed), q))
+    choice = choose(model, _propagated_rows(held_by(model, prescribed), q))
     return np.array([*choice.kept, None], dtype=object)[:-1]
 
 
-def _reaches(model: Mechanism, q: JointVector) -> list[Reach]:
+def _propagated_rows(model: Mechanism, q: JointVector) -> list[PropagatedRows]:
     T = per_body(model, "T", Local[RelativePose])
     P, U, D = articulated_containers(model)
     for i in model.outward():
@@ -94,23 +96,23 @@ def _reaches(model: Mechanism, q: JointVector) -> list[Reach]:
     for _ in articulated(model, q, T, P, U, D):
         pass
     move = moving(model, q)
-    return [reach(model, x, move, U, D) for x in closures(model, move)]
+    return [propagate(model, x, move, U, D) for x in closures(model, move)]
 
 
-def choose(model: Mechanism, reaches: Sequence[Reach]) -> Choice:
+def choose(model: Mechanism, propagated: Sequence[PropagatedRows]) -> Choice:
     """Independent rows at this state, which may be open."""
-    Y, DY, scale = matrix(model, reaches)
+    Y, DY, scale = matrix(model, propagated)
     order = [k for k in elimination_order(DY) if Y[k]]  # that of the factors: the same products
     blocks: list[list[int]] = []
     most: list[int] = []
     start = 0
-    for part in reaches:
+    for part in propagated:
         block = [k for k in range(start, start + len(part.rows)) if Y[k]]
         if block:
             blocks.append(block)
             most.append(min(len(block), len({c for k in block for c in DY[k]})))
         start += len(part.rows)
-    residual = [x for part in reaches for x in part.rows.open_by(True)]
+    residual = [x for part in propagated for x in part.rows.open_by(True)]
     open2 = opening(residual, lengths(model.model)[0].tolist())
     return Choice(gram(Y, DY, order), blocks, scale, most, open2)
 
@@ -167,7 +169,7 @@ def holding(rows: ChosenRows | None) -> Generator[None, None, None]:
 
 
 def rows_kept(
-    model: Mechanism, reaches: Sequence[Reach]
+    model: Mechanism, propagated: Sequence[PropagatedRows]
 ) -> Sequence[Real] | Traced | None:
     """Which rows count (1 or 0), while tracing: those that are held, or else those of this state;
     None where all do.
@@ -177,7 +179,7 @@ def rows_kept(
         return None
 
     def here() -> Choice:
-        return choose(model, reaches)
+        return choose(model, propagated)
 
     if _now.rows is not None and _now.rows.model is model.model:
         return _now.rows.rows(model, here)
@@ -190,8 +192,6 @@ FAR = (0.0, 1.0, 2.0, 3.0)  # noise on the neutral configuration, from which clo
 ASIDE = 0.2  # a motion to a configuration that is not singular by accident
 LARGE = 60  # coordinates of a mechanism that is closed from its neutral configuration only
 ITERATIONS = 60  # to close it
-CLOSED = 1e-9  # residuals of configurations that are looked at, in radians or lengths
-VANISHES = 1e-9  # entries of scaled rows that are rounding
 
 
 def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool:
@@ -232,11 +232,11 @@ def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
     for size in (0.0, ASIDE):
         q = integrate(model, q, size * rng.normal(size=(len(q), model.nv)))
         q, _ = descend(model, q, np.zeros((len(q), len(rows))), every, ITERATIONS)
-        q = q[(np.abs(loop_residual(model, q)) / rows).max(-1) < CLOSED]
+        q = q[(np.abs(loop_residual(model, q)) / rows).max(-1) < CLOSED_RESIDUAL]
         if not len(q):
             return True
     A, B = (scaled(model, loop_jacobian(model, x))[..., free] for x in (q, apart))
-    some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > VANISHES
+    some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > NO_ENTRY
     ranks = ranks_of(A)
     mobile = ranks[ranks < free.sum()]
     return bool((mobile if len(mobile) else ranks).max() < some.sum())

@@ -22,9 +22,9 @@ from mozzi.lie.vec import number
 from mozzi.program.scalar import Condition, Real, divide, maximum, select
 from mozzi.types import Traced
 
-__all__ = ["MOST", "Factor"]
+__all__ = ["LEAST_NORM_ROWS", "Factor"]
 
-MOST = 36
+LEAST_NORM_ROWS = 36
 """Rows whose multipliers of least norm are found inside a program."""
 
 class Factor:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.interior_point import interior_point
-from mozzi.algorithms.constraints.multipliers import Reach, matrix, reach
+from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
 from mozzi.algorithms.constraints.one_sided import (
     ByRows,
     ByVelocities,
@@ -174,9 +174,9 @@ def velocities_after(
         pass
     blocks = one_sided(model, q, v, free, C, V, F, h, joints)
     move = Moving(q, T)
-    own = [reach(model, x.rows, move, U, D) for x in blocks]
+    own = [propagate(model, x.rows, move, U, D) for x in blocks]
     ties = closures(model, move) if model.model.closures else ()
-    loops = [reach(model, x, move, U, D) for x in ties]
+    loops = [propagate(model, x, move, U, D) for x in ties]
     g = [x for b in blocks for x in velocities(model, b.rows, F, free)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
     g_shifted = shifted(blocks, g)
@@ -215,7 +215,7 @@ def velocities_after(
 
 
 def admittance(
-    model: Mechanism, own: Sequence[Reach], loops: Sequence[Reach]
+    model: Mechanism, own: Sequence[PropagatedRows], loops: Sequence[PropagatedRows]
 ) -> tuple[list[list[Real]], Answer]:
     """Λ of the one-sided rows, and x ↦ the multipliers of all rows, block by block."""
     Y, DY, scale = matrix(model, [*own, *loops])
@@ -242,7 +242,7 @@ def admittance(
     return L, answer
 
 
-def _split(parts: Sequence[Reach], x: Sequence[Real]) -> list[list[Real]]:
+def _split(parts: Sequence[PropagatedRows], x: Sequence[Real]) -> list[list[Real]]:
     """x, block by block."""
     out: list[list[Real]] = []
     start = 0

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
-from mozzi.algorithms.constraints.multipliers import Closing, closing
+from mozzi.algorithms.constraints.multipliers import Multipliers, loop_multipliers
 from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.solve import MOST
+from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting
 from mozzi.algorithms.dynamics.springs import applied
@@ -104,7 +104,7 @@ class Sweeps:
             A[i] = X + free_screws(i, i.joint.screws(self.q[i])) @ solved  # K41
             yield i, solved
 
-    def held_force(self, i: BodyView, loops: Closing | None) -> Sequence[Real]:
+    def held_force(self, i: BodyView, loops: Multipliers | None) -> Sequence[Real]:
         """τ at the held coordinates: Sᵀ F, and what rotors and resistance take."""
         S = held_screws(i, i.joint.screws(self.q[i]))
         F = plus((self.P[i] @ S).T @ self.A[i], S.T @ self.B[i])  # K43
@@ -117,13 +117,15 @@ class Sweeps:
 
 def closed_by(
     x: Sweeps, rates: BlockArray | None, least: bool
-) -> tuple[Accelerations, Closing | None]:
+) -> tuple[Accelerations, Multipliers | None]:
     """The third sweep, and what closes the loops: steps B to F of Rodriguez, K67 to K69, K76.
 
     rates: prescribed accelerations of the rows; least: multipliers of least norm.
     """
     move = Moving(x.q, x.T, x.v, x.w)
-    loops = closing(x.model, move, x.n, x.u, x.U, x.D, rates)  # λ
+    loops = loop_multipliers(
+        x.model, move, n=x.n, u=x.u, U=x.U, D=x.D, accelerations=rates
+    )  # λ
     if loops is None:
         return x.outward(x.A, x.n, lambda i: x.u[i]), None
     found = list(x.outward(x.A, x.n, lambda i: plus(x.u[i], loops.force(i))))
@@ -141,7 +143,7 @@ def closed_by(
 
 def forward(
     x: Sweeps, rates: BlockArray | None = None, least: bool = False
-) -> tuple[BlockArray, Closing | None]:
+) -> tuple[BlockArray, Multipliers | None]:
     """Accelerations where nothing is held, and what closes the loops."""
     a_out = joint_vector(x.model, "a_out")
     sweep, loops = closed_by(x, rates, least)
@@ -152,7 +154,7 @@ def forward(
 
 def hybrid(
     x: Sweeps, rates: BlockArray | None = None, least: bool = False
-) -> tuple[BlockArray, BlockArray, Closing | None]:
+) -> tuple[BlockArray, BlockArray, Multipliers | None]:
     """Forces and accelerations, both complete, and what closes the loops."""
     tau_out, a_out = joint_vector(x.model, "tau_out"), joint_vector(x.model, "a_out")
     sweep, loops = closed_by(x, rates, least)
@@ -218,5 +220,6 @@ def hybrid_dynamics(
         True
     """
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
-    tau_out, a_out, _ = hybrid(x, loop_accelerations, least=model.model.row_count <= MOST)
+    least = model.model.row_count <= LEAST_NORM_ROWS
+    tau_out, a_out, _ = hybrid(x, loop_accelerations, least=least)
     return tau_out, a_out

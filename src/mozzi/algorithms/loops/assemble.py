@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.rank import counted, pinv, scaled
+from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, pinv, scaled
 from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -264,7 +264,7 @@ def _independent(A: np.ndarray) -> list[int]:
         rest = row - basis.T @ (basis @ row)
         rest = rest - basis.T @ (basis @ rest)
         length = np.linalg.norm(rest)
-        if length > 1e-6 * size:
+        if length > INDEPENDENT * size:
             chosen.append(k)
             basis = np.vstack([basis, rest / length])
     return chosen

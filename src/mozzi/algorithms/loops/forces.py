@@ -8,7 +8,7 @@ from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
-from mozzi.algorithms.constraints.solve import MOST
+from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import (
     Sweeps,
     forward,
@@ -57,7 +57,7 @@ def loop_forces(
         (5,)
     """
     many = model.model.row_count
-    if many > MOST:
+    if many > LEAST_NORM_ROWS:
         raise LoopError(
             f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
             "the accelerations and solve Aᵀ λ = M a + C v + g − τ"
@@ -74,7 +74,7 @@ def loop_forces_on_arrays(model: Model, arrays: Arrays, options: Options) -> Arr
     Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
     singular values (LAPACK, batched), between two programs.
     """
-    if model.row_count <= MOST:
+    if model.row_count <= LEAST_NORM_ROWS:
         return loop_forces_with_rank_warnings(model, arrays, options)
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     a = forward_dynamics(model, **arrays, **options)

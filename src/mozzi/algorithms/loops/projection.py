@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.admittance import matrix, reach
-from mozzi.algorithms.constraints.multipliers import Closing
+from mozzi.algorithms.constraints.admittance import matrix, propagate
+from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
@@ -40,18 +40,18 @@ def loop_corrections(
         pass
     move = moving(model, q)
     every = list(closures(model, move))
-    reaches = [reach(model, rows, move, U, D) for rows in every]
-    count = rows_kept(model, reaches) if kept is None else kept[()]
-    factor = Factor.of(*matrix(model, reaches), count)
+    propagated = [propagate(model, rows, move, U, D) for rows in every]
+    count = rows_kept(model, propagated) if kept is None else kept[()]
+    factor = Factor.of(*matrix(model, propagated), count)
     open_by = [-x for rows in every for x in rows.open_by(True)]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
 
     def change(needed: Sequence[Real]) -> BlockArray:
-        closing = Closing(reaches, factor.multipliers(needed), factor)
+        loops = Multipliers(propagated, factor.multipliers(needed), factor)
         out, A = joint_vector(model, "change"), per_body(model, "A", Twist)
         for i in model.outward():
             X = T[i].pull(A[i.parent])
-            own = apply(D[i], minus(closing.force(i), U[i].T @ X))
+            own = apply(D[i], minus(loops.force(i), U[i].T @ X))
             A[i] = X + i.joint.screws(q[i]) @ own
             out[i] = own
         return out

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
-from mozzi.algorithms.constraints.multipliers import Closing
+from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.rank import ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows import loop_acceleration
-from mozzi.algorithms.constraints.solve import MOST
+from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.singular import rank_nearby
@@ -37,7 +37,7 @@ __all__ = [
     "loop_forces_with_rank_warnings", "multipliers", "warn_of_passive_joints",
 ]  # fmt: skip
 
-JUDGED = 16  # samples of a batch that are judged at once
+WARNED_SAMPLES = 16  # of a batch, for which it is found out whether a warning is due
 FALSE = np.False_
 
 
@@ -76,7 +76,8 @@ def counted_hybrid_dynamics(
 ) -> tuple[BlockArray, BlockArray, Traced, Traced]:  # fmt: skip
     """`hybrid_dynamics`, and counts."""
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
-    tau_out, a_out, loops = hybrid(x, loop_accelerations, least=model.model.row_count <= MOST)
+    least = model.model.row_count <= LEAST_NORM_ROWS
+    tau_out, a_out, loops = hybrid(x, loop_accelerations, least=least)
     return tau_out, a_out, *_counts(loops)
 
 
@@ -84,12 +85,12 @@ for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_d
     _counted.__name__ = _counted.name.removeprefix("counted_")  # in messages of its kernel
 
 
-def multipliers(loops: Closing | None) -> Traced:
+def multipliers(loops: Multipliers | None) -> Traced:
     """λ (m)."""
     return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
 
 
-def _counts(loops: Closing | None) -> tuple[Traced, Traced]:
+def _counts(loops: Multipliers | None) -> tuple[Traced, Traced]:
     assert loops is not None  # these programs are of models with loops
     rank, left_out = loops.factor.counts()
     return scalar(rank), scalar(left_out)
@@ -192,7 +193,7 @@ class Regular:
         free = None if self.held is None else ~self.held
         finite = np.isfinite(q).all(-1)
         while len(low := np.flatnonzero((left_out > self.spare) & finite)):
-            some = low[np.argsort(-left_out[low], kind="stable")][:JUDGED]
+            some = low[np.argsort(-left_out[low], kind="stable")][:WARNED_SAMPLES]
             singular, there = rank_nearby(self.model, q[some], rank[some], free)
             if not singular.any():
                 self.spare = float(left_out[some].max())

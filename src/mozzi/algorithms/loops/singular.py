@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.rank import lengths, ranks_of
+from mozzi.algorithms.constraints.rank import NEARBY_RESIDUAL, RATE, lengths, ranks_of
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
@@ -33,8 +33,6 @@ Mask = NDArray[np.bool_]
 
 STEP = 1e-3  # of differences, in radians or lengths of the mechanism
 ASIDE = 0.05  # how far from q the rank nearby is looked at
-CHANGES = 1e-6  # a rate of the rank's singular values that is not rounding
-CLOSED = 1e-8  # residuals of configurations whose rank is compared, in radians or lengths
 
 
 def rank_nearby(
@@ -60,7 +58,7 @@ def rank_nearby(
     dependent = _beyond(rank, U.shape[-1])[:, :, None]
     allowed = _beyond(rank, Vt.shape[-1])[:, None, :]
     target = loop_residual(model, q)
-    target = np.where(np.abs(target) > 1e-8, target, 0.0)  # of a prescribed motion
+    target = np.where(np.abs(target) > NEARBY_RESIDUAL, target, 0.0)  # of a prescribed motion
     for n in _motions(A, rank if free.all() else ranks_of(A)):
         m2, m1, p1, p2 = (
             jacobian(integrate(model, q, h * columns * n))[..., free]
@@ -69,10 +67,10 @@ def rank_nearby(
         slope = (8.0 * (p1 - m1) - (p2 - m2)) / (12.0 * STEP)
         rise = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
         most: Array = (rise * dependent * allowed).max(axis=(-2, -1))
-        singular |= most > CHANGES * np.abs(A).max(axis=(-2, -1))
+        singular |= most > RATE * np.abs(A).max(axis=(-2, -1))
         aside = integrate(model, q, ASIDE * columns * n)
         near, _ = descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
-        closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < CLOSED
+        closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < NEARBY_RESIDUAL
         there = np.where(closed, np.maximum(there, ranks_of(jacobian(near)[..., free])), there)
     return singular | (there > rank), there
 

@@ -25,7 +25,7 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.constraints.joints import frames_of, meet
-from mozzi.algorithms.constraints.rank import OPENING, WIDEST, pinv, smallest_pivot
+from mozzi.algorithms.constraints.rank import NO_ROW, OPENING, WIDEST, pinv, smallest_pivot
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.accelerations import accelerations
@@ -40,10 +40,6 @@ from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Attachment", "ClosedSystem", "closure_frames"]
-
-VANISHED = 1e-20
-"""Squares of the lengths of rows that are zero up to rounding; the others are of length 1 or less.
-"""
 
 State: TypeAlias = Mapping[str, ArrayLike]
 """The name of a system → its array."""
@@ -310,7 +306,7 @@ class ClosedSystem:
             opening = opening + np.square(error).sum(axis=-1)
             R = _stack([W.flatten() for W in met.rows], batch)  # (…, m, 6)
             if not met.exact:  # rows of a projector, some of which are nothing but rounding
-                R = np.where((R * R).sum(axis=-1, keepdims=True) > VANISHED, R, 0.0)
+                R = np.where((R * R).sum(axis=-1, keepdims=True) > NO_ROW, R, 0.0)
             over = _adjoint(np.linalg.inv(G))  # twists of A, seen in B
             A = np.zeros((*batch, R.shape[-2], total))
             if at[1] is not None:
