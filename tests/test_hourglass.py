@@ -54,6 +54,9 @@ DOORS = {
     ),
     ("mozzi.simulation.trajectory", "mozzi.viz.plot.plot"),
     ("mozzi.simulation.trajectory", "mozzi.viz.animate.animate"),
+    ("mozzi.simulation.trajectory", "mozzi.viz.notebook.trajectory_html"),
+    ("mozzi.model.model", "mozzi.viz.notebook.model_html"),
+    ("mozzi.simulation.simulate", "mozzi.viz.progress.watched"),
 }
 
 

@@ -3081,7 +3081,7 @@ def simulate(
     trace: bool | None = None,
     target: Device = 'cpu',
     dtype: DType = 'float64',
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | bool | None = None,
     **options: object,
 ) -> Trajectory:
     """The motion from (q0, v0) over a duration, in steps dt.
@@ -3122,7 +3122,8 @@ def simulate(
             record, the state stays there, and records come back. Laws must be traced.
         dtype: the numbers of the steps, "float64" or "float32" (not for dopri5, which measures
             smaller errors); records are float64.
-        progress: called with the share of the work that is done.
+        progress: True for a bar, below the cell of a notebook or in the terminal; or a function
+            that is called with the share of the work that is done.
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
             generalized_alpha.
 

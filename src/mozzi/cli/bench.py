@@ -17,9 +17,9 @@ from rich.table import Table
 
 from mozzi.cli.console import put, stdout
 from mozzi.cli.info import Base
-from mozzi.cli.progress import watched
 from mozzi.cli.robot import Root, open_robot
 from mozzi.errors import ConfigurationError
+from mozzi.viz.progress import watched
 
 if TYPE_CHECKING:
     from mozzi.model import Model

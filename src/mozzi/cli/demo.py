@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from mozzi.cli.console import put, stdout
-from mozzi.cli.progress import watched
 from mozzi.errors import ExtraMissingError
+from mozzi.viz.progress import watched
 
 if TYPE_CHECKING:
     from mozzi.model import Model

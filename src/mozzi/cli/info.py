@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,10 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from mozzi.cli.console import put, stdout
+from mozzi.viz.outline import limits, outline, type_of
 
 if TYPE_CHECKING:
     from mozzi.loaders import Report
-    from mozzi.model import Joint, Model
+    from mozzi.model import Model
 
 __all__ = ["info"]
 
@@ -120,25 +119,6 @@ def tree(model: Model) -> Table:
     return table
 
 
-def outline(parents: Sequence[int]) -> Iterator[tuple[str, int]]:
-    """(indentation, body) of all bodies, depth first; the world is −1."""
-    children: dict[int, list[int]] = {}
-    for i, parent in enumerate(parents):
-        children.setdefault(parent, []).append(i)
-    stack = [("", "", -1)]
-    while stack:
-        first, rest, i = stack.pop()
-        if i >= 0:
-            yield first, i
-        below = children.get(i, [])
-        if len(below) == 1:
-            stack.append((rest, rest, below[0]))
-        else:
-            branches = [(rest + "├ ", rest + "│ ", k) for k in below[:-1]]
-            branches += [(rest + "└ ", rest + "  ", k) for k in below[-1:]]
-            stack += reversed(branches)
-
-
 def frames(model: Model) -> tuple[str, ...]:
     """The frames that are not bodies."""
     return model.frames[model.nb :]
@@ -146,17 +126,6 @@ def frames(model: Model) -> tuple[str, ...]:
 
 def name_of(model: Model, body: int) -> str:
     return "world" if body < 0 else model.bodies[body]
-
-
-def type_of(joint: Joint) -> str:
-    return type(joint).__name__.lower()
-
-
-def limits(values: Sequence[float]) -> str:
-    """Limits in short; nothing where no coordinate has one."""
-    if not any(map(math.isfinite, values)):
-        return ""
-    return " ".join(f"{x:.4g}" if math.isfinite(x) else "—" for x in values)
 
 
 def count(n: int, one: str, many: str) -> str:

@@ -16,9 +16,9 @@ from rich.table import Table
 from mozzi.cli.console import complain, put, stderr, stdout
 from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
-from mozzi.cli.progress import watched
 from mozzi.cli.robot import File, Root, configuration, inside, open_robot, vector
 from mozzi.errors import ConfigurationError, DivergenceWarning
+from mozzi.viz.progress import watched
 
 if TYPE_CHECKING:
     from mozzi.model import Model

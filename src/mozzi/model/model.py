@@ -704,6 +704,12 @@ class Model(Content):
     def __delattr__(self, name: str) -> None:
         raise AttributeError("a Model is immutable; make a changed copy with the with_... methods")
 
+    def _repr_html_(self) -> str:
+        """The tree of bodies as a table, in a notebook."""
+        from mozzi.viz.notebook import model_html
+
+        return model_html(self)
+
     def __repr__(self) -> str:
         loops = len(self.loops) + len(self.distances)
         tail = f", loops={loops}" if loops else ""

@@ -22,6 +22,7 @@ from mozzi.types import Array, ArrayLike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from xarray import Dataset
 
 __all__ = ["Sample", "Trajectory"]
 
@@ -265,6 +266,24 @@ class Trajectory:
         from mozzi.viz.plot import plot
 
         return plot(self, path, sample)
+
+    def _repr_html_(self) -> str:
+        """The motion as a page that plays, in a notebook."""
+        from mozzi.viz.notebook import trajectory_html
+
+        return trajectory_html(self)
+
+    def to_xarray(self) -> Dataset:
+        """The motion as an `xarray.Dataset`, with joints by name, units and times as coordinates.
+
+        Variables: q, v, and where they are known a, tau, kinetic, potential, momentum, contact
+        forces and gaps, and the states of a law; along "sample" (of a batch), "time", and
+        "coordinate" or "velocity", which have the names of the joints'. Needs the extra
+        ``xarray``; ``.to_dataframe()`` gives pandas.
+        """
+        from mozzi.simulation.trajectory_dataset import to_xarray
+
+        return to_xarray(self)
 
     def animate(
         self,

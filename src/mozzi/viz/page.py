@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from mozzi.simulation.trajectory import Sample, Trajectory
 
 __all__ = [
-    "ball_around", "corners", "floor_of", "limbs", "scene", "shown_records", "write_page",
+    "ball_around", "corners", "floor_of", "limbs", "page_text", "scene", "shown_records",
+    "write_page",
 ]  # fmt: skip
 
 FPS = 30.0
@@ -192,12 +193,17 @@ def write_page(path: Path, scenes: Sequence[Scene], title: str = "mozzi") -> Pat
     """Write a page that shows these scenes."""
     from mozzi.files import write_atomically
 
+    return write_atomically(path, lambda file: _put(file, page_text(scenes, title)))
+
+
+def page_text(scenes: Sequence[Scene], title: str = "mozzi") -> str:
+    """A page that shows these scenes."""
     text = resources.files("mozzi.viz").joinpath("page.html").read_text(encoding="utf-8")
     words = {"title": html.escape(title), "maker": f"Made with mozzi {__version__}"}
     for word, value in words.items():
         text = text.replace("{{" + word + "}}", value)
     data = json.dumps(list(scenes), allow_nan=False).replace("<", "\\u003c")
-    return write_atomically(path, lambda file: _put(file, text.replace("{{scenes}}", data)))
+    return text.replace("{{scenes}}", data)
 
 
 def _put(file: IO[bytes], text: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
+from mozzi.model.kinds import kinds
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -17,13 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mozzi.model import Model
     from mozzi.simulation.trajectory import Sample, Trajectory
 
-__all__ = ["kinds", "plot", "pyplot"]
+__all__ = ["plot", "pyplot"]
 
 MANY = 14  # lines that a legend can name
-LENGTHS = ("x", "y", "z", "vx", "vy", "vz")
 TITLES = {
     ("q", "length"): "positions / m", ("q", "angle"): "angles / rad",
     ("q", "quaternion"): "quaternions (x, y, z, w)", ("v", "length"): "velocities / m/s",
@@ -40,24 +41,6 @@ def pyplot() -> ModuleType:
             "plots need matplotlib; install it with: pip install 'mozzi[viz]'"
         ) from None
     return plt
-
-
-def kinds(model: Model) -> tuple[list[str], list[str]]:
-    """What every entry of q and of v is: "length", "angle" or "quaternion"."""
-    q_kinds: list[str] = []
-    v_kinds: list[str] = []
-    for body in model:
-        joint = body.joint
-        own = ["length" if _last(name) in LENGTHS else "angle" for name in joint.q_names]
-        for k in joint.quaternions:
-            own[k : k + 4] = ["quaternion"] * 4
-        q_kinds += own
-        v_kinds += ["length" if _last(name) in LENGTHS else "angle" for name in joint.v_names]
-    return q_kinds, v_kinds
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def plot(
@@ -77,8 +60,9 @@ def plot(
     count = len(panels) + (1 if whole.driven else 2)
     rows = (count + 1) // 2
     figure, grid = plt.subplots(
-        rows, 2, figsize=(13, 1.2 + 2.6 * rows), sharex=True, squeeze=False, layout="constrained"
-    )
+        rows, 2, figsize=(13, 1.2 + 2.6 * rows), sharex=True, squeeze=False, layout="constrained",
+        FigureClass=_shown(),
+    )  # fmt: skip
     axes = grid.T.ravel()[:count]
     for axis in grid.T.ravel()[count:]:
         axis.set_axis_off()
@@ -131,6 +115,24 @@ def _panels(x: Trajectory) -> list[tuple[str, np.ndarray, list[str]]]:
                 title = TITLES[letter, kind]
                 out.append((title, values[:, some], [names[k] for k in some]))
     return out
+
+
+@cache
+def _shown() -> type[Figure]:
+    """A figure that a notebook shows once: as the value of a cell, or else at its end."""
+    plt = pyplot()
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        def _ipython_display_(self) -> None:
+            from IPython.display import Image, display
+
+            picture = io.BytesIO()
+            self.savefig(picture, format="png", dpi=80, bbox_inches="tight")
+            display(Image(picture.getvalue()))
+            plt.close(self)
+
+    return Shown
 
 
 def _lines(
