@@ -19,11 +19,11 @@ def kinds(model: Model) -> tuple[list[Kind], list[Kind]]:
     v_kinds: list[Kind] = []
     for body in model:
         joint = body.joint
-        own = [_kind(name) for name in joint.q_names]
+        own: list[Kind] = [_kind(name) for name in joint.q_names]
         for k in joint.quaternions:
             own[k : k + 4] = _FOUR
-        q_kinds += own
-        v_kinds += [_kind(name) for name in joint.v_names]
+        q_kinds.extend(own)
+        v_kinds.extend(_kind(name) for name in joint.v_names)
     return q_kinds, v_kinds
 
 
