@@ -18,6 +18,7 @@ from mozzi.algorithms.calls import guard
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock
 from mozzi.model import Model
@@ -26,7 +27,7 @@ from mozzi.program.node import Node
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
-from mozzi.types import ArrayLike, DType, Kernel, Result, Target, words
+from mozzi.types import ArrayLike, DType, Kernel, Result, Target, Traced, words
 
 if TYPE_CHECKING:
     from mozzi.targets.c.source import CSource
@@ -62,6 +63,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> CpuKernel[Result]: ...
 @overload
@@ -74,6 +76,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> Kernel[Result]: ...
 @overload
@@ -86,6 +89,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> CSource: ...
 @overload
@@ -98,6 +102,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> Kernel[Any]: ...
 def compile(
@@ -109,6 +114,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> Kernel[Any] | CSource:
     """A kernel of a function of q, v, … on this model.
@@ -129,6 +135,8 @@ def compile(
         inputs: shapes of arguments whose names do not tell them: ``inputs={"x": (3,)}``.
         options: keyword arguments of the algorithm, and optional arrays to take:
             ``options={"wrenches": True}``.
+        parameters: names of numbers of the model, such as "link_3.mass", as in `sensitivity`. The
+            kernel takes one more array (B, p) of them, behind the others.
         name: of the kernel, and of functions in its source.
 
     Returns:
@@ -147,12 +155,14 @@ def compile(
         raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
-        shapes, call, label = signature_of(function, model, inputs or {}, options or {})
+        shapes, call, label = signature_of(
+            function, model, inputs or {}, options or {}, _names(parameters, rolled)
+        )
         key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
             units = guard.units_of(tuple(shapes), model)
             with tracing(Settings(rolled)):
-                roll = rolls(model, function)
+                roll = rolls(model, function) and not parameters
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         def make() -> Program:
@@ -170,10 +180,13 @@ def program_of(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
 ) -> Program:
     """The program that `compile` would hand to a target, for float64."""
     with _LOCK, tracing(Settings(rolled)):
-        shapes, call, _ = signature_of(function, model, inputs or {}, options or {})
+        shapes, call, _ = signature_of(
+            function, model, inputs or {}, options or {}, _names(parameters, rolled)
+        )
         return traced(shapes, call, getattr(function, "__name__", "kernel"))
 
 
@@ -187,15 +200,51 @@ def traced(
     return prune(trace(call, inputs, name))
 
 
+Shapes = dict[str, tuple[int, ...]]
+
+
 def signature_of(
     function: Callable[..., object],
     model: Model,
     inputs: Mapping[str, tuple[int, ...]],
     options: Mapping[str, object],
-) -> tuple[dict[str, tuple[int, ...]], Callable[..., object], object]:
+    parameters: tuple[str, ...] = (),
+) -> tuple[Shapes, Callable[..., object], object]:
     """The shapes of the arguments, the function of those arguments, and what else decides its
     meaning.
     """
+    shapes, call, label = _signature(function, model, inputs, options)
+    if not parameters:
+        return shapes, call, label
+    if "parameters" in shapes:
+        raise ConfigurationError(
+            "an argument is called 'parameters', as is the array of numbers of the model; give it "
+            "another name"
+        )
+
+    def varied(*arrays: Traced) -> object:
+        with varying(varied_model(model, parameters, arrays[-1])):
+            return call(*arrays[:-1])
+
+    return {**shapes, "parameters": (len(parameters),)}, varied, (label, parameters)
+
+
+def _names(parameters: str | Sequence[str], rolled: bool | None) -> tuple[str, ...]:
+    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    if names and rolled:
+        raise ConfigurationError(
+            "rolled=True with parameters: tables of rolled programs hold constants; leave rolled "
+            "out"
+        )
+    return names
+
+
+def _signature(
+    function: Callable[..., object],
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    options: Mapping[str, object],
+) -> tuple[Shapes, Callable[..., object], object]:
     if isinstance(function, Algorithm):
         taken = [n for n in function.arrays if n in function.required or options.get(n) is True]
         others = {n: x for n, x in options.items() if n not in function.arrays}
@@ -206,7 +255,7 @@ def signature_of(
         return {n: shape_of(n, model, others) for n in taken}, call, _freeze(others)
     if options:
         raise ValueError("options go with an algorithm; write them into the function instead")
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes: Shapes = {}
     for n in inspect.signature(function).parameters:
         if n in inputs:
             shapes[n] = inputs[n]

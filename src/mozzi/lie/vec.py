@@ -20,6 +20,11 @@ def number(x: Real) -> float | None:
     return x.value if type(x) is Node and x.op == "const" else None
 
 
+def is_zero(x: Real) -> bool:
+    """Whether a scalar is known to be zero; traced ones are not."""
+    return number(x) == 0.0
+
+
 def stack(entries: Sequence[Real], shape: tuple[int, ...]) -> np.ndarray:
     """The array of this shape, behind the batch axes of its entries, filled row by row."""
     if all(type(e) is float for e in entries):

@@ -62,6 +62,8 @@ class Model(Content):
     _index: dict[str, int]
     _joint_index: dict[str, int]
     _frame_index: dict[str, Frame]
+    nominal: Model | None
+    """Where numbers of the model are traced (see `vary`): the model that has them as they are."""
     cache: dict[Hashable, Any]
     """What was derived from the model: views, kernels. Not part of its content."""
 
@@ -89,6 +91,7 @@ class Model(Content):
             _joint_index={name: i for i, name in enumerate(joints)},
             _frame_index={frame[0]: frame for frame in self._frames},
             cache={},
+            nominal=None,
             _key=None,
             _digest=None,
             _hash=None,
@@ -642,6 +645,16 @@ class Model(Content):
         """A copy in which a body has another inertia."""
         return edit.with_inertia(self, body, inertia)
 
+    def with_parameters(self, numbers: Mapping[str, float]) -> Model:
+        """A copy with other numbers of named parameters, as `sensitivity` names them.
+
+        Args:
+            numbers: by name, such as {"link_3.mass": 2.0}.
+        """
+        from mozzi.model.parameters import check_numbers, vary
+
+        return vary(self, tuple(numbers), check_numbers(self, tuple(numbers), [*numbers.values()]))
+
     def with_dynamics(self, joint: str, **data: JointData) -> Model:
         """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics`
         names them.
@@ -660,7 +673,15 @@ class Model(Content):
         return edit.lock(self, [joints] if isinstance(joints, str) else list(joints), q)
 
     def _replace(self, **changes: Any) -> Model:
-        return Model(**(self.content() | changes))
+        new = Model(**(self.content() | changes))
+        new._set(nominal=self.nominal)
+        return new
+
+    def _varied(self, **changes: Any) -> Model:
+        """A copy with parts that hold other scalars, traced ones among them: what `vary` makes."""
+        new = self._replace(**changes)
+        new._set(nominal=self.nominal or self)
+        return new
 
     # -- identity ------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from mozzi.model.frames import inertia_key
 if TYPE_CHECKING:
     from mozzi.model.model import Model
 
-__all__ = ["singular_joints", "unphysical"]
+__all__ = ["singular_joints", "unphysical", "unphysical_numbers"]
 
 TOLERANCE = 1e-6
 """Relative. Files carry rounded numbers, and a flat plate has principal moments with a + b = c
@@ -28,10 +28,13 @@ def unphysical(inertias: Sequence[Inertia]) -> dict[int, str]:
     A rigid body is a distribution of positive mass: m ≥ 0, and the principal moments a ≤ b ≤ c at
     its centre of mass satisfy a ≥ 0 and a + b ≥ c. No mass at all is allowed.
     """
+    return unphysical_numbers([inertia_key(inertia) for inertia in inertias]) if inertias else {}
+
+
+def unphysical_numbers(parameters: ArrayLike) -> dict[int, str]:
+    """The same of rows of ten numbers."""
     faults: dict[int, str] = {}
-    if not inertias:
-        return faults
-    parameters = np.array([inertia_key(inertia) for inertia in inertias])
+    parameters = np.asarray(parameters, dtype=float)
     m, h, J = parameters[:, 0], parameters[:, 1:4], parameters[:, 4:]
     full = J[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
     with np.errstate(divide="ignore", invalid="ignore"):

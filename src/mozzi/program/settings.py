@@ -18,9 +18,9 @@ class Settings:
     """Loops over bodies (True), straight-line code (False), or as sizes say (None)."""
     dtype: str = "float64"
     """The numbers that the program will run on, which decides what rounding leaves."""
-    varied: str = ""
-    """The function whose model has other numbers than the model that is at hand, if there is one:
-    what is traced of the latter would not see them."""
+    varied: object = None
+    """The model whose numbers are traced, where one stands for that with the numbers as they
+    are."""
 
 
 class _Now(threading.local):

@@ -10,6 +10,7 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
+from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
 __all__ = ["check_model", "check_state", "check_wrenches", "finite", "numbers", "positive"]
@@ -23,8 +24,11 @@ def check_model(model: Model) -> None:
         raise ConfigurationError(f"model {model.name!r} has no joint that moves")
 
 
-def check_state(model: Model, q0: ArrayLike, v0: ArrayLike) -> tuple[Array, Array]:
-    """(q0, v0) as arrays of one batch."""
+def check_state(
+    model: Model, q0: ArrayLike, v0: ArrayLike, varying: Varying | None = None
+) -> tuple[Array, Array]:
+    """(q0, v0) as arrays of one batch, which is also that of what varies."""
+    varying = varying or Varying(model)
     q = model.normalize(model.check_configuration(q0))
     v = numbers(v0, "v0")
     if v.ndim == 0 or v.shape[-1] != model.nv:
@@ -33,30 +37,31 @@ def check_state(model: Model, q0: ArrayLike, v0: ArrayLike) -> tuple[Array, Arra
             f"give nv = {model.nv} numbers on the last axis"
         )
     try:
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], varying.batch)
     except ValueError:
+        more = f", and {varying.batch} of parameters" if varying.batch else ""
         raise ConfigurationError(
-            f"the batch axes {q.shape[:-1]} of q0 and {v.shape[:-1]} of v0 do not broadcast"
+            f"the batch axes {q.shape[:-1]} of q0 and {v.shape[:-1]} of v0{more} do not broadcast"
         ) from None
     if 0 in batch:
         raise ConfigurationError(f"q0 and v0 have batch axes {batch}, which hold no sample")
     q = np.broadcast_to(q, (*batch, model.nq)).copy()
     v = np.broadcast_to(v, (*batch, model.nv)).copy()
     if closed(model):
-        check_closed(model, q, v)
+        check_closed(model, q, v, varying)
     return q, v
 
 
-def check_closed(model: Model, q: Array, v: Array) -> None:
+def check_closed(model: Model, q: Array, v: Array, varying: Varying) -> None:
     """Loops that are closed, and velocities that keep them so; what little is missing is mended
     by the first step.
     """
-    gap, part = _worst(model, loop_residual(model, q))
+    gap, part = _worst(model, varying.of(loop_residual, q))
     if gap > OPEN:
         raise LoopError(
             f"loop {part!r} is open by {gap:.2e} (m or rad); call mozzi.assemble(model, q) first"
         )
-    rate, part = _worst(model, (loop_jacobian(model, q) @ v[..., None])[..., 0])
+    rate, part = _worst(model, (varying.of(loop_jacobian, q) @ v[..., None])[..., 0])
     if rate > OPEN * (1.0 + np.abs(v).max(initial=0.0)):
         raise LoopError(
             f"loop {part!r} opens at {rate:.2e} (m/s or rad/s); "

@@ -10,6 +10,7 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.law import Law, check_traceable
+from mozzi.simulation.parameters import Varying
 from mozzi.simulation.system import Feedback
 from mozzi.types import Array, ArrayLike
 
@@ -62,6 +63,7 @@ def torque_of(
     steps: int,
     trace: bool | None,
     target: str,
+    varying: Varying,
 ) -> Torque:
     """What a caller means by a torque; on targets other than the CPU a law must be traced."""
     if torque is None:
@@ -69,10 +71,10 @@ def torque_of(
     if isinstance(torque, Law):
         if trace is False:
             raise ConfigurationError("torque: a Law is traced; give a function with trace=False")
-        check_traceable(torque, model)
+        check_traceable(torque, model, varying)
         return Torque(own=torque)
     if callable(torque):
-        return _law(torque, model, trace, target)
+        return _law(torque, model, trace, target, varying)
     try:
         tau = np.asarray(torque, dtype=float)
     except (TypeError, ValueError):
@@ -91,15 +93,17 @@ def torque_of(
     return Torque(rows=tau) if over_time else Torque(constant=tau)
 
 
-def _law(law: Feedback, model: Model, trace: bool | None, target: str) -> Torque:
+def _law(
+    law: Feedback, model: Model, trace: bool | None, target: str, varying: Varying
+) -> Torque:
     python = f"target {target!r} calls no Python between steps; write the law on traced scalars"
     if trace is False and target != "cpu":
         raise ConfigurationError(f"torque: trace=False, but {python}")
     if trace is False:
-        return Torque(call=law)
+        return Torque(call=varying.arrays(law))
 
     try:
-        check_traceable(law, model)
+        check_traceable(law, model, varying)
     except ConfigurationError as error:
         if error.__cause__ is None:
             raise
@@ -112,5 +116,5 @@ def _law(law: Feedback, model: Model, trace: bool | None, target: str) -> Torque
             "is held over the step. Write it on traced scalars, or pass trace=False to keep it so",
             stacklevel=5,
         )
-        return Torque(call=law)
+        return Torque(call=varying.arrays(law))
     return Torque(law=law)

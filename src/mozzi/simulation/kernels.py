@@ -22,16 +22,17 @@ def advance_kernel(
     size = sizes(method, system.model, law)
 
     def advance(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
-        system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
+        at = system.on(arrays)
+        bound = at.bound(law, arrays)
         memory = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
         clock = Memory("t", 1, t)
         for _ in loop(0, steps, name="step"):
             now = clock.get()[0]
             x = as_state(size, [m.get() for m in memory.values()], now)
-            own = sampled(law, system, x, dt)
-            with held_rows(system.model, x):
-                new = method.step(system, x, dt)
-            new = closed_again(system.model, new, x.get("rows")) | own
+            own = sampled(bound, at, x, dt)
+            with held_rows(at.model, x):
+                new = method.step(at, x, dt)
+            new = closed_again(at.model, new, x.get("rows")) | own
             for n, m in memory.items():
                 m.set(new[n])
             clock.set(now + dt)
@@ -51,8 +52,8 @@ def start_kernel(
         return None
 
     def start(q: Traced, v: Traced, t: Real, **arrays: Traced) -> tuple[Traced, ...]:
-        system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
-        x = method.start(system, as_state(("q", "v"), (q, v), t) | first_rows(system.model, q))
+        at = system.on(arrays)
+        x = method.start(at, as_state(("q", "v"), (q, v), t) | first_rows(at.model, q))
         return tuple(x[n] for n in extra)
 
     model = system.model
@@ -64,8 +65,8 @@ def acceleration_kernel(system: System, forces: Shapes) -> Kernel[Array]:
     """(q, v, t, forces…) ↦ v̇."""
 
     def acceleration(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
-        system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
-        return system.acceleration(t, q, v)
+        at = system.on(arrays)
+        return at.acceleration(t, q, v)
 
     model = system.model
     shapes = {"q": (model.nq,), "v": (model.nv,), "t": (), **forces}

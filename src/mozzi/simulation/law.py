@@ -18,8 +18,9 @@ from mozzi.errors import ConfigurationError, MozziError
 from mozzi.model import Model
 from mozzi.program.arrays import TracedArray, traced_array
 from mozzi.program.scalar import Condition, Real, select
+from mozzi.simulation.parameters import Varying
 from mozzi.simulation.place import named
-from mozzi.simulation.system import Feedback, Forces, as_forces
+from mozzi.simulation.system import Feedback, Forces, System, as_forces
 from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Law", "check_traceable", "plainly"]
@@ -180,20 +181,30 @@ def _picked(due: Condition, a: Traced, b: Array) -> Traced:
     return np.array([select(due, x, y) for x, y in pairs], dtype=object).reshape(b.shape)
 
 
-def check_traceable(law: Feedback | Law, model: Model) -> None:
+def check_traceable(
+    law: Feedback | Law, model: Model, varying: Varying | None = None
+) -> None:
     """Raise where a law cannot be traced: a `ConfigurationError` that names the line and what to
     write there.
     """
 
-    def plain(t: Real, q: Traced, v: Traced) -> Traced:
-        assert not isinstance(law, Law)
-        return as_forces(law(t, traced_array(q), traced_array(v)), model)
+    system = System(model, varying=varying)
 
-    def sampled(t: Real, q: Traced, v: Traced, x: Traced, dt: Real) -> tuple[Traced, Traced]:
-        assert isinstance(law, Law)
-        return law.sample(model, t, q, v, x, dt)
+    def plain(t: Real, q: Traced, v: Traced, **more: Traced) -> Traced:
+        bound = system.on(more).bound(law, more)
+        assert not isinstance(bound, Law)
+        return as_forces(bound(t, traced_array(q), traced_array(v)), model)
+
+    def sampled(
+        t: Real, q: Traced, v: Traced, x: Traced, dt: Real, **more: Traced
+    ) -> tuple[Traced, Traced]:
+        bound = system.on(more).bound(law, more)
+        assert isinstance(bound, Law)
+        return bound.sample(model, t, q, v, x, dt)
 
     shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (model.nq,), "v": (model.nv,)}
+    if varying is not None and varying.count:
+        shapes["parameters"] = (varying.count,)
     try:
         if isinstance(law, Law):
             shapes |= {"x": (law.size(model),), "dt": ()}

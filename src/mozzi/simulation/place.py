@@ -79,10 +79,12 @@ def _untouched(x: Traced | Node) -> Traced | Node:
 
 
 def held_inputs(system: System, held: bool, wrenches: bool) -> dict[str, tuple[int, ...]]:
-    """The forces that a kernel takes as inputs and holds while it runs."""
+    """What a kernel takes as inputs and holds while it runs: forces, and numbers that vary."""
     shapes: dict[str, tuple[int, ...]] = {}
     if held:
         shapes["tau"] = (system.model.nv,)
     if wrenches:
         shapes["wrenches"] = (system.model.nb, 6)
+    if system.varying is not None and system.varying.count:
+        shapes["parameters"] = (system.varying.count,)
     return shapes

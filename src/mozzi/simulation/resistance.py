@@ -12,6 +12,7 @@ import numpy as np
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.algorithms.dynamics.springs import spring_wrenches
 from mozzi.errors import ConfigurationError
+from mozzi.lie.vec import is_zero
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
 from mozzi.types import Array, Traced
@@ -39,7 +40,7 @@ class Resistance:
         for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
             own, joint = body.dynamics, body.joint
             stretch: Sequence[Real] = (0.0,) * joint.nv
-            if self.springs and any(own.stiffness):
+            if self.springs and not all(map(is_zero, own.stiffness)):
                 stretch = joint.difference(own.rest, q[i : i + joint.nq].tolist())
             for n in range(joint.nv):
                 x: Real = v.item(k + n)
@@ -54,7 +55,7 @@ class Resistance:
         force, slope = np.zeros(v.shape, v.dtype), np.zeros(v.shape, v.dtype)
         sizes = [f for body in model for f in body.dynamics.friction]
         for k, (f, x) in enumerate(zip(sizes, np.moveaxis(v, -1, 0), strict=True)):
-            if f and self.friction:
+            if self.friction and not is_zero(f):
                 force[..., k], slope[..., k] = self.slipping(f, x)
         return force, slope
 
@@ -93,7 +94,8 @@ def resistance_of(resistance: bool | Resistance, model: Model) -> Resistance | N
     if resistance is False:
         return None
     joints = (body.dynamics for body in model)
-    some = any(any((*x.damping, *x.friction, *x.stiffness)) for x in joints) or model.springs
+    every = [f for x in joints for f in (*x.damping, *x.friction, *x.stiffness)]
+    some = not all(map(is_zero, every)) or model.springs
     return (Resistance() if resistance is True else resistance) if some else None
 
 
@@ -137,7 +139,8 @@ class Stops:
         return k * maximum(excess, 0.0) * maximum(1.0 + self.dissipation * rate, 0.0)
 
     def stiffness(self, model: Model) -> Array:
-        """k for every degree of freedom."""
+        """k for every degree of freedom, of the model with its parameters as they are."""
+        model = model.nominal or model
         key = ("stops", self.frequency)
         if key not in model.cache:
             inverse = mass_matrix_inverse.python(model, model.neutral())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from mozzi.errors import (
     DivergenceWarning,
     SingularWarning,
 )
+from mozzi.lie.vec import is_zero
 from mozzi.model import Model
+from mozzi.model.parameters import geometric
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.forces import Torque, torque_of
 from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
@@ -24,6 +26,7 @@ from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_for, metho
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
+from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.singular import singular_record
@@ -61,6 +64,7 @@ def simulate(
     trace: bool | None = None,
     target: Device = "cpu",
     dtype: DType = "float64",
+    parameters: Mapping[str, ArrayLike] | None = None,
     progress: Callable[[float], None] | bool | None = None,
     **options: object,
 ) -> Trajectory:
@@ -102,6 +106,11 @@ def simulate(
             record, the state stays there, and records come back. Laws must be traced.
         dtype: the numbers of the steps, "float64" or "float32" (not for dopri5, which measures
             smaller errors); records are float64.
+        parameters: numbers that differ from sample to sample, by name: of the model, named as in
+            `sensitivity` ("link_3.mass", "joint_2.damping"), and of arguments that the law has
+            behind (t, q, v), such as gains. Each broadcasts with the batch axes B. A law that calls
+            algorithms on the model sees it as it is; one with an argument `model` gets that which
+            moves.
         progress: True for a bar, below the cell of a notebook or in the terminal; or a function
             that is called with the share of the work that is done.
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
@@ -119,7 +128,7 @@ def simulate(
     simulation = Simulation(
         model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
         resistance=resistance, limits=limits, record_every=record_every, t0=t0, trace=trace,
-        target=target, dtype=dtype, **options,
+        target=target, dtype=dtype, parameters=parameters, **options,
     )  # fmt: skip
     if progress is True:
         from mozzi.viz.progress import watched
@@ -158,6 +167,7 @@ class Simulation:
         trace: bool | None = None,
         target: Device = "cpu",
         dtype: DType = "float64",
+        parameters: Mapping[str, ArrayLike] | None = None,
         **options: object,
     ):
         check_model(model)
@@ -165,14 +175,18 @@ class Simulation:
         self.model, self.method = model, method_of(method, options)
         self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
-        self.q0, self.v0 = check_state(model, q0, v0)
+        self.varying = varying_of(parameters, model, torque)
+        self.q0, self.v0 = check_state(model, q0, v0, self.varying)
         self.batch = self.q0.shape[:-1]
         self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
         self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
-        self.torque: Torque = torque_of(torque, model, self.batch, self.grid.steps, trace, target)
+        self.torque: Torque = torque_of(
+            torque, model, self.batch, self.grid.steps, trace, target, self.varying
+        )
         self.wrenches = check_wrenches(wrenches, model, self.batch)
-        self.resistance = resistance_of(resistance, model)
-        self.stops, self.method = honoured(model, self.method, stops_of(limits), self.resistance)
+        shown = self.varying.template
+        self.resistance = resistance_of(resistance, shown)
+        self.stops, self.method = honoured(shown, self.method, stops_of(limits), self.resistance)
         self.adaptive = isinstance(self.method, DormandPrince)
         self.contact = isinstance(self.method, Moreau)
         if dtype == "float32" and (self.adaptive or self.grid.every > WHOLE):
@@ -184,7 +198,12 @@ class Simulation:
             raise ConfigurationError(
                 f"torque: a Law goes with rkmk4, semi_implicit and moreau, not {self.method_name}"
             )
-        self.system = System(model, self.torque.law, self.resistance, self.stops)
+        if self.adaptive and model.closures and geometric(model, self.varying.names):
+            raise ConfigurationError(
+                "dopri5 with loops takes the geometry of the model as it is; take a method of "
+                "constant step, such as rkmk4, where parameters move bodies"
+            )
+        self.system = System(shown, self.torque.law, self.resistance, self.stops, self.varying)
         self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         n = check_memory(self.grid, model, self.batch)
         self._q = np.empty((n, *self.q0.shape))
@@ -192,7 +211,7 @@ class Simulation:
         self._tau = np.empty_like(self._v) if self.torque.sampled else None
         self._done = self._checked = 0  # records that are there; that were looked at
         self._defect = 0.0
-        moreau = sizes(self.method, model) if isinstance(self.method, Moreau) else {}
+        moreau = sizes(self.method, shown) if isinstance(self.method, Moreau) else {}
         self._rows: dict[str, np.ndarray] = {
             name: np.zeros((n, *self.batch, size))
             for name, size in moreau.items()
@@ -213,7 +232,10 @@ class Simulation:
         shared = self.torque.law is None and self.torque.own is None
         cache = self.model.cache if shared else self.__dict__
         method = None if name == "acceleration" else self.method
-        key: Any = (name, method, self.resistance, self.stops, tuple(self._inputs), self.place)
+        key: Any = (
+            name, method, self.resistance, self.stops, tuple(self._inputs), self.place,
+            self.varying.names,
+        )  # fmt: skip
         if key not in cache:
             if name == "acceleration":
                 law = {} if self.torque.own is None else {"tau": (self.model.nv,)}
@@ -230,9 +252,9 @@ class Simulation:
         return cache[key]
 
     def _forces(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> Forces:
-        """The inputs of a kernel that are forces, for this step."""
+        """What a kernel holds over this step: forces, and what varies from sample to sample."""
         tau = self.torque.at(step, t, q, v)
-        return [x for x in (tau, self.wrenches) if x is not None]
+        return [x for x in (tau, self.wrenches, self.varying.numbers) if x is not None]
 
     def run(self) -> Iterator[float]:
         """Run on to the end; yields the share that is done, from time to time."""
@@ -261,7 +283,7 @@ class Simulation:
         assert not isinstance(self.method, DormandPrince)
         if self.torque.own is not None:
             state.append(self.place.put(self._rows["law"][0]))
-        names = list(sizes(self.method, self.model, self.torque.own))
+        names = list(sizes(self.method, self.system.model, self.torque.own))
         yield self.q0, self.v0, forces
         for segments in self.grid.records():
             for step, t, h, count in segments:
@@ -331,7 +353,7 @@ class Simulation:
             some = np.isfinite(self._q[:n]).all(axis=-1).reshape(n, -1).any(axis=1)
             n = int(some.sum())
         first = lambda x: np.moveaxis(x[:n], 0, -2)
-        self._tell(singular_record(self.model, self.grid.t[:n], first(self._q)))
+        self._tell(singular_record(self.varying, self.grid.t[:n], first(self._q)))
         return Trajectory(
             self.grid.t[:n],
             first(self._q),
@@ -347,7 +369,12 @@ class Simulation:
             driven=self._driven(),
             stored=self._contact_records(first),
             law_state=self._law_records(first),
+            parameters=self._samples(),
         )
+
+    def _samples(self) -> dict[str, Array]:
+        """The numbers of the model, of all samples."""
+        return {n: np.broadcast_to(x, self.batch) for n, x in self.varying.values.items()}
 
     def _applied(self, first: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         """Joint forces that were held over the steps before the records."""
@@ -371,11 +398,12 @@ class Simulation:
             return True
         if self.contact:
             return True
-        own = [body.dynamics for body in self.model]
+        own = [body.dynamics for body in self.system.model]
         if self.stops and any(math.isfinite(x) for one in own for x in (*one.lower, *one.upper)):
             return True
-        damped = any(any(one.damping) for one in own) or any(x.damping for x in self.model.springs)
-        rough = any(any(one.friction) for one in own)
+        between = [x.damping for x in self.system.model.springs]
+        damped = not all(map(is_zero, [*(d for one in own for d in one.damping), *between]))
+        rough = not all(is_zero(f) for one in own for f in one.friction)
         acts = self.resistance
         return acts is not None and ((acts.damping and damped) or (acts.friction and rough))
 
@@ -399,6 +427,8 @@ class Simulation:
         forces = [] if not held else [x.tau if x.tau is not None else self._held()]
         if self.wrenches is not None:
             forces.append(self.wrenches[..., None, :, :])
+        if self.varying.numbers is not None:
+            forces.append(self.varying.numbers[..., None, :])
         return self._kernel("acceleration")(x.q, x.v, t, *forces)
 
     def _held(self) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.compiler import compile
-from mozzi.model import Model
+from mozzi.simulation.parameters import Varying
 from mozzi.types import Array
 
 __all__ = ["singular_record"]
@@ -15,26 +15,31 @@ __all__ = ["singular_record"]
 WORK = 1e9  # operations: about a tenth of a second
 
 
-def singular_record(model: Model, t: Array, q: Array) -> tuple[float, int, int] | None:
+def singular_record(varying: Varying, t: Array, q: Array) -> tuple[float, int, int] | None:
     """(time, rank there, rank elsewhere) of the first record at which a sample's loops have a
     lower rank than at another; None where there is none.
 
     q is (B, n, nq). Where all would take long, some are looked at: the first two, the last, and
     others between, of the first samples.
     """
+    model = varying.model
     if not closed(model) or len(t) < 2:
         return None
-    count = compile(loop_rank, model)
+    count = compile(loop_rank, model, parameters=varying.names)
+    given = [] if varying.numbers is None else [varying.numbers[..., : len(varying.names)]]
+    given = [np.broadcast_to(x, (*q.shape[:-2], x.shape[-1])) for x in given if varying.names]
+    given = [x.reshape(-1, 1, x.shape[-1]) for x in given]
     q = q.reshape(-1, *q.shape[-2:])
     most = int(WORK / max(1, count.flops))
     q = q[: max(1, most // 3)]
     n = max(3, min(len(t), most // len(q)))
     looked = np.unique([0, 1, *np.linspace(1, len(t) - 1, n - 1).astype(int)])
     q = q[:, looked]
-    q = q[np.isfinite(q).all(axis=(-2, -1))]
+    whole = np.isfinite(q).all(axis=(-2, -1))
+    q, given = q[whole], [x[: len(whole)][whole] for x in given]
     if not len(q):
         return None
-    rank = count(q)[0].astype(int)
+    rank = count(q, *given)[0].astype(int)
     low = rank < rank.max(axis=-1, keepdims=True)
     if not low.any():
         return None

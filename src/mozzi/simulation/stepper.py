@@ -6,6 +6,8 @@ registers, feedback is compiled along, and states along the way go to memory as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mozzi.errors import ConfigurationError
@@ -18,6 +20,7 @@ from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods import DormandPrince, method_for, method_of
 from mozzi.simulation.methods.method import OneStep, as_state, sampled
 from mozzi.simulation.methods.moreau import Moreau, honoured
+from mozzi.simulation.parameters import names_of
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
@@ -39,6 +42,7 @@ def stepper(
     limits: Limits = False,
     target: Target = "cpu",
     dtype: DType = "float64",
+    parameters: Sequence[str] = (),
 ) -> Kernel[tuple[Array, Array]]:
     """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
 
@@ -58,6 +62,9 @@ def stepper(
         wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
         resistance, limits: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
+        parameters: names of numbers of the model that vary, as in `sensitivity`, and of arguments
+            of the law behind (t, q, v): the kernel takes an array (B, p) of them, behind the
+            others.
 
     Returns:
         A kernel; with `records` its results are (B, records, nq) and (B, records, nv), else (B, nq)
@@ -80,31 +87,35 @@ def stepper(
         )
     if records is not None and records < 1:
         raise ConfigurationError(f"records {records}: give 1 or more, or None for the last state")
-    friction = resistance_of(resistance, model)
-    stops, rule = honoured(model, rule, stops_of(limits), friction)
+    varying = names_of(parameters, model, torque)
+    shown = varying.template
+    friction = resistance_of(resistance, shown)
+    stops, rule = honoured(shown, rule, stops_of(limits), friction)
     if torque is not None:
-        check_traceable(torque, model)
+        check_traceable(torque, model, varying)
     law = torque if isinstance(torque, Law) else None
-    system = System(model, None if isinstance(torque, Law) else torque, friction, stops)
+    feedback = None if isinstance(torque, Law) else torque
+    system = System(shown, feedback, friction, stops, varying)
     size = {"q": model.nq, "v": model.nv} | ({} if law is None else {"law": law.size(model)})
-    carried = {n: k for n, k in rule.extra(model).items() if n in ("force", "residual")}
+    carried = {n: k for n, k in rule.extra(shown).items() if n in ("force", "residual")}
     given = size | {n: k for n, k in carried.items() if n != "force"}
 
     def stepper(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
-        system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
+        at = system.on(arrays)
+        bound = at.bound(law, arrays)
         state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
         state |= {n: Memory(n, k, 0.0) for n, k in carried.items()}
-        state |= {n: Memory(n, len(x), x) for n, x in first_rows(model, arrays["q"]).items()}
+        state |= {n: Memory(n, len(x), x) for n, x in first_rows(at.model, arrays["q"]).items()}
         clock = Memory("t", 1, t)
 
         def run() -> None:
             for _ in loop(0, steps, name="step"):
                 now = clock.get()[0]
                 x = as_state(state, [m.get() for m in state.values()], now)
-                own = sampled(law, system, x, dt)
-                with held_rows(model, x):
-                    new = rule.step(system, x, dt)
-                new = closed_again(model, new, x.get("rows")) | own
+                own = sampled(bound, at, x, dt)
+                with held_rows(at.model, x):
+                    new = rule.step(at, x, dt)
+                new = closed_again(at.model, new, x.get("rows")) | own
                 for n, m in state.items():
                     m.set(new[n])
                 clock.set(now + dt)
@@ -123,6 +134,7 @@ def stepper(
     shapes |= {"tau": (model.nv,)} if held else {}
     shapes |= {"wrenches": (model.nb, 6)} if wrenches else {}
     shapes |= {"dt": (), "steps": ()}
+    shapes |= {"parameters": (varying.count,)} if varying.count else {}
     return named(stepper, shapes, model, "stepper", target, dtype)
 
 

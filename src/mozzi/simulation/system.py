@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias, TypedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypedDict, TypeVar
 
 import numpy as np
 
@@ -15,14 +15,13 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.scalar import Real
+from mozzi.simulation.parameters import Feedback, Forces, Varying
 from mozzi.simulation.resistance import Resistance, Stops
-from mozzi.types import ArrayLike, Traced
+from mozzi.types import Traced
 
 __all__ = ["Feedback", "Forces", "System", "as_forces"]
 
-Forces: TypeAlias = ArrayLike | Sequence[Real]
-Feedback: TypeAlias = Callable[..., Forces]
-"""Joint forces τ(t, q, v)."""
+B = TypeVar("B")
 
 
 class Wrenches(TypedDict, total=False):
@@ -36,16 +35,35 @@ class System:
     """v̇ = a(t, q, v) of a model, while tracing.
 
     ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs, ``held``
-    what a sampled law gives for this step.
+    what a sampled law gives for this step. What varies from sample to sample is an input, too
+    (`on`); before, the model shows what a program of it is made of.
     """
 
     model: Model
     law: Feedback | None = None
     resistance: Resistance | None = None
     stops: Stops | None = None
+    varying: Varying | None = None
     tau: Traced | None = field(default=None, repr=False)
     held: Traced | None = field(default=None, repr=False)
     wrenches: Traced | None = field(default=None, repr=False)
+
+    def on(self, arrays: Mapping[str, Traced]) -> System:
+        """The system on the inputs of a kernel, at the beginning of its trace: joint forces,
+        wrenches, and the numbers that vary, of the model and of the law.
+        """
+        model = self.model
+        if self.varying is not None:
+            model = self.varying.traced(arrays.get("parameters"))
+        held = {name: arrays.get(name) for name in ("tau", "wrenches")}
+        at = replace(self, model=model, **held)
+        return replace(at, law=at.bound(self.law, arrays))
+
+    def bound(self, law: B, arrays: Mapping[str, Traced]) -> B:
+        """A law with its numbers among the inputs, and with the model that moves."""
+        if law is None or self.varying is None:
+            return law
+        return self.varying.law(law, arrays.get("parameters"), self.model)
 
     def joint_force(self, t: Real, q: Traced, v: Traced) -> Traced:
         """All that acts in the joints: what is applied, resistance, stops."""

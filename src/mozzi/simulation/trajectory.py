@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.contact.gaps import contact_frames, contact_gaps, contact_points
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
@@ -18,6 +19,7 @@ from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class Trajectory:
     """The state of a `Law` at the times, by name, (B, n, …)."""
     driven: bool = False
     """Whether anything but gravity and springs does work: torques, wrenches, friction, stops."""
+    parameters: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """Numbers of the model that differ from sample to sample, (B,) by name."""
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) + " samples, " if self.batch else ""
@@ -72,14 +76,20 @@ class Trajectory:
         for where, time in self.diverged.items():
             flags[where] = time
         chosen = flags[sample]
+        numbers = {name: x[sample] for name, x in self.parameters.items()}
+        model = self.model
+        if model is not None and numbers and np.ndim(next(iter(numbers.values()))) == 0:
+            model = model.with_parameters({name: float(x) for name, x in numbers.items()})
+            numbers = {}
         return Trajectory(
-            self.t, self.q[sample], self.v[sample], self.model,
+            self.t, self.q[sample], self.v[sample], model,
             None if self.tau is None else self.tau[sample], self.method, self.springs,
             {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
             complete=self.complete,
             stored={name: x[sample] for name, x in self.derived().items()},
             law_state={name: x[sample] for name, x in self.law_state.items()},
             driven=self.driven,
+            parameters=numbers,
         )  # fmt: skip
 
     @property
@@ -110,7 +120,7 @@ class Trajectory:
     @property
     def contact_gaps(self) -> Array:
         """Signed distances of the contact points, (B, n, k)."""
-        return self._get("contact_gaps", lambda: contact_gaps(self._model(), self.q))
+        return self._get("contact_gaps", lambda: self._of(contact_gaps, self.q))
 
     @property
     def contact_modes(self) -> Array:
@@ -126,8 +136,7 @@ class Trajectory:
     def contact_wrenches(self) -> Array:
         """What the contacts exert on every body, body-fixed, (B, n, nb, 6)."""
         model, F = self._model(), self.contact_forces
-        with unchecked():
-            points = contact_frames(model, self.q)[..., :3, 3]
+        points = self._of(contact_frames, self.q)[..., :3, 3]
         T = self.poses()
         out = np.zeros((*self.q.shape[:-1], model.nb, 6))
         for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
@@ -155,7 +164,7 @@ class Trajectory:
         rows, model = self._contact("row_forces"), self._model()
         modes, start = [], 0
         for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
-            size = 3 if contact.friction[0] else 1
+            size = 3 if contact.friction[0] or f"{contact.name}.friction" in self.parameters else 1
             for _ in range(part.start, part.stop):
                 x = rows[..., start : start + size]
                 slides = np.linalg.norm(x[..., 1:], axis=-1) >= x[..., 0] * (1.0 - 1e-9)
@@ -165,12 +174,12 @@ class Trajectory:
 
     def kinetic_energy(self) -> Array:
         """½ vᵀ M v, (B, n)."""
-        return self._get("kinetic", lambda: kinetic_energy(self._model(), self.q, self.v))
+        return self._get("kinetic", lambda: self._of(kinetic_energy, self.q, self.v))
 
     def potential_energy(self) -> Array:
         """Of gravity, and of the model's springs unless they were taken out, (B, n)."""
         return self._get(
-            "potential", lambda: potential_energy(self._model(), self.q, springs=self.springs)
+            "potential", lambda: self._of(potential_energy, self.q, springs=self.springs)
         )
 
     def energy(self) -> Array:
@@ -179,12 +188,11 @@ class Trajectory:
 
     def momentum(self) -> Array:
         """Angular and linear momentum of all bodies about the inertial origin, (B, n, 6)."""
-        return self._get("momentum", lambda: momentum(self._model(), self.q, self.v))
+        return self._get("momentum", lambda: self._of(momentum, self.q, self.v))
 
     def poses(self) -> Array:
         """Poses of all bodies, (B, n, nb, 4, 4)."""
-        with unchecked():
-            return forward_kinematics(self._model(), self.q)
+        return self._of(forward_kinematics, self.q)
 
     def energy_drift(self) -> Array:
         """The largest change of the energy, over the largest kinetic energy, (B,)."""
@@ -199,6 +207,13 @@ class Trajectory:
         return Trajectory(
             self.t[index], self.q[index], self.v[index], self.model, springs=self.springs
         )
+
+    def _of(self, function: Algorithm, *arrays: ArrayLike, **options: object) -> Array:
+        """A function of the model of every sample."""
+        numbers = np.stack([*self.parameters.values()], axis=-1) if self.parameters else None
+        varying = Varying(self._model(), tuple(self.parameters), (), numbers)
+        with unchecked():
+            return varying.of(function, *arrays, **options)
 
     def _model(self) -> Model:
         if self.model is None:

@@ -25,6 +25,8 @@ FORMAT = "mozzi trajectory 1"
 DERIVED = ("a", "kinetic", "potential", "momentum")
 FIELDS = ("a", "tau", "kinetic", "potential", "momentum")
 """What a file may hold besides t, q and v."""
+OF_MODEL = "parameter "
+"""What arrays are called that hold numbers of the model, (B, 1), before their name."""
 
 
 class Head(TypedDict):
@@ -91,6 +93,7 @@ def _arrays(x: Trajectory, fields: Sequence[str]) -> dict[str, Array]:
     wanted = [name for name in DERIVED if name in fields]
     derived = x.derived() if wanted else {}
     arrays = {"t": x.t, "q": x.q, "v": x.v}
+    arrays |= {f"{OF_MODEL}{name}": numbers[..., None] for name, numbers in x.parameters.items()}
     if x.tau is not None and "tau" in fields:
         arrays["tau"] = x.tau
     return arrays | {name: derived[name] for name in wanted if name in derived}
@@ -107,6 +110,10 @@ def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
         head["complete"],
         stored={name: arrays[name] for name in DERIVED if name in arrays},
         driven=head.get("driven", False),
+        parameters={
+            name.removeprefix(OF_MODEL): x[..., 0] for name, x in arrays.items()
+            if name.startswith(OF_MODEL)
+        },
     )  # fmt: skip
 
 
@@ -167,10 +174,11 @@ def _read_csv(path: Path) -> tuple[Head, dict[str, Array]]:
     groups: dict[str, list[Array]] = {}
     for name, column in zip(heads, data.T, strict=True):
         if not name.startswith("sample"):
-            groups.setdefault(name.split(".", 1)[0], []).append(column.reshape(shape))
+            group = name if name.startswith(OF_MODEL) else name.split(".", 1)[0]
+            groups.setdefault(group, []).append(column.reshape(shape))
     arrays: dict[str, Array] = {}
     for name, columns in groups.items():
-        single = name in ("t", "kinetic", "potential")
+        single = name in ("t", "kinetic", "potential") or name.startswith(OF_MODEL)
         arrays[name] = columns[0] if single else np.stack(columns, axis=-1)
     arrays["t"] = arrays["t"].reshape(-1, arrays["t"].shape[-1])[0]
     return head, arrays

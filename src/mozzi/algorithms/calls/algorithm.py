@@ -20,14 +20,14 @@ from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.algorithms.recursion.value_names import ALGORITHMS
-from mozzi.errors import ConfigurationError, ShapeError
+from mozzi.algorithms.recursion.varied import as_varied
+from mozzi.errors import ShapeError
 from mozzi.model import Model
 from mozzi.program.arrays import TracedArray
 from mozzi.program.node import active
-from mozzi.program.settings import settings
 from mozzi.types import ArrayLike, Traced
 
-__all__ = ["Algorithm", "Arrays", "Options", "algorithm", "refuse_varied"]
+__all__ = ["Algorithm", "Arrays", "Options", "algorithm"]
 
 Recursion = Callable[..., object]
 """A function of a mechanism and of arrays as recursions see them."""
@@ -138,7 +138,7 @@ class Algorithm:
 
     def inline(self, model: Model, *args: object, **options: object) -> Any:
         """Trace the recursion here."""
-        refuse_varied(self.name)
+        model = as_varied(model)
         view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
         result = self.run(view, args, options)
         given = any(isinstance(x, TracedArray) for x in (*args, *options.values()))
@@ -146,8 +146,8 @@ class Algorithm:
 
     def python(self, model: Model, *args: object, **options: object) -> Any:
         """Run the recursion as plain Python, on numbers of any kind."""
-        refuse_varied(self.name)
-        return self.run(mechanism(model, rolled=False, regroup=self.regroup), args, options)
+        view = mechanism(as_varied(model), rolled=False, regroup=self.regroup)
+        return self.run(view, args, options)
 
     def run(self, view: Mechanism, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """The recursion on this mechanism, with arrays of the caller."""
@@ -223,15 +223,6 @@ def _plain(result: object) -> object:
     if isinstance(result, tuple):
         return tuple(_plain(x) for x in cast("tuple[object, ...]", result))
     return result.array() if isinstance(result, Arrayed) else result
-
-
-def refuse_varied(part: str) -> None:
-    """Raise where a program of the model as it is would be part of one with other parameters."""
-    if varied := settings().varied:
-        raise ConfigurationError(
-            f"sensitivity: {varied} is made of programs ({part}) that have the parameters of the "
-            "model as they are; take differences of it over models with other parameters"
-        )
 
 
 @overload

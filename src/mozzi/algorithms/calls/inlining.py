@@ -11,18 +11,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mozzi.algorithms.calls.algorithm import refuse_varied
 from mozzi.algorithms.calls.arguments import shape_of
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.model import Model
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
-from mozzi.program.program import Input, Program, trace
+from mozzi.program.program import Input, Program, trace, traced_apart
 from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
-__all__ = ["inlined", "placed", "traced_once"]
+__all__ = ["inlined", "placed"]
 
 Traceable: TypeAlias = Callable[..., tuple[Traced, ...]]
 """A function of a model and of traced arrays."""
@@ -32,24 +31,27 @@ def inlined(model: Mechanism, make: Traceable, *arrays: BlockArray | Traced) -> 
     """The outputs of make(model, arrays…), traced once for a model, at these arrays: numbers, or
     scalars of the present trace. Arguments get their shapes from their names.
     """
-    refuse_varied(make.__name__)
     names = list(inspect.signature(make).parameters)[1:]
-    program = traced_once(model.model, make, make, names)
-    return placed(program, [x.array() if isinstance(x, BlockArray) else x for x in arrays])
+    plain = [x.array() if isinstance(x, BlockArray) else x for x in arrays]
+    return placed(model.model, make, make, names, plain)
 
 
-def placed(program: Program, arrays: Sequence[Traced]) -> tuple[Traced, ...]:
-    """The outputs of a program at these arrays."""
+def placed(
+    model: Model, key: Hashable, make: Traceable, names: Sequence[str], arrays: Sequence[Traced]
+) -> tuple[Traced, ...]:
+    """The outputs of make(model, arrays of these names) at these arrays. The program is kept with
+    the model; where numbers of the model are traced themselves, it is part of their trace.
+    """
+    if model.nominal is not None:
+        return traced_apart(lambda *x: make(model, *x), arrays)
+    program = _traced_once(model, key, make, names)
     flat = interpret(program, [list(np.ravel(x)) for x in arrays])
     shaped = zip(program.outputs, flat, strict=True)
     return tuple(np.array([*values, None], dtype=object)[:-1].reshape(x.shape)
                  for x, values in shaped)  # fmt: skip
 
 
-def traced_once(
-    model: Model, key: Hashable, make: Callable[..., tuple[Traced, ...]], names: Sequence[str]
-) -> Program:
-    """The program of make(model, arrays of these names), kept with the model."""
+def _traced_once(model: Model, key: Hashable, make: Traceable, names: Sequence[str]) -> Program:
     if key not in model.cache:
         inputs = [Input(name, shape_of(name, model)) for name in names]
 

@@ -208,6 +208,7 @@ def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool
         return False
     held = np.zeros(model.nv, dtype=bool) if held is None else held
     key = "overconstrained", held.tobytes()
+    model = model.nominal or model
     if key not in model.cache:
         with untraced(), tracing(Settings()), holding(None):
             model.cache[key] = _depend(model, ~held)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from mozzi.algorithms.calls.inlining import placed, traced_once
+from mozzi.algorithms.calls.inlining import placed
 from mozzi.algorithms.constraints.relative_motion import Moving, Rows
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.mechanism import Mechanism
@@ -20,7 +20,6 @@ from mozzi.program.differentiate import forward
 from mozzi.program.digest import digest
 from mozzi.program.program import Input, trace
 from mozzi.program.scalar import Real
-from mozzi.program.settings import settings
 from mozzi.types import Traced
 
 __all__ = ["user_rows", "velocity_rows_of"]
@@ -32,10 +31,8 @@ def user_rows(model: Mechanism, part: VelocityRows, move: Moving) -> Rows:
     if move.v is not None:
         names, arrays = [*names, "v"], [*arrays, _whole(model, move.v)]
     key = part, "rates" if move.v is not None else "rows"
-    if settings().varied:  # with the parameters of this trace, never those of another
-        key = object(), "varied"
     make = partial(_rows_and_rates if move.v is not None else _rows, part)
-    A, *rate = placed(traced_once(model.model, key, make, names), arrays)
+    A, *rate = placed(model.model, key, make, names, arrays)
     forces: dict[int, list[list[Real]]] = {}
     for k, body in enumerate(model.bodies):
         block = A[:, body.v : body.v + body.joint.nv]

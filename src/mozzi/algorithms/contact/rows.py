@@ -28,7 +28,7 @@ from mozzi.algorithms.recursion.containers import ZERO
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
-from mozzi.lie.vec import number
+from mozzi.lie.vec import is_zero, number
 from mozzi.model import Contact, Model
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
@@ -124,7 +124,8 @@ def _contact(
     """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
     mu1, mu2 = contact.friction
     axes = [x.normal]
-    if mu1:
+    rubs = not is_zero(mu1)
+    if rubs:
         axes += [x.across * mu1, x.normal.cross(x.across) * mu2]
     on: dict[int, Screws[Wrench]] = {}
     for name, sign in ((contact.shape_a, 1.0), (contact.shape_b, -1.0)):
@@ -137,7 +138,7 @@ def _contact(
         on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
     rows = _rows(contact.name, on, {}, len(axes))
     before, after = (velocities(model, rows, U)[0] for U in (V, F))
-    kind: Set = Cone() if mu1 else Line(0.0, math.inf, 0.0)
+    kind: Set = Cone() if rubs else Line(0.0, math.inf, 0.0)
     if h is None:
         least = maximum(-contact.restitution * before, 0.0)
         return OneSided(rows, kind, select(x.gap <= TOUCH, least, APART), axes=axes)
@@ -161,9 +162,9 @@ def _approach(model: Mechanism, gap: Real, inverse: Real) -> Real:
     return select(gap > 0.0, -gap * inverse, push)
 
 
-def _bounce(least: Real, before: Real, after: Real, e: float) -> Real:
+def _bounce(least: Real, before: Real, after: Real, e: Real) -> Real:
     """The least velocity with restitution, where the row closes within the step."""
-    if not e:
+    if is_zero(e):
         return least
     back = -e * before
     lost = before - after  # in the step, to what pulls it closed
@@ -201,9 +202,9 @@ def _joints(
                 lo, hi = _stops(model, q[i][n], low, high, rate[n], new[n], inverse, joints.stops)
                 rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
                 at = start + n if joint.flat else None
-                yield OneSided(rows, Line(lo, hi, h * b if b else 0.0), coordinate=at)
+                yield OneSided(rows, Line(lo, hi, 0.0 if is_zero(b) else h * b), coordinate=at)
         for m, b in enumerate(friction):
-            if b:
+            if not is_zero(b):
                 line: list[Real] = [float(n == m) for n in range(joint.nv)]
                 rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
                 yield OneSided(rows, Line(-math.inf, math.inf, h * b), coordinate=start + m)
@@ -234,7 +235,7 @@ def joint_row_count(model: Model, joints: JointLaws) -> int:
     n = 0
     for body in model:
         own, joint = body.dynamics, body.joint
-        rubs = [bool(b) and joints.friction for b in own.friction]
+        rubs = [not is_zero(b) and joints.friction for b in own.friction]
         stops = [math.isfinite(a) or math.isfinite(b) for a, b in zip(own.lower, own.upper)]
         if joints.stops is None:
             stops = [False] * joint.nq

@@ -48,7 +48,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
-from mozzi.lie.vec import number
+from mozzi.lie.vec import is_zero, number
 from mozzi.model import Model
 from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
@@ -102,7 +102,7 @@ def row_count(model: Model, joints: JointLaws) -> int:
     """How many rows there are: of contacts, then one for every limited or rubbing coordinate."""
     n = 0
     for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
-        n += (part.stop - part.start) * (3 if contact.friction[0] else 1)
+        n += (part.stop - part.start) * (1 if is_zero(contact.friction[0]) else 3)
     return n + joint_row_count(model, joints)
 
 

@@ -1,19 +1,13 @@
 """Derivatives of kinematics and dynamics with respect to the parameters of a model.
 
-The function is traced with the named numbers of the model as inputs of the program, which is then
-differentiated. Inertial parameters are the ten numbers of a body, in its frame. Geometric
-parameters π of a joint move the child by screws in its frame, at q = 0:
-
-    C_pi(q, π) = B_i0 exp(U₁ π₁) … exp(U_λ π_λ) exp(X_i q)            Müller, Dynamics, 6.2
-
-with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they are named in.
+The function is traced on the model whose named numbers are inputs of the program
+(`mozzi.model.parameters`), which is then differentiated.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
@@ -22,24 +16,18 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import Algorithm, Options
 from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.calls.with_loops import met_loops
-from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
-from mozzi.errors import ModelError, known
-from mozzi.lie import SE3, Inertia, Twist
+from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.model import Model
+from mozzi.model.parameters import nominal_numbers
 from mozzi.program.differentiate import jacobian
-from mozzi.program.scalar import Real
-from mozzi.program.settings import settings, tracing
 from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Sensitivity", "sensitivity"]
 
 What: TypeAlias = Literal["value", "derivative"]
-
-INERTIAL = ("mass", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
-GEOMETRIC = {"rx": 0, "ry": 1, "rz": 2, "x": 3, "y": 4, "z": 5}
 
 
 def sensitivity(
@@ -52,9 +40,14 @@ def sensitivity(
     their names:
 
     - of a body:  ``.mass``, ``.hx .hy .hz`` (first moment), ``.Jxx .Jxy .Jxz .Jyy .Jyz .Jzz`` (at
-      the origin of its frame);
+      the origin of its frame), those not named stay; or ``.mass`` and ``.com.x .com.y .com.z``,
+      where the inertia at the centre of mass stays; ``.density``, which scales all, 1 in the model;
     - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
-      its body, zero in the model as it is.
+      its body, zero in the model as it is; ``.placement.x .y .z``, where its frame is in the
+      parent; ``.damping .friction .armature .stiffness`` (of joints with several degrees of freedom
+      also of one: ``.damping.angle_1``);
+    - of a spring ``.stiffness .damping .length``, of a distance ``.length``, of a coupling
+      ``.offset``, of a contact ``.friction .restitution .stiffness .damping``; ``gravity.x .y .z``.
 
     The numbers may differ from those of the model: ``kernel(q, v, a, parameters=[…])``, in which
     ``kernel.nominal`` is the model as it is, and ``kernel.value`` is the function itself with these
@@ -107,7 +100,7 @@ class Sensitivity:
         self, function: Algorithm, model: Model, names: tuple[str, ...], options: Options
     ):
         self.function, self.model, self.names = function, model, names
-        self.nominal = nominal_of(model, names)
+        self.nominal = nominal_numbers(model, names)
         """The parameters of the model as it is."""
         arrays = [n for n in function.arrays if n in function.required or options.get(n) is True]
         self.arrays = tuple(arrays)
@@ -167,9 +160,10 @@ def _varying(
         model: Mechanism, names: tuple[str, ...], parameters: BlockArray, **given: object
     ) -> Traced | tuple[Traced, ...]:
         numbers = parameters.array()
-        view = varied(model.model, names, numbers)
+        new = varied_model(model.model, names, numbers)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
-        with tracing(replace(settings(), varied=function.name)):
+        with varying(new):
+            view = mechanism(new, regroup=function.regroup)
             out: Traced | tuple[Traced, ...] = function.run(view, (), plain)
         if what == "value":
             return out
@@ -190,62 +184,3 @@ def _plain(x: object) -> Traced:
     array = x.blocks if isinstance(x, Blocks) else x
     assert isinstance(array, BlockArray)
     return array.array()
-
-
-# -- models with other numbers --
-
-
-def nominal_of(model: Model, names: Sequence[str]) -> Array:
-    """The numbers that a model has for its named parameters."""
-    numbers: list[float] = []
-    for name in names:
-        k, what = _place(model, name)
-        ten = model.body(k).inertia.parameters()
-        numbers.append(float(ten[INERTIAL.index(what)]) if what in INERTIAL else 0.0)
-    return np.array(numbers)
-
-
-def varied(model: Model, names: Sequence[str], numbers: Iterable[Real]) -> Mechanism:
-    """The mechanism whose named parameters are these scalars."""
-    view = mechanism(model, rolled=False)
-    bodies = list(view.bodies)
-    inertial: dict[int, list[Real]] = {}
-    for name, x in zip(names, numbers, strict=True):
-        k, what = _place(model, name)
-        body = bodies[k]
-        if what in INERTIAL:
-            ten = inertial.setdefault(k, list(model.body(k).inertia.parameters()))
-            ten[INERTIAL.index(what)] = x
-            I = body.frame.push(Inertia.from_parameters(ten))
-            bodies[k] = replace(body, inertia=I)
-        else:
-            bodies[k] = _moved(body, what, x)
-    return Mechanism(model, tuple(bodies), False, view.fixed)
-
-
-def _moved(body: BodyData, what: str, x: Real) -> BodyData:
-    """With the child moved by one more screw, at q = 0:  B exp(U π) in the frame of the body."""
-    U = Twist.unflatten(1.0 if n == GEOMETRIC[what] else 0.0 for n in range(6))
-    placement = body.placement @ SE3.exp(body.frame.push(U), x)
-    return replace(body, placement=placement, link=placement)
-
-
-def _place(model: Model, name: str) -> tuple[int, str]:
-    """The body of a parameter, and which of its numbers it is."""
-    owner, _, what = name.rpartition(".")
-    if what in INERTIAL:
-        if owner in model.bodies:
-            return model.bodies.index(owner), what
-        raise ModelError(
-            f"parameter {name!r}: no body {owner!r}; there are {known(owner, model.bodies)}"
-        )
-    if what in GEOMETRIC:
-        if owner in model.joint_names:
-            return model.joint_names.index(owner), what
-        raise ModelError(
-            f"parameter {name!r}: no joint {owner!r}; there are {known(owner, model.joint_names)}"
-        )
-    raise ModelError(
-        f"parameter {name!r}: name it body.{{{', '.join(INERTIAL)}}} or "
-        f"joint.{{{', '.join(GEOMETRIC)}}}"
-    )

@@ -11,6 +11,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_bo
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Twist, Vec3, Wrench
+from mozzi.lie.vec import is_zero
 from mozzi.model.loop import Spring
 from mozzi.program.scalar import Real, divide, select, sqrt
 from mozzi.types import Traced
@@ -138,9 +139,9 @@ def _forces(
         d = C[b] @ p_b - C[a] @ p_a
         _, n, _ = line(d)
         f = Vec3.zero()  # on body b, in inertial axes
-        if elastic and spring.stiffness:
+        if elastic and not is_zero(spring.stiffness):
             f = n * (spring.stiffness * spring.length) - d * spring.stiffness
-        if viscous and spring.damping:
+        if viscous and not is_zero(spring.damping):
             rate = n.dot(point_velocity(C[b], V[b], p_b) - point_velocity(C[a], V[a], p_a))
             f = f - n * (spring.damping * rate)
         for i, p, on in ((a, p_a, -f), (b, p_b, f)):

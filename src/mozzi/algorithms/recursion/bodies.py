@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
+from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.model.joints.joint import Joint
+from mozzi.program.scalar import Real
 
 __all__ = ["BodyData", "Kind", "bodies_of", "tidy_pose"]
 
@@ -51,20 +54,18 @@ class BodyData:
         return self.joint.kind, self.aligned, self.held
 
 
-def _tidy(x: float, unit: float = 1.0) -> float:
+def _tidy(x: Real, exact: Sequence[float], noise: float) -> Real:
     """Rounding noise of a product of constant rotations is not structure: 1e-17 is 0 and 1 − 1e-16
-    is 1.
+    is 1. Numbers that vary stay.
     """
-    for exact in (0.0, 1.0, -1.0):
-        if abs(x - exact) < 4e-16 * unit:
-            return exact
-    return x
+    known = number(x)
+    return x if known is None else next((e for e in exact if abs(known - e) < noise), known)
 
 
 def tidy_pose(T: SE3) -> SE3:
-    """A constant pose without the rounding noise of its making."""
-    R = Rotation(*(_tidy(x) for x in T.R.general().floats()))
-    return SE3(R, Vec3(*(0.0 if abs(x) < 1e-16 else x for x in T.p.floats())))
+    """A pose without the rounding noise of its making, where it is constant."""
+    R = Rotation(*(_tidy(x, (0.0, 1.0, -1.0), 4e-16) for x in T.R.general().flatten()))
+    return SE3(R, Vec3(*(_tidy(x, (0.0,), 1e-16) for x in T.p)))
 
 
 def bodies_of(model: Model) -> tuple[BodyData, ...]:

@@ -282,7 +282,7 @@ class Mechanism:
 
     @property
     def gravity(self) -> Vec3:
-        return Vec3(*(float(x) for x in self.model.gravity))
+        return Vec3(*self.model.gravity)
 
     @property
     def upward(self) -> Twist:

@@ -109,16 +109,16 @@ def attempt_kernel(
     def attempt(
         t: Real, until: Real, end: Real, tries: Node, **arrays: Traced
     ) -> tuple[Traced, ...]:
-        system.tau, system.wrenches = arrays.get("tau"), arrays.get("wrenches")
+        at = system.on(arrays)
         memory = {
             name: Memory(name, shape or 1, t if name == "t" else arrays[name])
             for name, shape in shapes.items()
         }
-        first = Memory("first", n, system.acceleration(t, arrays["q"], arrays["v"]))
+        first = Memory("first", n, at.acceleration(t, arrays["q"], arrays["v"]))
         for _ in loop(0, tries, name="try"):
             x = {name: m.get() for name, m in memory.items()}
             a = first.get()
-            new, ok, k = _attempt(method, system, x, end, np.concatenate([x["v"], a]))
+            new, ok, k = _attempt(method, at, x, end, np.concatenate([x["v"], a]))
             going = x["t"][0] < until
             for name, m in memory.items():
                 m.set(_chosen(going, new[name], x[name]))
