@@ -285,16 +285,20 @@ def traced_apart(
         for place in np.ndindex(old.shape):
             new[place] = node = Node("input", (), True, inner)
             node.place = (-1, len(given))
-            given[node] = old[place]
+            given[node] = old.item(place)
     with trace_into(inner):
         results = function(*fresh)
     for node in inner.statements:
         assert isinstance(node, Node) and node.op != "load"
         known = [given.get(x, x) for x in node.args]
         given[node] = node.value if node.op == "const" else operation(node.op, *known)
-    at = lambda x: given.get(x, x) if isinstance(x, Node) else x
+
+    def here(x: Real) -> Real:
+        return given.get(x, x) if isinstance(x, Node) else x
+
     return tuple(
-        np.array([at(x) for x in np.ravel(y)], dtype=object).reshape(np.shape(y)) for y in results
+        np.array([here(x) for x in y.ravel().tolist()], dtype=object).reshape(y.shape)
+        for y in results
     )
 
 

@@ -35,7 +35,7 @@ def singular_record(varying: Varying, t: Array, q: Array) -> tuple[float, int, i
     n = max(3, min(len(t), most // len(q)))
     looked = np.unique([0, 1, *np.linspace(1, len(t) - 1, n - 1).astype(int)])
     q = q[:, looked]
-    whole = np.isfinite(q).all(axis=(-2, -1))
+    whole = np.isfinite(q.reshape(len(q), -1).sum(axis=-1))
     q, given = q[whole], [x[: len(whole)][whole] for x in given]
     if not len(q):
         return None
