@@ -2761,9 +2761,14 @@ def sensitivity(
     their names:
 
     - of a body:  ``.mass``, ``.hx .hy .hz`` (first moment), ``.Jxx .Jxy .Jxz .Jyy .Jyz .Jzz`` (at
-      the origin of its frame);
+      the origin of its frame), those not named stay; or ``.mass`` and ``.com.x .com.y .com.z``,
+      where the inertia at the centre of mass stays; ``.density``, which scales all, 1 in the model;
     - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
-      its body, zero in the model as it is.
+      its body, zero in the model as it is; ``.placement.x .y .z``, where its frame is in the
+      parent; ``.damping .friction .armature .stiffness`` (of joints with several degrees of freedom
+      also of one: ``.damping.angle_1``);
+    - of a spring ``.stiffness .damping .length``, of a distance ``.length``, of a coupling
+      ``.offset``, of a contact ``.friction .restitution .stiffness .damping``; ``gravity.x .y .z``.
 
     The numbers may differ from those of the model: ``kernel(q, v, a, parameters=[…])``, in which
     ``kernel.nominal`` is the model as it is, and ``kernel.value`` is the function itself with these
@@ -2796,6 +2801,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> CpuKernel[Result]:
     """A kernel of a function of q, v, … on this model.
@@ -2816,6 +2822,8 @@ def compile(
         inputs: shapes of arguments whose names do not tell them: ``inputs={"x": (3,)}``.
         options: keyword arguments of the algorithm, and optional arrays to take:
             ``options={"wrenches": True}``.
+        parameters: names of numbers of the model, such as "link_3.mass", as in `sensitivity`. The
+            kernel takes one more array (B, p) of them, behind the others.
         name: of the kernel, and of functions in its source.
 
     Returns:
@@ -2837,6 +2845,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> Kernel[Result]:
     ...
@@ -2850,6 +2859,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> CSource:
     ...
@@ -2863,6 +2873,7 @@ def compile(
     rolled: bool | None = None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
+    parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> Kernel[Any]:
     ...
@@ -3081,6 +3092,7 @@ def simulate(
     trace: bool | None = None,
     target: Device = 'cpu',
     dtype: DType = 'float64',
+    parameters: Mapping[str, ArrayLike] | None = None,
     progress: Callable[[float], None] | bool | None = None,
     **options: object,
 ) -> Trajectory:
@@ -3122,6 +3134,11 @@ def simulate(
             record, the state stays there, and records come back. Laws must be traced.
         dtype: the numbers of the steps, "float64" or "float32" (not for dopri5, which measures
             smaller errors); records are float64.
+        parameters: numbers that differ from sample to sample, by name: of the model, named as in
+            `sensitivity` ("link_3.mass", "joint_2.damping"), and of arguments that the law has
+            behind (t, q, v), such as gains. Each broadcasts with the batch axes B. A law that calls
+            algorithms on the model sees it as it is; one with an argument `model` gets that which
+            moves.
         progress: True for a bar, below the cell of a notebook or in the terminal; or a function
             that is called with the share of the work that is done.
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
@@ -3149,6 +3166,7 @@ def stepper(
     limits: Limits = False,
     target: Target = 'cpu',
     dtype: DType = 'float64',
+    parameters: Sequence[str] = (),
 ) -> Kernel[tuple[Array, Array]]:
     """A kernel (q, v, t, …, dt, steps) ↦ (q, v) after that many steps of length dt.
 
@@ -3168,6 +3186,9 @@ def stepper(
         wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
         resistance, limits: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
+        parameters: names of numbers of the model that vary, as in `sensitivity`, and of arguments
+            of the law behind (t, q, v): the kernel takes an array (B, p) of them, behind the
+            others.
 
     Returns:
         A kernel; with `records` its results are (B, records, nq) and (B, records, nv), else (B, nq)
