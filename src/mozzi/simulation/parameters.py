@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class Varying:
         if not given:
             return law
         if not hasattr(law, "function"):
-            return partial(law, **given)  # pyright: ignore[reportCallIssue, reportReturnType]
+            return cast("B", partial(_function(law), **given))
         sampled = copy(law)
         setattr(sampled, "function", partial(_function(law), **given))  # noqa: B010
         return sampled
@@ -119,7 +119,7 @@ class Varying:
 
 def _function(law: object) -> Callable[..., object]:
     """What is called of a law: itself, or the function of one that is sampled."""
-    return getattr(law, "function", law)
+    return cast("Callable[..., object]", getattr(law, "function", law))
 
 
 def _arguments(law: object) -> tuple[dict[str, bool], bool]:
