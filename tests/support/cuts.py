@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
+from functools import cache
 
+import mpmath
 import numpy as np
 
 import mozzi as mz
 from mozzi.lie import SE3
 from mozzi.model import Joint, Model, Prismatic, Revolute, Spherical, Universal
+from mozzi.model.linkages import Linkage
 
 
 def coordinates(joint: Joint, G: np.ndarray) -> list[float]:
@@ -73,3 +78,93 @@ def apart(a: Model, b: Model, x: tuple, y: tuple) -> float:
     """How far the bodies of two cuts are apart, in position, rotation and velocity."""
     A, B = body_states(a, *x), body_states(b, *y)
     return max(float(np.abs(A[n][k] - B[n][k]).max()) for n in A for k in (0, 1))
+
+
+class Cuts:
+    """A linkage in a random state, and its motions when it is cut at one joint or another.
+
+    A warning is an error. change: what is made of the models, the same for all cuts.
+    """
+
+    def __init__(
+        self, linkage: Linkage, seed: int = 0, change: Callable[[Model], Model] = lambda x: x
+    ):
+        self.linkage, self.change = linkage, change
+        self.model = linkage.model()
+        self.q = np.array(self.model.neutral(), dtype=float)
+        v = np.random.default_rng(seed).normal(size=self.model.nv)
+        v = mz.consistent_velocities(self.model, self.q, v)
+        self.v = v / np.abs(v).max()
+        self.cut, self.motion = cache(self._cut), cache(self._motion)
+
+    def _cut(self, joint: str) -> tuple[Model, np.ndarray, np.ndarray]:
+        """The model that is cut there, in this state."""
+        model = self.change(self.linkage.model([joint]))
+        return model, *same_state(model, self.model, self.q, self.v)
+
+    def _motion(self, joint: str, h: float, span: float) -> mz.Trajectory:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return mz.simulate(*self.cut(joint), span, h, record_every=round(0.05 / h))
+
+    def energy_off(self, joint: str, h: float, span: float) -> float:
+        """How much energy is lost or won."""
+        E = self.motion(joint, h, span).energy()
+        return float(np.abs(E - E[0]).max())
+
+    def end(self, joint: str, h: float, span: float) -> tuple[np.ndarray, np.ndarray]:
+        """The last state."""
+        x = self.motion(joint, h, span)
+        return x.q[-1], x.v[-1]
+
+    def check(self, joint: str, span: float) -> None:
+        """Energy at the order of the method, and the motion of the first cut to 1e-8.
+
+        Half the step: 14 to 18 times less; where springs hold a linkage, which then swings about
+        where it is, energy is of one order more. The step is halved until that shows (or rounding
+        does), and on until the motions agree.
+        """
+        least, most = (28.0, 36.0) if self.linkage.springs else (14.0, 18.0)
+        h, ratio, off = 1e-2, 0.0, (0.0, 0.0)
+        while h > 5e-5 and not least < ratio < most:
+            h /= 2
+            off = tuple(self.energy_off(joint, x, span) for x in (h, h / 2))
+            ratio = off[0] / off[1] if off[1] > 1e-11 else 16.0 if least < 16.0 else 32.0
+        assert least < ratio < most, (h, off)
+        first = self.linkage.joints[0].name
+        a, b = (self.cut(x)[0] for x in (first, joint))
+        gap = math.inf
+        while h > 5e-5 and gap > 1e-8:
+            h /= 2
+            gap = apart(a, b, self.end(first, h, span), self.end(joint, h, span))
+        assert gap < 1e-8, (h, gap)
+
+
+def doubled(model: Model) -> Model:
+    """Every loop given twice."""
+    for x in model.loops:
+        model = model.with_loop(
+            f"{x.name} again", x.body_a, x.body_b, x.joint, x.placement_a, x.placement_b
+        )
+    return model
+
+
+def exact_rank(model: Model, q: np.ndarray) -> int:
+    """The rank of the loops at the closed configuration next to q, in 50 digits.
+
+    The numbers of the model have 16: what should vanish is of that size.
+    """
+    with mpmath.workdps(50):
+        x = [mpmath.mpf(float(e)) for e in q]
+        for _ in range(4):  # Newton, along rows that are independent
+            r = mpmath.matrix([mpmath.mpf(e) for e in mz.loop_residual.python(model, x)])
+            A = mpmath.matrix(mz.loop_jacobian.python(model, x).tolist())
+            U, s, V = mpmath.svd_r(A)
+            step = mpmath.matrix(model.nv, 1)
+            for k in range(len(s)):
+                if s[k] > mpmath.mpf(10) ** -7:
+                    part = sum(U[i, k] * r[i] for i in range(A.rows)) / s[k]
+                    step += mpmath.matrix([V[k, i] * part for i in range(model.nv)])
+            x = list(mz.integrate.python(model, x, [-e for e in step]))
+        s = mpmath.svd_r(mpmath.matrix(mz.loop_jacobian.python(model, x).tolist()), False, False)
+        return sum(1 for e in s if e > mpmath.mpf(10) ** -12)

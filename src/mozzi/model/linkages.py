@@ -23,8 +23,8 @@ from mozzi.model.joints.spatial import Spherical
 from mozzi.model.model import GRAVITY, Model
 
 __all__ = [
-    "LINKAGES", "Linkage", "LinkageJoint", "bennett", "bricard", "goldberg", "myard", "planar",
-    "ring", "sarrus", "spherical",
+    "GROUND", "LINKAGES", "Linkage", "LinkageJoint", "LinkageSpring", "bennett", "between",
+    "bricard", "goldberg", "myard", "planar", "ring", "sarrus", "spherical",
 ]  # fmt: skip
 
 GROUND = "ground"
@@ -60,13 +60,35 @@ class LinkageJoint:
         return LinkageJoint(self.name, self.b, self.a, joint.with_frames(*frames))
 
 
+def between(
+    name: str, a: str, b: str, joint: Joint, frame: SE3, at: Mapping[str, SE3]
+) -> LinkageJoint:
+    """A joint whose two frames coincide in the world, in a configuration of the bodies."""
+    own = at[a].inverse() @ frame, at[b].inverse() @ frame
+    return LinkageJoint(name, a, b, joint.with_frames(*own))
+
+
+@dataclass(frozen=True)
+class LinkageSpring:
+    """A spring between points of two bodies."""
+
+    name: str
+    a: str
+    b: str
+    point_a: Vec3
+    point_b: Vec3
+    stiffness: float
+    length: float = 0.0
+
+
 @dataclass(frozen=True)
 class Linkage:
-    """Bodies by name (besides "ground"), and joints between any two of them."""
+    """Bodies by name (besides "ground"), joints between any two of them, and springs."""
 
     name: str
     bodies: Mapping[str, Inertia]
     joints: tuple[LinkageJoint, ...]
+    springs: tuple[LinkageSpring, ...] = ()
 
     def model(self, cut: Sequence[str] = (), gravity: Sequence[float] = GRAVITY) -> Model:
         """The linkage as a tree whose loops these joints close; where they are not enough, the
@@ -101,6 +123,10 @@ class Linkage:
             joint = edge.joint
             bare = joint.with_frames(None, None)
             builder.loop(edge.name, a, b, bare, joint.frame_parent, joint.frame_child)
+        for x in self.springs:
+            a, b = (None if name == GROUND else name for name in (x.a, x.b))
+            ends = (tuple(map(float, p)) for p in (x.point_a, x.point_b))
+            builder.spring(x.name, a, b, *ends, stiffness=x.stiffness, length=x.length)
         return builder.build()
 
 
@@ -111,10 +137,12 @@ Axis = tuple[Sequence[float], Sequence[float]]
 
 
 def ring(
-    name: str, axes: Sequence[Axis], seed: int = 0, kinds: Sequence[type[Joint]] | None = None
-) -> Linkage:
+    name: str, axes: Sequence[Axis], seed: int = 0, kinds: Sequence[type[Joint]] | None = None,
+    stiffness: float = 0.0,
+) -> Linkage:  # fmt: skip
     """A ring of bodies on these axes, in the configuration q = 0: body k lies between axes k and
     k + 1, and the ground between the last and the first. Placed at random, with random bodies.
+    With a stiffness, a spring holds the middle body where it is.
     """
     rng = np.random.default_rng(seed)
     n, place = len(axes), random_pose(rng)
@@ -133,9 +161,13 @@ def ring(
     for k in range(n):
         a, b = names[k], names[(k + 1) % n]
         joint = (kinds[k] if kinds else Revolute)()
-        own = at[a].inverse() @ frames[k], at[b].inverse() @ frames[k]
-        joints.append(LinkageJoint(f"joint_{k + 1}", a, b, joint.with_frames(*own)))
-    return Linkage(name, bodies, tuple(joints))
+        joints.append(between(f"joint_{k + 1}", a, b, joint, frames[k], at))
+    springs: list[LinkageSpring] = []
+    if stiffness:
+        middle, here = names[n // 2], Vec3.zero()
+        held = LinkageSpring("spring", GROUND, middle, at[middle].p, here, stiffness)
+        springs.append(held)
+    return Linkage(name, bodies, tuple(joints), tuple(springs))
 
 
 def _frame(e: Sequence[float]) -> Rotation:
@@ -174,7 +206,9 @@ def spherical(n: int = 4, seed: int = 0) -> Linkage:
 
 
 def sarrus(seed: int = 0) -> Linkage:
-    """Two times three parallel axes: a straight motion by turning joints (Sarrus 1853)."""
+    """Two times three parallel axes: a straight motion by turning joints (Sarrus 1853). A spring
+    keeps it from falling flat, where it is singular.
+    """
     rng = np.random.default_rng(seed + 3000)
     height = rng.uniform(0.8, 1.4)
     angle = rng.uniform(0.9, 2.2)
@@ -186,7 +220,7 @@ def sarrus(seed: int = 0) -> Linkage:
         three = [0.6 * out, (0.6 + rng.uniform(0.3, 0.8)) * out + 0.5 * up, 0.6 * out + up]
         three = [p + rng.uniform(-0.2, 0.2) * along for p in three]
         axes += [(tuple(p), tuple(along)) for p in three[::side]]
-    return ring("sarrus", axes, seed)
+    return ring("sarrus", axes, seed, stiffness=2000.0)
 
 
 # -- rings by lengths and twists of their links --

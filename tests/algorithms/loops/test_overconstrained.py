@@ -6,19 +6,19 @@ fail where a dependent row counts. Residuals would not see it: a wrong motion cl
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import cache
 
-import mpmath
 import numpy as np
 import pytest
-from support.cuts import apart, same_state
+from support.cuts import Cuts, apart, exact_rank
 
 import mozzi as mz
 from mozzi.algorithms.constraints.row_choice import kept_rows, overconstrained
 from mozzi.errors import SingularWarning
 from mozzi.model import Model
-from mozzi.model.linkages import LINKAGES
+from mozzi.model.linkages import LINKAGES, ring
 from mozzi.simulation.derivatives.steps import step_jacobians
 
 SEEDS = 6
@@ -31,91 +31,26 @@ CASES = [
 FIRST = [case for case in CASES if case[1] == 0 and case[2] == "joint_2"]
 
 
-def linkage(name: str, seed: int, *joints: str) -> Model:
-    """A linkage, cut at these joints. That of Sarrus falls into its flat configuration, which is
-    singular: it moves slowly, without weight.
-    """
-    weight = {"gravity": (0.0, 0.0, 0.0)} if name == "sarrus" else {}
-    return LINKAGES[name](seed).model(joints, **weight)
-
-
 @cache
-def reference(name: str, seed: int) -> tuple[Model, np.ndarray, np.ndarray]:
-    """A linkage, cut at its last joint, in a random state."""
-    model = linkage(name, seed)
-    q = np.array(model.neutral(), dtype=float)
-    v = mz.consistent_velocities(model, q, np.random.default_rng(seed).normal(size=model.nv))
-    return model, q, v / np.abs(v).max() * (0.1 if name == "sarrus" else 1.0)
+def cuts(name: str, seed: int) -> Cuts:
+    """A linkage in a random state."""
+    return Cuts(LINKAGES[name](seed), seed)
 
 
-@cache
 def cut(name: str, seed: int, joint: str) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The same, cut at another."""
-    model = linkage(name, seed, joint)
-    return model, *same_state(model, *reference(name, seed))
-
-
-@cache
-def motion(name: str, seed: int, joint: str, h: float, span: float) -> mz.Trajectory:
-    """Its motion; a warning is an error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return mz.simulate(*cut(name, seed, joint), span, h, record_every=round(0.05 / h))
-
-
-def energy_off(name: str, seed: int, joint: str, h: float, span: float) -> float:
-    """How much energy is lost or won."""
-    E = motion(name, seed, joint, h, span).energy()
-    return float(np.abs(E - E[0]).max())
-
-
-def check(name: str, seed: int, joint: str, span: float) -> None:
-    """Energy of order 4, and the motion of the first cut."""
-    h, ratio = 1e-2, 0.0
-    while h > 2e-4 and not 14.0 < ratio < 18.0:
-        h /= 2
-        off, half = (energy_off(name, seed, joint, x, span) for x in (h, h / 2))
-        ratio = off / half if half > 1e-11 else 16.0
-    assert 14.0 < ratio < 18.0, (h, off, half)
-    ends = []
-    for j in ("joint_1", joint):
-        model = cut(name, seed, j)[0]
-        states = [(x.q[-1], x.v[-1]) for x in (motion(name, seed, j, y, span) for y in (h, h / 2))]
-        ends.append((model, states[1], apart(model, model, *states)))  # 15 times what is off yet
-    (a, x, e), (b, y, f) = ends
-    assert apart(a, b, x, y) < 1e-8 + (e + f) / 5.0
+    """The same, cut at a joint."""
+    return cuts(name, seed).cut(joint)
 
 
 @pytest.mark.parametrize(("name", "seed", "joint"), FIRST)
 def test_a_motion_is_that_of_the_linkage(name: str, seed: int, joint: str):
-    check(name, seed, joint, 0.5)
+    cuts(name, seed).check(joint, 0.5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed", "joint"), CASES)
 def test_a_motion_does_not_depend_on_the_cut(name: str, seed: int, joint: str):
-    check(name, seed, joint, 5.0)
-
-
-def exact_rank(model: Model, q: np.ndarray) -> int:
-    """The rank of the loops at the closed configuration next to q, in 50 digits.
-
-    The numbers of the model have 16: what should vanish is of that size.
-    """
-    with mpmath.workdps(50):
-        x = [mpmath.mpf(float(e)) for e in q]
-        for _ in range(4):  # Newton, along rows that are independent
-            r = mpmath.matrix([mpmath.mpf(e) for e in mz.loop_residual.python(model, x)])
-            A = mpmath.matrix(mz.loop_jacobian.python(model, x).tolist())
-            U, s, V = mpmath.svd_r(A)
-            step = mpmath.matrix(model.nv, 1)
-            for k in range(len(s)):
-                if s[k] > mpmath.mpf(10) ** -7:
-                    part = sum(U[i, k] * r[i] for i in range(A.rows)) / s[k]
-                    step += mpmath.matrix([V[k, i] * part for i in range(model.nv)])
-            x = [a - b for a, b in zip(x, step, strict=True)]
-        s = mpmath.svd_r(mpmath.matrix(mz.loop_jacobian.python(model, x).tolist()), False, False)
-        return sum(1 for e in s if e > mpmath.mpf(10) ** -12)
+    cuts(name, seed).check(joint, 5.0)
 
 
 @pytest.mark.parametrize("name", LINKAGES)
@@ -132,7 +67,7 @@ def test_rank_is_that_of_50_digits(name: str):
 @pytest.mark.parametrize(("name", "seed", "joint"), CASES)
 def test_rank_along_a_motion_is_that_of_50_digits(name: str, seed: int, joint: str):
     model = cut(name, seed, joint)[0]
-    x = motion(name, seed, joint, 2e-3, 5.0)
+    x = cuts(name, seed).motion(joint, 2e-3, 5.0)
     for k in (-1, len(x.q) // 2):
         assert mz.loop_rank(model, x.q[k])[0] == exact_rank(model, x.q[k])
 
@@ -187,7 +122,7 @@ def test_where_all_rows_are_independent_nothing_is_chosen():
     assert not overconstrained(delta_robot(redundant=False))
     assert overconstrained(delta_robot())
     for name in LINKAGES:  # the rows of parallel axes vanish, and the others are independent
-        assert overconstrained(reference(name, 0)[0]) != name.startswith("planar")
+        assert overconstrained(cuts(name, 0).model) != name.startswith("planar")
     four = mz.assemble(four_bar(), [0.3, 0.5, 1.5])
     assert mz.compile(mz.forward_dynamics, four_bar()).flops == 227, four
 
@@ -211,6 +146,20 @@ def test_adaptive_steps_arrive_at_the_smallest_tolerance():
     E = x.energy()
     assert x.complete and np.abs(E - E[0]).max() < 1e-9
     assert np.abs(mz.loop_residual(model, x.q)).max() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed", "joint"), CASES)
+def test_adaptive_steps_arrive(name: str, seed: int, joint: str):
+    """At the smallest tolerance, where the steps of the fourth order arrive."""
+    here = cuts(name, seed)
+    model, q, v = here.cut(joint)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = mz.simulate(model, q, v, 1.0, 0.5, "dopri5", rtol=1e-12, atol=1e-12)
+    E = x.energy()
+    assert x.complete and np.abs(E - E[0]).max() < 1e-9 * (1.0 + np.abs(E[0]))
+    assert apart(model, model, (x.q[-1], x.v[-1]), here.end(joint, 1.25e-4, 1.0)) < 1e-8
 
 
 def test_single_precision():
@@ -262,17 +211,36 @@ def test_a_law_that_holds_a_joint_inside_a_step():
     assert np.abs(x.q[-1, 0] - q[0] - v[0]).max() < 1e-7
 
 
-def test_a_start_in_a_singular_configuration_is_told_and_stays_closed():
-    """A parallelogram whose rods lie in line, placed at random in space."""
-    from mozzi.model.linkages import ring
+FLAT = {
+    "parallelogram": [((x, 0.0, 0.1 * k), (0.0, 0.0, 1.0)) for k, x in enumerate((0, 1, 3, 2))],
+    "spherical": [
+        ((math.cos(t), math.sin(t), 0.0), (math.cos(t), math.sin(t), 0.0))
+        for t in (0.1, 0.6, 1.6, 1.1)
+    ],
+    "sarrus": [
+        ((r * c, r * s, 0.0), (-s, c, 0.0))
+        for c, s, far in ((1.0, 0.0, 1.1), (-0.6, 0.8, 0.9))
+        for r in (0.6, far, 0.6)
+    ],
+}
 
-    axes = [((x, 0.0, 0.1 * k), (0.0, 0.0, 1.0)) for k, x in enumerate((0.0, 1.0, 3.0, 2.0))]
-    model = ring("flat", axes).model()
+
+@pytest.mark.parametrize("name", FLAT)
+def test_a_start_in_a_singular_configuration_is_told_and_stays_closed(name: str):
+    """Linkages that lie flat, placed at random in space, on one of their ways to move: by single
+    calls, and by simulate.
+    """
+    model = ring(name, FLAT[name]).model()
     q = np.zeros(model.nv)
     assert mz.assemble(model, q, report=True).singular
-    v = mz.consistent_velocities(model, q, [1.0, -1.0, 1.0])
+    turned = np.array([[e, *q[1:]] for e in (1e-3, -1e-3)])
+    v = np.subtract(*mz.assemble(model, turned, hold=["joint_1"])) / 2e-3
+    v = mz.consistent_velocities(model, q, v)
+    with pytest.warns(SingularWarning):
+        mz.forward_dynamics(model, q, v, np.zeros(model.nv))
     with pytest.warns(SingularWarning):
         x = mz.simulate(model, q, v, 0.2, 1e-3)
-    assert np.abs(mz.loop_residual(model, x.q)).max() < 1e-12
+    # in the first step weight also pulls it off its way, where the closed ones take it back
+    assert np.abs(mz.loop_residual(model, x.q)).max() < 1e-10
     E = x.energy()
-    assert np.abs(E - E[0]).max() < 1e-6
+    assert np.abs(E - E[0]).max() < 1e-3
