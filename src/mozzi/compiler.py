@@ -10,7 +10,7 @@ import importlib
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
@@ -24,6 +24,7 @@ from mozzi.locks import ForkLock
 from mozzi.model import Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.node import Node
+from mozzi.program.node import tracing as tracing_count
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
@@ -298,6 +299,8 @@ def run(
             if kernel is None:
                 made = compile(function, model, options={**options, **extra})
                 kernel = model.cache[key] = made.watched(_look(function, model, tuple(arrays)))
+                if plain:
+                    _quicken(function, model, kernel)
     try:
         return kernel(*arrays.values())
     except ShapeError as error:
@@ -338,6 +341,23 @@ def _look(
             guard.look(function.__name__, here, dict(zip(names, arrays, strict=False)))
 
     return at
+
+
+def _quicken(function: Algorithm, model: Model, kernel: object) -> None:
+    """Let machine code make the function's plain calls, for models whose kernel it can call."""
+    from mozzi.targets.cpu import function_call
+
+    direct = function_call.direct(kernel)
+    if direct is None:
+        return
+    if type(function) is Algorithm:
+        quick = function_call.make(
+            function.__name__, 1 + len(function.required), function.quick,
+            partial(Algorithm.__call__, function), Model, ShapeError, tracing_count,
+        )  # fmt: skip
+        # a class of its own: Python looks for __call__ there
+        function.__class__ = type("Algorithm", (Algorithm,), {"__call__": quick})
+    model.cache[function.quick] = direct
 
 
 def key_of(*parts: object) -> str:

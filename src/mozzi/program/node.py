@@ -7,8 +7,10 @@ says which zeros fold.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import math
+import os
 import sys
 import threading
 from collections.abc import Callable, Hashable
@@ -69,15 +71,35 @@ class _Tracing(threading.local):
 
     region: Region | None = None
     origin: str = ""
+    depth: int = 0  # how many traces are under way, one in the other
 
 
 _now = _Tracing()
+_counting = threading.Lock()
+#: How many traces are under way in all threads, where machine code can read it.
+tracing = ctypes.c_int64(0)
 _order = itertools.count()
 
 
 def active() -> Region | None:
     """The region that new nodes go into, or None when nothing is traced."""
     return _now.region
+
+
+def _count(change: int) -> None:
+    with _counting:
+        _now.depth += change
+        tracing.value += change
+
+
+def _forget() -> None:
+    """A forked child traces what this thread traces, and nobody holds the lock."""
+    global _counting
+    _counting, tracing.value = threading.Lock(), _now.depth
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 class trace_into:
@@ -89,9 +111,11 @@ class trace_into:
     def __enter__(self) -> Region:
         self.outer = _now.region
         _now.region = self.region
+        _count(1)
         return self.region
 
     def __exit__(self, *error: object) -> None:
+        _count(-1)
         _now.region = self.outer
 
 

@@ -57,6 +57,7 @@ class Algorithm:
         self._on_arrays: Answer | None = None
         self._with_loops: Answer | None = None
         self._recursion_with_loops: Recursion | None = None
+        self.quick = object()  # where a model's cache has what machine code calls
         self.name = ALGORITHMS[function.__code__] = function.__name__
         self.__name__ = function.__name__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__

@@ -26,6 +26,7 @@ THREADED_NS = 400_000.0  # work from which on a call is worth several threads
 SLICE_NS = 100_000.0  # work of one thread, at least
 PATIENCE_NS = 20_000_000.0  # work of one slice, at most: Ctrl-C is looked for between slices
 OPERATION_NS = 0.04  # what an operation takes, one thread
+SHORT_NS = 20_000.0  # work that may hold the GIL, to do without NumPy's dispatch
 UNCOUNTED = 1 << 60  # numbers of arguments that are not arrays of the kernel's type yet
 SINGLE_CALL_NUMBERS = 500  # of one evaluation, at most; NumPy holds the GIL for fewer, too
 
@@ -90,7 +91,7 @@ class CpuKernel(Generic[Result]):
         ):
             call = single_call.make(
                 table[TABLE.index("call")], loop, data, *shapes, entry.dtype, name, self._general,
-                jit.alarms_address(), keep=(code, table),
+                jit.alarms_address(), keep=(code, table), most=self._short(),
             )  # fmt: skip
             # a class of its own: Python looks for __call__ there
             own: Any = type("CpuKernel", (CpuKernel,), {"__call__": call})
@@ -101,6 +102,11 @@ class CpuKernel(Generic[Result]):
         raise.
         """
         return CpuKernel(self.entry, self._code, look)
+
+    def _short(self) -> int:
+        """Samples of a call that is short, and whose results are small."""
+        work = min(SHORT_NS, THREADED_NS)
+        return int(min(work / self.cost, (memory.POOLED - 1) / max(1, self._largest)))
 
     def __call__(self, *args: ArrayLike, out: Any = None, **options: Any) -> Result:
         result = self._general(*args, out=out, **options)
