@@ -5,7 +5,7 @@ import pytest
 
 import mozzi as mz
 from mozzi.errors import known
-from mozzi.model.generate import chain
+from mozzi.model.generate import chain, four_bar
 
 MODEL = chain(4).with_name("arm")
 q, v, a = np.zeros((3, 4))
@@ -90,3 +90,27 @@ def test_the_nearest_spelling_stands_first(call, first: str):
         call()
     text = str(error.value)
     assert any(part.startswith(first) for part in text.split(" ")), text
+
+
+LOOP = four_bar()
+
+
+@pytest.mark.parametrize(
+    "name", ["forward_dynamics", "loop_forces", "forward_dynamics_derivatives"]
+)
+def test_models_with_loops_name_the_function_that_was_called(name: str):
+    """Not the part of the answer that met the shape first."""
+    message = rf"^{name}: tau has shape \(5,\); four_bar has nv = 3$"
+    with pytest.raises(mz.ShapeError, match=message):
+        getattr(mz, name)(LOOP, LOOP.neutral(), np.zeros(3), np.zeros(5))
+
+
+def test_an_unknown_configuration_says_which_there_are():
+    model = mz.Builder("arm").add("a", None, mz.Revolute(), mz.Inertia(1.0, (0, 0, 1), np.eye(3)))
+    model = model.configuration("home", {"a": 0.3}).configuration("rest", {"a": 0.0}).build()
+    with pytest.raises(mz.ModelError) as error:
+        model.configurations["hme"]
+    assert str(error.value) == "model 'arm' has no configuration 'hme'; it has 'home', 'rest'"
+    with pytest.raises(KeyError):
+        model.configurations["hme"]
+    assert model.configurations.get("hme") is None and "hme" not in model.configurations

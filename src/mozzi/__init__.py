@@ -187,6 +187,7 @@ _HOME: dict[str, str] = {
     "ShapeError": "mozzi.errors",
     "SingularError": "mozzi.errors",
     "SingularWarning": "mozzi.errors",
+    "UnknownNameError": "mozzi.errors",
     "UnphysicalWarning": "mozzi.errors",
 }
 

@@ -56,6 +56,7 @@ from mozzi.errors import NotShownWarning as NotShownWarning
 from mozzi.errors import ShapeError as ShapeError
 from mozzi.errors import SingularError as SingularError
 from mozzi.errors import SingularWarning as SingularWarning
+from mozzi.errors import UnknownNameError as UnknownNameError
 from mozzi.errors import UnphysicalWarning as UnphysicalWarning
 from mozzi.lie import Inertia as Inertia
 from mozzi.lie import Momentum as Momentum
@@ -276,6 +277,7 @@ __all__ = [
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "UnknownNameError",
     "UnphysicalWarning",
 ]
 

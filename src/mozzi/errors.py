@@ -21,6 +21,7 @@ __all__ = [
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "UnknownNameError",
     "UnphysicalWarning",
     "known",
     "nearest",
@@ -51,6 +52,12 @@ class MozziError(Exception):
 
 class ModelError(MozziError, ValueError):
     """A mechanism that cannot be: a file, a name, a number or a frame is wrong."""
+
+
+class UnknownNameError(ModelError, KeyError):
+    """A name that a table of a model does not have; the message has those that there are."""
+
+    __str__ = Exception.__str__  # KeyError shows the repr of its message
 
 
 class ConfigurationError(MozziError, ValueError):

@@ -43,5 +43,7 @@ mz.linearize(arm, q, v, a, method="euler")  # no such method
 mz.Revolute(axis="z", pitch=0.1)  # no such keyword
 mz.Builder("arm").add("link", None, "revolute")  # a word is no joint
 arm.dof  # no such field
+arm.gravity = (0.0, 0.0, 0.0)  # models are immutable
+arm.nq = 3  # nor is what follows from their content to be set
 arm.with_loop("bar", "link_1", "link_2")  # a joint is missing
 text: str = mz.kinetic_energy(arm, q, v)  # an array is no text

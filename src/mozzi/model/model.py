@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError, ModelError, known
+from mozzi.errors import ConfigurationError, ModelError, UnknownNameError, known
 from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body, JointData
 from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
-from mozzi.model.content import GRAVITY, Closure, Content, Frame, key_of
+from mozzi.model.content import GRAVITY, Closure, Frame, key_of
+from mozzi.model.derived import Derived
 from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_vector
 from mozzi.model.loop import Terms
 from mozzi.model.mimic_coordinates import coupled, followed
@@ -35,7 +35,7 @@ WORLD = -1
 
 
 @final
-class Model(Content):
+class Model(Derived):
     """A mechanism: bodies in a tree of joints, frames and shapes on them, loops that close the
     tree.
 
@@ -44,62 +44,6 @@ class Model(Content):
     with equal content are equal, have the same `digest`, and hash alike. Make one with `Builder`,
     a loader or `mozzi.model.generate`.
     """
-
-    nb: int
-    nq: int
-    nv: int
-    bodies: tuple[str, ...]
-    frames: tuple[str, ...]
-    joint_names: tuple[str, ...]
-    parents: tuple[int, ...]
-    q_offsets: tuple[int, ...]
-    v_offsets: tuple[int, ...]
-    q_slices: Mapping[str, slice]
-    v_slices: Mapping[str, slice]
-    _key: tuple[object, ...] | None
-    _digest: str | None
-    _hash: int | None
-    _index: dict[str, int]
-    _joint_index: dict[str, int]
-    _frame_index: dict[str, Frame]
-    nominal: Model | None
-    """Where numbers of the model are traced (see `vary`): the model that has them as they are."""
-    cache: dict[Hashable, Any]
-    """What was derived from the model: views, kernels. Not part of its content."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        q_offsets, v_offsets = [0], [0]
-        for body in self._bodies:
-            q_offsets.append(q_offsets[-1] + body.joint.nq)
-            v_offsets.append(v_offsets[-1] + body.joint.nv)
-        joints = tuple(body.joint_name for body in self._bodies)
-        names = tuple(body.name for body in self._bodies)
-        self._set(
-            nb=len(names),
-            nq=q_offsets[-1],
-            nv=v_offsets[-1],
-            bodies=names,
-            frames=names + tuple(frame[0] for frame in self._frames),
-            joint_names=joints,
-            parents=tuple(body.parent for body in self._bodies),
-            q_offsets=tuple(q_offsets),
-            v_offsets=tuple(v_offsets),
-            q_slices=_slices(joints, q_offsets),
-            v_slices=_slices(joints, v_offsets),
-            _index={name: i for i, name in enumerate(names)},
-            _joint_index={name: i for i, name in enumerate(joints)},
-            _frame_index={frame[0]: frame for frame in self._frames},
-            cache={},
-            nominal=None,
-            _key=None,
-            _digest=None,
-            _hash=None,
-        )
-
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     # -- parts ---------------------------------------------------------------------------------
 
@@ -225,12 +169,12 @@ class Model(Content):
         return np.array([x for body in self._bodies for x in body.joint.neutral()], dtype=float)
 
     @property
-    def configurations(self) -> Mapping[str, np.ndarray]:
+    def configurations(self) -> Mapping[str, Array]:
         """Named configurations (nq,): start poses, keyframes and group states of the file.
 
         What a state does not name is neutral, or follows by couplings from what it names.
         """
-        found: dict[str, np.ndarray] = {}
+        found = _Configurations(self.name)
         for state in self._configurations:
             q = self.neutral()
             for joint, values in state.joints:
@@ -743,13 +687,20 @@ class Model(Content):
         return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
 
 
+class _Configurations(dict[str, Array]):
+    """Configurations by name, which say what names there are."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def __missing__(self, name: str) -> Array:
+        raise UnknownNameError(
+            f"model {self.model!r} has no configuration {name!r}; it has {known(name, self)}"
+        )
+
+
 def _restore(content: dict[str, Any]) -> Model:
     return Model(**content)
-
-
-def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:
-    pairs = itertools.pairwise(offsets)
-    return MappingProxyType({n: slice(a, b) for n, (a, b) in zip(names, pairs, strict=True)})
 
 
 def _dof_names(body: Body, names: tuple[str, ...]) -> list[str]:

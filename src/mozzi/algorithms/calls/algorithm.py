@@ -123,8 +123,11 @@ class Algorithm:
             if answer is None:
                 continue
             look(self.name, model, arrays)
-            with unchecked():
-                result = answer(model, arrays, others)
+            try:
+                with unchecked():
+                    result = answer(model, arrays, others)
+            except ShapeError as error:  # of a part, in the words of the whole
+                raise self.misfit(model, error) if error.argument in arrays else error from None
             if result is not NotImplemented:
                 return result
         return self.compiled(model, arrays, others)
