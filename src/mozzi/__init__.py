@@ -23,7 +23,6 @@ _HOME: dict[str, str] = {
     "Cylindrical": "mozzi.model",
     "Disc": "mozzi.model",
     "Distance": "mozzi.model",
-    "Drive": "mozzi.model",
     "Ellipsoid": "mozzi.model",
     "Fixed": "mozzi.model",
     "Free": "mozzi.model",

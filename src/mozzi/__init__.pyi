@@ -11,6 +11,8 @@ from mozzi.algorithms.dynamics.operators import Operators
 from mozzi.algorithms.kinematics.system_jacobian import SystemJacobianFactors
 from mozzi.loaders.load import StrPath
 from mozzi.loaders.loops_file import Loops
+from mozzi.simulation.drives import Prescribed
+from mozzi.simulation.drives import TimeLaw
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.resistance import Limits
@@ -77,7 +79,6 @@ from mozzi.model import Cylinder as Cylinder
 from mozzi.model import Cylindrical as Cylindrical
 from mozzi.model import Disc as Disc
 from mozzi.model import Distance as Distance
-from mozzi.model import Drive as Drive
 from mozzi.model import Ellipsoid as Ellipsoid
 from mozzi.model import Fixed as Fixed
 from mozzi.model import Free as Free
@@ -123,7 +124,6 @@ __all__ = [
     "Cylindrical",
     "Disc",
     "Distance",
-    "Drive",
     "Ellipsoid",
     "Fixed",
     "Free",
@@ -3089,6 +3089,8 @@ def simulate(
     wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = True,
     limits: Limits = False,
+    prescribed: Prescribed | None = None,
+    loop_offsets: Mapping[str, TimeLaw] | None = None,
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
@@ -3128,6 +3130,12 @@ def simulate(
             friction sticks exactly with moreau, and is smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
             "rigid" or `RigidStops`: rigid ones, with moreau.
+        prescribed: driven joints: {joint, or (joint, number of a coordinate): law}. A law is a
+            function of t alone that gives the position, one number or the nq of the joint, traced
+            and differentiated; q0 is where the laws begin, and v0 becomes the nearest velocities
+            that they allow. What drives is in ``trajectory.drive_forces`` and ``drive_power()``.
+        loop_offsets: closures that move: {loop: law}, what their residuals shall be, row by row
+            (`loop_rows`); rows of velocities follow the rate of theirs.
         record_every: how many steps lie between two records. The end is always recorded.
         t0: the time at the start, in seconds, of which a law may make something.
         trace: True for a law that must be traced, False for one that must be called from Python;
@@ -3166,6 +3174,8 @@ def stepper(
     wrenches: bool = False,
     resistance: bool | Resistance = True,
     limits: Limits = False,
+    prescribed: Prescribed | None = None,
+    loop_offsets: Mapping[str, TimeLaw] | None = None,
     target: Target = 'cpu',
     dtype: DType = 'float64',
     parameters: Sequence[str] = (),
@@ -3186,7 +3196,7 @@ def stepper(
             from one to the next; None gives the last one, after `steps` steps.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
         wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
-        resistance, limits: as in `simulate`.
+        resistance, limits, prescribed, loop_offsets: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
         parameters: names of numbers of the model that vary, as in `sensitivity`, and of arguments
             of the law behind (t, q, v): the kernel takes an array (B, p) of them, behind the

@@ -23,7 +23,7 @@ from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import Model
-from mozzi.model.rolling import Drive, Rolling, VelocityRows
+from mozzi.model.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.shapes import (
     Box,
     Capsule,
@@ -57,6 +57,7 @@ __all__ = [
     "Ellipsoid",
     "Fixed",
     "Free",
+    "Guided",
     "HeightField",
     "Joint",
     "JointDynamics",

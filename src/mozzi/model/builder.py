@@ -33,7 +33,7 @@ from mozzi.model.joints.joint import Fixed, Joint
 from mozzi.model.loop import Coupling, Distance, Loop, Spring, Terms
 from mozzi.model.model import GRAVITY, WORLD, Model
 from mozzi.model.physical import unphysical
-from mozzi.model.rolling import Drive, Rolling, VelocityRows
+from mozzi.model.rolling import Rolling, VelocityRows
 from mozzi.model.shapes import Geometry, Role, Shape, as_color, as_geometry, as_role
 from mozzi.types import Physical, Placing, words
 
@@ -103,7 +103,6 @@ class Builder:
         self._contacts: tuple[Contact, ...] = ()
         self._rollings: tuple[Rolling, ...] = ()
         self._velocity_rows: tuple[VelocityRows, ...] = ()
-        self._drives: tuple[Drive, ...] = ()
         self._actuators: dict[str, Actuator] = {}
         self._base_inertia = Inertia.zero()
 
@@ -129,7 +128,6 @@ class Builder:
         new._configurations = {x.name: x for x in model._configurations}
         new._contacts = model.contacts
         new._rollings, new._velocity_rows = model.rollings, model.velocity_rows
-        new._drives = model.drives
         new._base_inertia = model.base_inertia
         return new
 
@@ -464,7 +462,7 @@ class Builder:
     def _new_closure(self, name: object, sort: str) -> str:
         if not isinstance(name, str) or not name:
             raise ModelError(f"{sort} {name!r}: not a name; give a non-empty string")
-        rolling = {x.name for x in (*self._rollings, *self._velocity_rows, *self._drives)}
+        rolling = {x.name for x in (*self._rollings, *self._velocity_rows)}
         others = self._loops, self._distances, self._couplings, self._springs, rolling
         if any(name in x for x in others):
             raise ModelError(
@@ -532,7 +530,6 @@ class Builder:
             contacts=self._contacts,
             rollings=self._rollings,
             velocity_rows=self._velocity_rows,
-            drives=tuple(x for x in self._drives if x.joint in joints),
         )
 
     def _is_world(self, name: str | None) -> bool:

@@ -12,14 +12,14 @@ from mozzi.model.body import Body
 from mozzi.model.contact import Contact
 from mozzi.model.frames import inertia_key, pose_key
 from mozzi.model.loop import Coupling, Distance, Loop, Spring
-from mozzi.model.rolling import Drive, Rolling, VelocityRows
+from mozzi.model.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.shapes import Shape
 
 __all__ = ["GRAVITY", "Closure", "Configuration", "Content", "Frame", "key_of"]
 
 GRAVITY = (0.0, 0.0, -9.81)
 
-Closure = Loop | Distance | Coupling | Rolling | VelocityRows | Drive
+Closure = Loop | Distance | Coupling | Rolling | VelocityRows | Drive | Guided
 """What ties the bodies of a tree, besides its joints, by rows of equations."""
 
 Frame = tuple[str, int, SE3]
@@ -47,6 +47,7 @@ class Content:
     """The parts of a model, checked by `Builder`.
 
     ``base_inertia`` is what is fixed to the world. It never moves, and is kept for the record.
+    ``drives`` are what laws of time move, while a simulation runs.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Content:
     contacts: tuple[Contact, ...] = ()
     rollings: tuple[Rolling, ...] = ()
     velocity_rows: tuple[VelocityRows, ...] = ()
-    drives: tuple[Drive, ...] = ()
+    drives: tuple[Drive | Guided, ...] = ()
 
     def __post_init__(self) -> None:
         for word, part in self.content().items():

@@ -65,7 +65,6 @@ def without_body(model: Model, name: str) -> Model:
         couplings=[c for c in model.couplings if not joints & set(c.joints)],
         contacts=contacts_without(model, {x.name for x in model.shapes if x.body in gone}),
         rollings=rollings_without(model, {x.name for x in model.shapes if x.body in gone}),
-        drives=[x for x in model.drives if x.joint not in joints],
     )
 
 

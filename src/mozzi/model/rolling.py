@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import numpy as np
 
 from mozzi.errors import ModelError
+from mozzi.model.loop import Loop
 from mozzi.model.shapes import (
     Capsule,
     Cylinder,
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from mozzi.model.model import Model
 
 __all__ = [
-    "Drive", "Rolling", "RowFunction", "VelocityRows", "closure_name", "rolling_of", "rolls_on",
-    "row_matrix",
+    "Drive", "Guided", "Rolling", "RowFunction", "VelocityRows", "closure_name", "rolling_of",
+    "rolls_on", "row_matrix",
 ]  # fmt: skip
 
 RowFunction: TypeAlias = "Callable[[Model, Traced], object]"
@@ -116,19 +117,20 @@ class VelocityRows:
 @final
 @dataclass(frozen=True)
 class Drive:
-    """A joint whose motion is given: its coordinates are those of a law of time.
+    """A joint, or one coordinate of it, whose motion is given: it follows a law of time.
 
-    A row for each velocity of the joint, with a position part; multipliers are the forces of what
-    drives it.
+    A row for each velocity, with a position part; multipliers are the forces of what drives it.
     """
 
     joint: str
     rows: int
+    component: int | None = None
 
     @property
     def name(self) -> str:
         """Its name among the closures."""
-        return f"drive:{self.joint}"
+        end = "" if self.component is None else f".{self.component}"
+        return f"drive:{self.joint}{end}"
 
     @property
     def positions(self) -> tuple[bool, ...]:
@@ -138,7 +140,38 @@ class Drive:
     @property
     def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
-        return ("Drive", self.joint, self.rows)
+        return ("Drive", self.joint, self.rows, self.component)
+
+
+@final
+@dataclass(frozen=True)
+class Guided:
+    """A loop whose residual follows a law of time: rows of ∂φ/∂q, exact also far from zero.
+
+    Multipliers are the forces conjugate to the residual: their power is that of its rate.
+    """
+
+    loop: Loop
+
+    @property
+    def name(self) -> str:
+        """Its name among the closures."""
+        return self.loop.name
+
+    @property
+    def rows(self) -> int:
+        """How many equations it stands for."""
+        return self.loop.rows
+
+    @property
+    def positions(self) -> tuple[bool, ...]:
+        """Which of its rows have a position part: all."""
+        return self.loop.positions
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The content as a nested tuple of numbers and strings."""
+        return ("Guided", self.loop.key)
 
 
 # -- made and checked --

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,9 +26,12 @@ def check_model(model: Model) -> None:
 
 
 def check_state(
-    model: Model, q0: ArrayLike, v0: ArrayLike, varying: Varying | None = None
-) -> tuple[Array, Array]:
-    """(q0, v0) as arrays of one batch, which is also that of what varies."""
+    model: Model, q0: ArrayLike, v0: ArrayLike, varying: Varying | None = None,
+    start: Callable[[Array, Array], tuple[Array, Array]] | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """(q0, v0) as arrays of one batch, which is also that of what varies; start: what laws of time
+    make of them.
+    """
     varying = varying or Varying(model)
     q = model.normalize(model.check_configuration(q0))
     v = numbers(v0, "v0")
@@ -47,6 +51,8 @@ def check_state(
         raise ConfigurationError(f"q0 and v0 have batch axes {batch}, which hold no sample")
     q = np.broadcast_to(q, (*batch, model.nq)).copy()
     v = np.broadcast_to(v, (*batch, model.nv)).copy()
+    if start is not None:
+        return start(q, v)
     if closed(model):
         check_closed(model, q, v, varying)
     return q, v

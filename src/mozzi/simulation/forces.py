@@ -41,6 +41,15 @@ class Torque:
         """Whether they change from step to step."""
         return self.rows is not None or self.call is not None
 
+    def plain(self, model: Model, t: float, q: Array, v: Array) -> Array | Feedback | None:
+        """All of them as numbers, or as a law: what shows which joints have some."""
+        if self.own is not None:
+            law, row = self.own, self.own.start(model, t).astype(object)
+            return lambda t, q, v: law.sample(model, t, q, v, row, 1.0)[0]
+        if self.law is not None:
+            return self.law
+        return self.rows if self.rows is not None else self.at(0, t, q, v)
+
     def at(self, step: int, t: float, q: Array, v: Array) -> Array | None:
         """What is held over a step."""
         if self.call is not None:

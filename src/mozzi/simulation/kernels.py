@@ -32,7 +32,8 @@ def advance_kernel(
             own = sampled(bound, at, x, dt)
             with held_rows(at.model, x):
                 new = method.step(at, x, dt)
-            new = closed_again(at.model, new, x.get("rows")) | own
+            then = at.rows_at(now + dt)
+            new = closed_again(at.model, new, x.get("rows"), given=then) | own
             for n, m in memory.items():
                 m.set(new[n])
             clock.set(now + dt)
@@ -61,12 +62,14 @@ def start_kernel(
     return named(start, shapes, model, "start", place.target, place.dtype)
 
 
-def acceleration_kernel(system: System, forces: Shapes) -> Kernel[Array]:
-    """(q, v, t, forces…) ↦ v̇."""
+def acceleration_kernel(
+    system: System, forces: Shapes, reactions: bool = False
+) -> Kernel[Array]:
+    """(q, v, t, forces…) ↦ v̇, or what closures exert in the joints."""
 
     def acceleration(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
         at = system.on(arrays)
-        return at.acceleration(t, q, v)
+        return (at.reactions if reactions else at.acceleration)(t, q, v)
 
     model = system.model
     shapes = {"q": (model.nq,), "v": (model.nv,), "t": (), **forces}

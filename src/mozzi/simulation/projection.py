@@ -11,7 +11,7 @@ step are one smooth function, and methods keep their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -67,12 +67,13 @@ class _ChosenAgain:
 
 
 def closed_again(
-    model: Model, state: dict[str, Traced], rows: Traced | None = None, last: bool = False
-) -> dict[str, Traced]:
+    model: Model, state: dict[str, Traced], rows: Traced | None = None, last: bool = False,
+    given: Mapping[str, Traced] | None = None,
+) -> dict[str, Traced]:  # fmt: skip
     """The state with q and v taken back onto the loops, while tracing; of a tree, as it is.
 
     rows: those that count, in an overconstrained mechanism; the state has new ones then, for the
-    next step, unless this is the last one.
+    next step, unless this is the last one. given: what laws of time ask of rows now (`Drives`).
     """
     if not closed(model):
         return state
@@ -84,19 +85,22 @@ def closed_again(
         if chosen is not None and not last:
             held = _ChosenAgain(model, chosen, k)
         with holding(held):
-            dq, dv = loop_corrections(model, now, rate)
+            dq, dv = loop_corrections(model, now, rate, **(given or {}))
         q.set(integrate(model, now, np.asarray(dq, dtype=object)))
         v.set(rate + np.asarray(dv, dtype=object))
     new = state | {"q": q.get(), "v": v.get()}
     return new if chosen is None else new | {"rows": chosen.get()}
 
 
-def closed_states(model: Model, q: Array, v: Array, near: Array) -> tuple[Array, Array]:
+def closed_states(
+    model: Model, q: Array, v: Array, near: Array, given: Mapping[str, Array] | None = None
+) -> tuple[Array, Array]:
     """States between two steps, taken back onto the loops, by rows chosen at closed states near."""
     if not closed(model):
         return q, v
     rows = first_rows(model, near)
     held = {"kept": rows["rows"]} if rows else {}
+    held |= given or {}
     for _ in range(STEPS):
         dq, dv = loop_corrections(model, q, v, **held)
         q, v = integrate(model, q, dq), v + dv

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from mozzi.lie.vec import is_zero
 from mozzi.model import Model
 from mozzi.model.parameters import geometric
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
+from mozzi.simulation.drives import Drives, Prescribed, TimeLaw
 from mozzi.simulation.forces import Torque, torque_of
 from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
 from mozzi.simulation.law import Law
@@ -28,6 +30,7 @@ from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
+from mozzi.simulation.reactions import shared_reactions
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Feedback, System
@@ -59,6 +62,8 @@ def simulate(
     wrenches: ArrayLike | None = None,
     resistance: bool | Resistance = True,
     limits: Limits = False,
+    prescribed: Prescribed | None = None,
+    loop_offsets: Mapping[str, TimeLaw] | None = None,
     record_every: int = 1,
     t0: float = 0.0,
     trace: bool | None = None,
@@ -98,6 +103,12 @@ def simulate(
             friction sticks exactly with moreau, and is smooth with other methods.
         limits: whether elastic stops act at the limits of the joints; `Stops` says how hard.
             "rigid" or `RigidStops`: rigid ones, with moreau.
+        prescribed: driven joints: {joint, or (joint, number of a coordinate): law}. A law is a
+            function of t alone that gives the position, one number or the nq of the joint, traced
+            and differentiated; q0 is where the laws begin, and v0 becomes the nearest velocities
+            that they allow. What drives is in ``trajectory.drive_forces`` and ``drive_power()``.
+        loop_offsets: closures that move: {loop: law}, what their residuals shall be, row by row
+            (`loop_rows`); rows of velocities follow the rate of theirs.
         record_every: how many steps lie between two records. The end is always recorded.
         t0: the time at the start, in seconds, of which a law may make something.
         trace: True for a law that must be traced, False for one that must be called from Python;
@@ -127,8 +138,9 @@ def simulate(
     """
     simulation = Simulation(
         model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
-        resistance=resistance, limits=limits, record_every=record_every, t0=t0, trace=trace,
-        target=target, dtype=dtype, parameters=parameters, **options,
+        resistance=resistance, limits=limits, prescribed=prescribed, loop_offsets=loop_offsets,
+        record_every=record_every, t0=t0, trace=trace, target=target, dtype=dtype,
+        parameters=parameters, **options,
     )  # fmt: skip
     if progress is True:
         from mozzi.viz.progress import watched
@@ -162,6 +174,8 @@ class Simulation:
         wrenches: ArrayLike | None = None,
         resistance: bool | Resistance = True,
         limits: Limits = False,
+        prescribed: Prescribed | None = None,
+        loop_offsets: Mapping[str, TimeLaw] | None = None,
         record_every: int = 1,
         t0: float = 0.0,
         trace: bool | None = None,
@@ -172,17 +186,25 @@ class Simulation:
     ):
         check_model(model)
         method = method_for(model, method)
+        self.user = model
+        self.drives = None
+        if prescribed or loop_offsets:
+            self.drives = Drives(model, prescribed, loop_offsets)
+            model = self.drives.model
         self.model, self.method = model, method_of(method, options)
         self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
         self.varying = varying_of(parameters, model, torque)
-        self.q0, self.v0 = check_state(model, q0, v0, self.varying)
-        self.batch = self.q0.shape[:-1]
         self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
+        start = None if self.drives is None else partial(self.drives.start, self.t0)
+        self.q0, self.v0 = check_state(model, q0, v0, self.varying, start)
+        self.batch = self.q0.shape[:-1]
         self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
         self.torque: Torque = torque_of(
             torque, model, self.batch, self.grid.steps, trace, target, self.varying
         )
+        if self.drives is not None:
+            self.drives.refuse_actuated(self.torque.plain(model, self.t0, self.q0, self.v0))
         self.wrenches = check_wrenches(wrenches, model, self.batch)
         shown = self.varying.template
         self.resistance = resistance_of(resistance, shown)
@@ -203,7 +225,9 @@ class Simulation:
                 "dopri5 with loops takes the geometry of the model as it is; take a method of "
                 "constant step, such as rkmk4, where parameters move bodies"
             )
-        self.system = System(shown, self.torque.law, self.resistance, self.stops, self.varying)
+        self.system = System(
+            shown, self.torque.law, self.resistance, self.stops, self.varying, drives=self.drives
+        )
         self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         n = check_memory(self.grid, model, self.batch)
         self._q = np.empty((n, *self.q0.shape))
@@ -229,18 +253,21 @@ class Simulation:
 
     def _kernel(self, name: str) -> Any:
         """A kernel of this system, made once; those with a law are never shared."""
-        shared = self.torque.law is None and self.torque.own is None
+        shared = self.torque.law is None and self.torque.own is None and self.drives is None
         cache = self.model.cache if shared else self.__dict__
-        method = None if name == "acceleration" else self.method
+        at_records = name in ("acceleration", "reactions")
+        method = None if at_records else self.method
         key: Any = (
             name, method, self.resistance, self.stops, tuple(self._inputs), self.place,
             self.varying.names,
         )  # fmt: skip
         if key not in cache:
-            if name == "acceleration":
+            if at_records:
                 law = {} if self.torque.own is None else {"tau": (self.model.nv,)}
                 self.system.held = None
-                cache[key] = acceleration_kernel(self.system, law | self._inputs)
+                cache[key] = acceleration_kernel(
+                    self.system, law | self._inputs, name == "reactions"
+                )
             elif name == "advance":
                 assert not isinstance(self.method, DormandPrince)
                 cache[key] = advance_kernel(
@@ -311,8 +338,9 @@ class Simulation:
         kernel = self._kernel("attempt")
         assert isinstance(self.method, DormandPrince)
         x = Adaptive(
-            self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span, self.place
-        )
+            self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span, self.place,
+            None if self.drives is None else self.drives.on_arrays,
+        )  # fmt: skip
         yield self.q0, self.v0, forces
         for record, segments in enumerate(self.grid.records(), 1):
             now = float(self.grid.t[record])
@@ -366,6 +394,7 @@ class Simulation:
             list(self.events),
             complete=n == len(self.grid.t),
             accelerations=self._accelerate,
+            reactions=self._react,
             driven=self._driven(),
             stored=self._contact_records(first),
             law_state=self._law_records(first),
@@ -422,6 +451,18 @@ class Simulation:
         }
 
     def _accelerate(self, x: Trajectory) -> np.ndarray:
+        return self._at_records("acceleration", x)
+
+    def _react(self, x: Trajectory) -> dict[str, np.ndarray]:
+        if geometric(self.model, self.varying.names):
+            raise ConfigurationError(
+                "forces of loops and drives are not known where parameters move bodies; take "
+                "mozzi.loop_forces of a model with these parameters"
+            )
+        force = self._at_records("reactions", x) if self.model.closures else np.zeros(x.v.shape)
+        return shared_reactions(self.model, self.user, self.drives, x.t, x.q, force)
+
+    def _at_records(self, name: str, x: Trajectory) -> np.ndarray:
         t = np.broadcast_to(x.t, x.q.shape[:-1])
         held = self.torque.held or self.torque.own is not None
         forces = [] if not held else [x.tau if x.tau is not None else self._held()]
@@ -429,7 +470,7 @@ class Simulation:
             forces.append(self.wrenches[..., None, :, :])
         if self.varying.numbers is not None:
             forces.append(self.varying.numbers[..., None, :])
-        return self._kernel("acceleration")(x.q, x.v, t, *forces)
+        return self._kernel(name)(x.q, x.v, t, *forces)
 
     def _held(self) -> np.ndarray:
         assert self.torque.constant is not None

@@ -6,7 +6,7 @@ registers, feedback is compiled along, and states along the way go to memory as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mozzi.model import Model
 from mozzi.program.program import load, loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.checks import check_model
+from mozzi.simulation.drives import Drives, Prescribed, TimeLaw
 from mozzi.simulation.law import Law, check_traceable
 from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods import DormandPrince, method_for, method_of
@@ -40,6 +41,8 @@ def stepper(
     wrenches: bool = False,
     resistance: bool | Resistance = True,
     limits: Limits = False,
+    prescribed: Prescribed | None = None,
+    loop_offsets: Mapping[str, TimeLaw] | None = None,
     target: Target = "cpu",
     dtype: DType = "float64",
     parameters: Sequence[str] = (),
@@ -60,7 +63,7 @@ def stepper(
             from one to the next; None gives the last one, after `steps` steps.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
         wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
-        resistance, limits: as in `simulate`.
+        resistance, limits, prescribed, loop_offsets: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
         parameters: names of numbers of the model that vary, as in `sensitivity`, and of arguments
             of the law behind (t, q, v): the kernel takes an array (B, p) of them, behind the
@@ -76,6 +79,10 @@ def stepper(
         >>> q, v = step(arm.neutral(), np.zeros(arm.nv), 0.0, 0.001, 10)
     """
     check_model(model)
+    drives = None
+    if prescribed or loop_offsets:
+        drives = Drives(model, prescribed, loop_offsets)
+        model = drives.model
     chosen = method_for(model, method)
     rule = method_of(chosen, {})
     if isinstance(rule, DormandPrince):
@@ -95,7 +102,9 @@ def stepper(
         check_traceable(torque, model, varying)
     law = torque if isinstance(torque, Law) else None
     feedback = None if isinstance(torque, Law) else torque
-    system = System(shown, feedback, friction, stops, varying)
+    if drives is not None:
+        drives.refuse_actuated(feedback)
+    system = System(shown, feedback, friction, stops, varying, drives=drives)
     size = {"q": model.nq, "v": model.nv} | ({} if law is None else {"law": law.size(model)})
     carried = {n: k for n, k in rule.extra(shown).items() if n in ("force", "residual")}
     given = size | {n: k for n, k in carried.items() if n != "force"}
@@ -115,7 +124,8 @@ def stepper(
                 own = sampled(bound, at, x, dt)
                 with held_rows(at.model, x):
                     new = rule.step(at, x, dt)
-                new = closed_again(at.model, new, x.get("rows")) | own
+                then = at.rows_at(now + dt)
+                new = closed_again(at.model, new, x.get("rows"), given=then) | own
                 for n, m in state.items():
                     m.set(new[n])
                 clock.set(now + dt)

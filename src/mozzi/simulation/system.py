@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypedDict, TypeVar
+from typing import Protocol, TypedDict, TypeVar
 
 import numpy as np
 
@@ -30,13 +30,26 @@ class Wrenches(TypedDict, total=False):
     wrenches: Traced
 
 
+class Given(Protocol):
+    """What laws of time ask of the rows of closures: see `drives.Drives`."""
+
+    def at(self, t: Real) -> dict[str, Traced]:
+        """Offsets and rates of rows, and coordinates of driven joints, at a time of the trace."""
+        ...
+
+    def accelerations(self, t: Real) -> Traced:
+        """Accelerations of rows, at a time of the trace."""
+        ...
+
+
 @dataclass
 class System:
     """v̇ = a(t, q, v) of a model, while tracing.
 
     ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs, ``held``
     what a sampled law gives for this step. What varies from sample to sample is an input, too
-    (`on`); before, the model shows what a program of it is made of.
+    (`on`); before, the model shows what a program of it is made of. ``drives`` are laws of time
+    that rows follow.
     """
 
     model: Model
@@ -47,6 +60,7 @@ class System:
     tau: Traced | None = field(default=None, repr=False)
     held: Traced | None = field(default=None, repr=False)
     wrenches: Traced | None = field(default=None, repr=False)
+    drives: Given | None = field(default=None, repr=False)
 
     def on(self, arrays: Mapping[str, Traced]) -> System:
         """The system on the inputs of a kernel, at the beginning of its trace: joint forces,
@@ -84,7 +98,18 @@ class System:
     def acceleration(self, t: Real, q: Traced, v: Traced) -> Traced:
         """v̇."""
         tau = self.joint_force(t, q, v)
-        return forward_dynamics(self.model, q, v, tau, **self.given(q, v))
+        rows = {} if self.drives is None else {"loop_accelerations": self.drives.accelerations(t)}
+        return forward_dynamics(self.model, q, v, tau, **self.given(q, v), **rows)
+
+    def reactions(self, t: Real, q: Traced, v: Traced) -> Traced:
+        """Aᵀ λ: what closures and drives exert in the joints."""
+        a = self.acceleration(t, q, v)
+        needed = inverse_dynamics(self.model, q, v, a, **self.given(q, v))
+        return needed - self.joint_force(t, q, v)
+
+    def rows_at(self, t: Real) -> dict[str, Traced] | None:
+        """What laws of time ask of rows at a time of the trace, if there are any."""
+        return None if self.drives is None else self.drives.at(t)
 
     def force(self, t: Real, q: Traced, v: Traced) -> Traced:
         """All that acts in the joints, and what loops exert on them: Aᵀ λ."""

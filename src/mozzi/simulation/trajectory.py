@@ -52,6 +52,7 @@ class Trajectory:
     events: list[Event] = field(default_factory=list[Event])
     complete: bool = True
     accelerations: Callable[[Trajectory], Array] | None = field(default=None, repr=False)
+    reactions: Callable[[Trajectory], dict[str, Array]] | None = field(default=None, repr=False)
     stored: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     law_state: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     """The state of a `Law` at the times, by name, (B, n, …)."""
@@ -86,7 +87,7 @@ class Trajectory:
             None if self.tau is None else self.tau[sample], self.method, self.springs,
             {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
             complete=self.complete,
-            stored={name: x[sample] for name, x in self.derived().items()},
+            stored={name: x[sample] for name, x in (self.derived() | self._reactions()).items()},
             law_state={name: x[sample] for name, x in self.law_state.items()},
             driven=self.driven,
             parameters=numbers,
@@ -104,6 +105,52 @@ class Trajectory:
         """Accelerations, (B, n, nv)."""
         make = self.accelerations
         return self._get("a", lambda: None if make is None else make(self))
+
+    @property
+    def loop_forces(self) -> Array:
+        """Multipliers of the rows of loops, rolling and velocity rows, (B, n, m), of least norm:
+        rows as `loop_rows` tells, `loop_wrenches` makes world wrenches of them. Of a loop that
+        follows a law, conjugate to its residual.
+        """
+        return self._reaction("loop_forces")
+
+    @property
+    def drive_forces(self) -> dict[str, Array]:
+        """What drives joints that follow a law, by joint: (B, n, nv of the joint)."""
+        found = self._reactions()
+        return {n.removeprefix("drive:"): x for n, x in found.items() if n.startswith("drive:")}
+
+    def drive_power(self) -> Array:
+        """The power that driven joints and moving closures bring in, (B, n)."""
+        return self._reaction("drive_power")
+
+    def drive_work(self) -> Array:
+        """The work of the drives since the start, (B, n): with it the energy is balanced where
+        nothing else drives or brakes, to the order of the method. Records must be dense enough to
+        integrate the power over them (polynomials of degree five; with moreau trapezoids).
+        """
+        from mozzi.simulation.reactions import integral
+
+        P = self.drive_power()
+        if self.method == "moreau":
+            out = np.zeros(P.shape)
+            out[..., 1:] = np.cumsum(0.5 * (P[..., 1:] + P[..., :-1]) * np.diff(self.t), axis=-1)
+            return out
+        return integral(self.t, P)
+
+    def _reactions(self) -> dict[str, Array]:
+        """What closures and drives exert, computed once."""
+        if "drive_power" not in self.stored and self.reactions is not None:
+            with np.errstate(all="ignore"):
+                self.stored |= self.reactions(self)
+        return {n: x for n, x in self.stored.items()
+                if n in ("loop_forces", "drive_power") or n.startswith("drive:")}  # fmt: skip
+
+    def _reaction(self, name: str) -> Array:
+        found = self._reactions()
+        if name not in found:
+            raise ConfigurationError(f"this trajectory holds no {name}; simulate again")
+        return found[name]
 
     @property
     def contact_forces(self) -> Array:

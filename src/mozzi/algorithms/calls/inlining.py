@@ -14,6 +14,7 @@ import numpy as np
 from mozzi.algorithms.calls.arguments import shape_of
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
@@ -21,7 +22,7 @@ from mozzi.program.program import Input, Program, trace, traced_apart
 from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
-__all__ = ["inlined", "placed"]
+__all__ = ["inlined", "placed", "whole"]
 
 Traceable: TypeAlias = Callable[..., tuple[Traced, ...]]
 """A function of a model and of traced arrays."""
@@ -62,3 +63,9 @@ def _traced_once(model: Model, key: Hashable, make: Traceable, names: Sequence[s
         name = getattr(make, "__name__", "inlined")
         model.cache[key] = prune(trace(call, inputs, name))
     return model.cache[key]
+
+
+def whole(model: Mechanism, x: JointVector) -> Traced:
+    """All blocks of a joint vector, one behind the other."""
+    entries = [e for k in range(model.nb) for e in x[model.at(k)]]
+    return np.array([*entries, None], dtype=object)[:-1]

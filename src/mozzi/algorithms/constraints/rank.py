@@ -29,7 +29,7 @@ from mozzi.algorithms.constraints.sparse import Row, elimination_order
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import SE3, Vec3
 from mozzi.lie.vec import number
-from mozzi.model import Model
+from mozzi.model import Guided, Loop, Model
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 from mozzi.program.settings import settings
 from mozzi.types import Array, ArrayLike
@@ -287,10 +287,7 @@ def pinv(A: np.ndarray, scale: ArrayLike = 0.0, least: ArrayLike = 0.0) -> Array
 def lengths(model: Model) -> tuple[Array, Array]:
     """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
     size = _size(model)
-    rows: list[float] = []
-    for loop in model.loops:
-        wrenches = meet(loop.joint, SE3.identity()).rows
-        rows += [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
+    rows = [x for loop in model.loops for x in _loop_lengths(loop, size)]
     rows += [size] * len(model.distances)
     turning = [
         any(number(x) != 0.0 for x in S.ang)
@@ -303,8 +300,18 @@ def lengths(model: Model) -> tuple[Array, Array]:
     rows += [size] * (3 * len(model.rollings))
     rows += [1.0 for part in model.velocity_rows for _ in range(part.rows)]
     for drive in model.drives:
-        rows += [1.0 if turns else size for turns in turning[model.v_slices[drive.joint]]]
+        if isinstance(drive, Guided):
+            rows += _loop_lengths(drive.loop, size)
+            continue
+        own = turning[model.v_slices[drive.joint]]
+        own = own if drive.component is None else [own[drive.component]]
+        rows += [1.0 if turns else size for turns in own]
     return np.array(rows), np.where(turning, 1.0, size)
+
+
+def _loop_lengths(loop: Loop, size: float) -> list[float]:
+    wrenches = meet(loop.joint, SE3.identity()).rows
+    return [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
 
 
 def _size(model: Model) -> float:

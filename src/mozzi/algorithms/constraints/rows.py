@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.driven import drive_rows, guided_rows
 from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.mimic_couplings import coupling_rows
 from mozzi.algorithms.constraints.relative_motion import Moving, Pair, Rows
@@ -39,6 +40,7 @@ from mozzi.model import (
     Coupling,
     Distance,
     Drive,
+    Guided,
     Loop,
     Model,
     Rolling,
@@ -114,7 +116,9 @@ def _rows(model: Mechanism, part: Closure, move: Moving) -> Rows:
         case VelocityRows():
             return user_rows(model, part, move)
         case Drive():
-            return _drive(model, part, move)
+            return drive_rows(model, part, move)
+        case Guided():
+            return guided_rows(model, part, move, loop_residual)
 
 
 def _away(
@@ -160,20 +164,6 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
         bias = [n.dot(pair.drift(False, True).lin) + turn]
     on = pair.wrenches(R, False)
     return Rows(rod.name, on, {}, lambda _: [span - rod.length], bias, levers=pair.levers)
-
-
-def _drive(model: Mechanism, drive: Drive, move: Moving) -> Rows:
-    """The coordinates of a joint, away from those that a law gives it; any, where none is given."""
-    i = model.at(model.model.joint_index(drive.joint))
-    n = i.joint.nv
-    block: list[list[Real]] = [[1.0 if r == k else 0.0 for k in range(n)] for r in range(n)]
-
-    def open_by(_: bool) -> Sequence[Real]:
-        if move.given is None:
-            return [0.0] * n
-        return i.joint.difference(move.given[i], move.q[i])
-
-    return Rows(drive.name, {}, {i.index: block}, open_by, [0.0] * n)
 
 
 # -- as arrays --

@@ -12,7 +12,7 @@ from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
-from mozzi.algorithms.recursion.blocks import apply, dot, minus
+from mozzi.algorithms.recursion.blocks import apply, dot, minus, plus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector, Whole
@@ -24,13 +24,16 @@ __all__ = ["loop_corrections"]
 
 @algorithm(regroup="moments", loops="honour")
 def loop_corrections(
-    model: Mechanism, q: JointVector, v: JointVector, kept: Whole[Sequence[Real]] | None = None
-) -> tuple[BlockArray, BlockArray]:
+    model: Mechanism, q: JointVector, v: JointVector, kept: Whole[Sequence[Real]] | None = None,
+    loop_offsets: Whole[Sequence[Real]] | None = None,
+    loop_rates: Whole[Sequence[Real]] | None = None, q_ref: JointVector | None = None,
+) -> tuple[BlockArray, BlockArray]:  # fmt: skip
     """(δ, δv): the least changes, in kinetic energy, with A δ = −φ(q) and A (v + δv) = 0.
 
     δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `constrained_forward`;
     q ⊕ δ is one step of Newton's method. ``kept``: which rows count (`kept_rows`), where that was
-    found at a closed state nearby.
+    found at a closed state nearby. Where rows have a law: what φ and A v shall be (offsets and
+    rates), and the coordinates of driven joints (q_ref).
     """
     T = per_body(model, "T", Local[RelativePose])
     P, U, D = articulated_containers(model)
@@ -39,12 +42,15 @@ def loop_corrections(
     for _ in articulated(model, q, T, P, U, D):
         pass
     move = moving(model, q)
+    move.offsets, move.given = None if loop_offsets is None else loop_offsets[()], q_ref
     every = list(closures(model, move))
     propagated = [propagate(model, rows, move, U, D) for rows in every]
     count = rows_kept(model, propagated) if kept is None else kept[()]
     factor = Factor.of(*matrix(model, propagated), count)
     open_by = [-x for rows in every for x in rows.open_by(True)]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
+    if loop_rates is not None:
+        moving_by = plus(moving_by, loop_rates[()])
 
     def change(needed: Sequence[Real]) -> BlockArray:
         loops = Multipliers(propagated, factor.multipliers(needed), factor)

@@ -7,7 +7,7 @@ have. So the motion of a sample does not depend on the batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Protocol, TypeAlias
@@ -142,7 +142,7 @@ def _attempt(
     assert DOPRI5.error is not None and DOPRI5.dense is not None
     step, error = (h * weighted(w, k) for w in (DOPRI5.b, DOPRI5.error))
     ends = {"q": integrate(model, q, step[:n]), "v": v + step[n:]}
-    ends = closed_again(model, ends, x.get("rows"))
+    ends = closed_again(model, ends, x.get("rows"), given=system.rows_at(t + h))
     v1 = ends["v"]
     ratio: Real = 0.0
     for i in range(n):
@@ -181,7 +181,9 @@ class Adaptive:
     def __init__(
         self, method: DormandPrince, model: Model, kernel: Kernel[tuple[Array, ...]],
         q: Array, v: Array, t: float, a: Array, span: float, place: Place = CPU,
+        rows_at: Callable[[Array], dict[str, Array]] | None = None,
     ):  # fmt: skip
+        self.rows_at = rows_at  # what laws of time ask of rows
         self.method, self.model, self.kernel = method, model, kernel
         batch = q.shape[:-1]
         self.x = {name: np.zeros((*batch, *shape)) for name, shape in state_shapes(model).items()}
@@ -233,7 +235,8 @@ class Adaptive:
         for m in range(4):
             y = y + x["dense"][..., m, :] * theta ** (m + 1)
         q, v = integrate(self.model, x["q_old"], y[..., :n]), x["v_old"] + y[..., n:]
-        q, v = closed_states(self.model, q, v, x["q_old"])
+        given = None if self.rows_at is None else self.rows_at(np.broadcast_to(t, v.shape[:-1]))
+        q, v = closed_states(self.model, q, v, x["q_old"], given)
         here = np.equal(t, x["t"])[..., None]
         return np.where(here, x["q"], q), np.where(here, x["v"], v)
 
