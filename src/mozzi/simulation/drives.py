@@ -7,7 +7,7 @@ like those of loops: their multipliers are what the drives exert.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -115,7 +115,7 @@ class Drives:
                 size = kind.nq if component is None else 1
                 x = _numbers(law, t, size, what)
                 if component is None:
-                    x = np.array(kind.normalize(x) if kind.quaternions else x, dtype=object)
+                    x = np.array(kind.normalize(list(x)) if kind.quaternions else x, dtype=object)
                     q[at] = x
                     rows = self.rows[f"drive:{joint}"]
                     U[rows] = _velocities(kind, x, _rate(x, t))
@@ -195,8 +195,8 @@ class Drives:
         for joint, component in self.joints:
             at = self.user.v_slices[joint]
             at = at if component is None else slice(at.start + component, at.start + component + 1)
-            acts = _traced_torque(torque, self.user, at) if callable(torque) else torque[..., at]
-            if any(number(x) != 0.0 for x in np.ravel(acts)):
+            acts = _of_law(torque, self.user, at) if callable(torque) else list(torque[..., at].flat)
+            if any(number(x) != 0.0 for x in acts):
                 raise ConfigurationError(
                     f"joint {joint!r} is driven by a law of time and has a torque, too; leave its "
                     "torque at zero (the drive's is in trajectory.drive_forces), or do not "
@@ -235,7 +235,7 @@ def _velocities(joint: Joint, q: Traced, q_rate: Traced) -> Traced:
     return np.array([*solve_spd(square, [right])[0], None], dtype=object)[:-1]
 
 
-def _traced_torque(torque: Feedback, model: Model, at: slice) -> Sequence[Real]:
+def _of_law(torque: Feedback, model: Model, at: slice) -> list[Real]:
     """What a law of torque gives at some velocities, traced."""
     found: list[Real] = []
 
