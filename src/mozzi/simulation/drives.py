@@ -195,7 +195,8 @@ class Drives:
         for joint, component in self.joints:
             at = self.user.v_slices[joint]
             at = at if component is None else slice(at.start + component, at.start + component + 1)
-            acts = _of_law(torque, self.user, at) if callable(torque) else list(torque[..., at].flat)
+            law = callable(torque)
+            acts = _of_law(torque, self.user, at) if law else list(torque[..., at].flat)
             if any(number(x) != 0.0 for x in acts):
                 raise ConfigurationError(
                     f"joint {joint!r} is driven by a law of time and has a torque, too; leave its "
