@@ -58,10 +58,11 @@ def check_state(
     return q, v
 
 
-def check_closed(model: Model, q: Array, v: Array, varying: Varying) -> None:
+def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = None) -> None:
     """Loops that are closed, and velocities that keep them so; what little is missing is mended
     by the first step.
     """
+    varying = varying or Varying(model)
     gap, part = _worst(model, varying.of(loop_residual, q))
     if gap > OPEN:
         raise LoopError(
