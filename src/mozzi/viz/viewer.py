@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from mozzi.viz.page import ball_around, corners, floor_of
 from mozzi.viz.shapes import PAGE_FACES, Drawing, drawing
 
 if TYPE_CHECKING:
+    import viser
+
     from mozzi.model import Model
     from mozzi.simulation.trajectory import Trajectory
     from mozzi.types import JointChoice
@@ -28,7 +30,6 @@ __all__ = ["Viewer", "from_sliders", "quaternion", "ranges"]
 LINEAR = ("x", "y", "z", "vx", "vy", "vz")
 DIRECTION = np.array([0.51, -0.79, 0.34])  # from where the camera looks
 HALF = math.radians(25.0)  # half of viser's angle of view
-Handle = Any
 
 
 class Viewer:
@@ -115,7 +116,7 @@ class Viewer:
         scene.add_frame("/axes", axes_length=0.2 * self.size, axes_radius=0.006 * self.size)
         scene.set_up_direction("+z")
         scene.configure_default_lights(cast_shadow=True)
-        self.bodies: list[Handle] = [
+        self.bodies: list[viser.FrameHandle] = [
             scene.add_frame(f"/body/{i}", show_axes=False) for i in range(self.model.nb)
         ]
         for k, part in enumerate(drawn.parts):
@@ -156,8 +157,8 @@ class Viewer:
     def _controls(self, drawn: Drawing) -> None:
         gui = self.server.gui
         self.shown: set[str] = set()
-        self.drawn: dict[str, list[Handle]] = {}
-        self.follow: Handle = None
+        self.drawn: dict[str, list[viser.SceneNodeHandle]] = {}
+        self.follow: viser.GuiCheckboxHandle | None = None
         with gui.add_folder("Show"):
             for mark in marks(self.model, self.q[None]):
                 self._switch(mark.name)
@@ -171,7 +172,7 @@ class Viewer:
             with gui.add_folder("Configurations"):
                 for name, q in named.items():
                     gui.add_button(name).on_click(lambda _, q=q: self.go(q))
-        self.sliders: list[Handle] = []
+        self.sliders: list[viser.GuiSliderHandle[float]] = []
         with gui.add_folder("Joints"):
             values = difference(self.model, self.model.neutral(), self.start)
             for k, (label, low, high) in enumerate(ranges(self.model)):
@@ -199,13 +200,13 @@ class Viewer:
         found = [mark for mark in marks(self.model, self.q[None]) if mark.name == name]
         self.drawn[name] = [handle for mark in found for handle in self._lines(mark)]
 
-    def _lines(self, mark: Mark) -> list[Handle]:
+    def _lines(self, mark: Mark) -> list[viser.SceneNodeHandle]:
         scene, place = self.server.scene, f"/marks/{mark.name}"
         points = mark.segments[0].astype(np.float32)
         colors = np.repeat(np.round(255 * np.array(mark.colors))[:, None], 2, axis=1)
         thick = 0.008 * self.size
         lines = scene.add_line_segments(f"{place}/lines", points, colors, thickness=thick)
-        handles: list[Handle] = [lines]
+        handles: list[viser.SceneNodeHandle] = [lines]
         for k, text in mark.labels.items():
             handles.append(scene.add_label(f"{place}/{k}", text, position=points[k, 1]))
         return handles

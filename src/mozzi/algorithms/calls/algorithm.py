@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, cast, overload, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypedDict, cast, overload, runtime_checkable
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from mozzi.errors import ShapeError
 from mozzi.model import Model
 from mozzi.program.arrays import TracedArray
 from mozzi.program.node import active
-from mozzi.types import ArrayLike, Traced
+from mozzi.types import ArrayLike, JointChoice, Method, Minimize, Rep, Traced
 
 __all__ = ["Algorithm", "Arrays", "Options", "algorithm"]
 
@@ -35,8 +35,20 @@ Recursion = Callable[..., object]
 Arrays: TypeAlias = dict[str, ArrayLike]
 """The arrays that a caller gives, by name."""
 
-Options: TypeAlias = dict[str, Any]
-"""The other arguments of an algorithm, by name: words, numbers, choices of joints."""
+
+class Options(TypedDict):
+    """The other arguments of an algorithm, by name: those of these that it has."""
+
+    rep: Rep
+    resistance: bool
+    prescribed: JointChoice
+    actuated: JointChoice | None
+    minimize: Minimize | None
+    weighting: ArrayLike | None
+    dt: float | None
+    method: Method
+
+
 
 Answer = Callable[[Model, Arrays, Options], object]
 """A function of a model, of the arrays that are given and of the other options, by name."""
@@ -177,7 +189,8 @@ class Algorithm:
         bound.apply_defaults()
         values = dict(list(bound.arguments.items())[1:])
         arrays = {n: values.pop(n) for n in self.arrays if values.get(n) is not None}
-        return arrays, {n: x for n, x in values.items() if n not in self.arrays}
+        others = {n: x for n, x in values.items() if n not in self.arrays}
+        return arrays, cast("Options", others)
 
     def _call(self) -> str:
         """How it is called: names and defaults, without types."""

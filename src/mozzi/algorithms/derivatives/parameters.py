@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def sensitivity(
         name = getattr(function, "__name__", repr(function))
         raise TypeError(f"sensitivity: {name} is no algorithm of a model, such as mz.pose")
     names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    return Sensitivity(function, model, names, options)
+    return Sensitivity(function, model, names, cast("Options", options))
 
 
 Shared: TypeAlias = "Callable[[Sensitivity, Sequence[ArrayLike], Array], Array]"

@@ -12,14 +12,15 @@ line straight and the speed as it is:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
+from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Rotation, Vec3
-from mozzi.model import Composite, Free, Planar, PlanarScrew, Schoenflies
+from mozzi.model import Composite, Free, Joint, Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.planar import plane_log
-from mozzi.program.scalar import cos, sin
+from mozzi.program.scalar import Real, cos, sin
 
 __all__ = ["coast", "turning_rates"]
 
@@ -27,7 +28,9 @@ PLANAR = (Planar, PlanarScrew, Schoenflies)
 
 
 @algorithm
-def coast(model: Any, q: Any, v: Any, h: Any = 0.0) -> Any:
+def coast(
+    model: Mechanism, q: JointVector, v: JointVector, h: Real = 0.0
+) -> tuple[BlockArray, BlockArray]:
     """(q′, v′) after coasting with the velocity v for a time h."""
     q_out, v_out = joint_configuration(model, "q_out"), joint_vector(model, "v_out")
     for i in model.outward():
@@ -35,7 +38,9 @@ def coast(model: Any, q: Any, v: Any, h: Any = 0.0) -> Any:
     return q_out, v_out
 
 
-def _coast(joint: Any, q: Sequence[Any], v: Sequence[Any], h: Any) -> tuple[Any, Any]:
+def _coast(
+    joint: Joint, q: Sequence[Real], v: Sequence[Real], h: Real
+) -> tuple[Sequence[Real], Sequence[Real]]:
     if isinstance(joint, Composite):
         parts = [_coast(f, x, u, h) for f, x, u in joint._parts(q, v)]
         return tuple(a for x, _ in parts for a in x), tuple(a for _, u in parts for a in u)
@@ -56,7 +61,9 @@ def _coast(joint: Any, q: Sequence[Any], v: Sequence[Any], h: Any) -> tuple[Any,
     return joint.integrate(q, step), v
 
 
-def _moved(joint: Any, q: Sequence[Any], step: Sequence[Any]) -> tuple[Any, ...]:
+def _moved(
+    joint: Planar | PlanarScrew | Schoenflies, q: Sequence[Real], step: Sequence[Real]
+) -> Sequence[Real]:
     """x, y moved along a straight line; the rest as it is."""
     if joint.coordinates == "first":  # by the twist whose exponential ends there
         return joint.integrate(q, (*plane_log(step[-1], step[0], step[1]), *step[2:]))
@@ -65,7 +72,7 @@ def _moved(joint: Any, q: Sequence[Any], step: Sequence[Any]) -> tuple[Any, ...]
     return (*ahead, *(a + b for a, b in zip(q[2:], step[2:], strict=True)))
 
 
-def turning_rates(joint: Any, v: Sequence[Any]) -> tuple[Any, ...]:
+def turning_rates(joint: Joint, v: Sequence[Real]) -> tuple[Real, ...]:
     """ω × u, in the coordinates of v: v̇ + this is the acceleration of a step that coasts."""
     if isinstance(joint, Composite):
         parts = joint._parts(joint.neutral(), v)

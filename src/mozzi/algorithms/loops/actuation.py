@@ -8,12 +8,12 @@ belong to λ, columns to joints; a: actuated, p: passive, r: the tree with all j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from types import NotImplementedType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.algorithm import Arrays, Options
 from mozzi.algorithms.constraints.rank import SHARE, pinv, sines
 from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, loop_residual
@@ -22,7 +22,7 @@ from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
 from mozzi.errors import LoopError, known
 from mozzi.model import Model
-from mozzi.types import Array, ArrayLike, Minimize, words
+from mozzi.types import Array, ArrayLike, JointChoice, Minimize, words
 
 __all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
 
@@ -66,14 +66,16 @@ class Shares:
 
 
 @inverse_dynamics.with_loops
-def actuated_forces(model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Any:
+def actuated_forces(
+    model: Model, arrays: Arrays, options: Options
+) -> Array | NotImplementedType:
     """The answer of `inverse_dynamics` where joints are actuated, or something is minimized."""
-    if options["actuated"] is None and options["minimize"] is None:
+    if options.get("actuated") is None and options.get("minimize") is None:
         return NotImplemented
     return shares(model, arrays, options).tau
 
 
-def shares(model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Shares:
+def shares(model: Model, arrays: Arrays, options: Options) -> Shares:
     """Torques and multipliers of a motion."""
     check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
     given = {n: x for n, x in options.items() if n not in SHARING}
@@ -82,11 +84,11 @@ def shares(model: Model, arrays: dict[str, Any], options: dict[str, Any]) -> Sha
 
 
 def shared(
-    model: Model, q: ArrayLike, A: Array, tau_r: Array, options: dict[str, Any]
+    model: Model, q: ArrayLike, A: Array, tau_r: Array, options: Options
 ) -> Shares:
     """The forces of the tree, borne by actuators and loops."""
-    joints, minimize, weighting = (options.get(n) for n in SHARING)
-    minimize = minimize or "torque"
+    joints, weighting = options.get("actuated"), options.get("weighting")
+    minimize = options.get("minimize") or "torque"
     if minimize not in MINIMIZE:
         raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
     actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
@@ -117,7 +119,7 @@ def opens(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, left: Array) -
     return bool((over > OPEN).any() and (over > OPEN + sines(model, loop_residual(model, q))).any())
 
 
-def _refuse(model: Model, result: Shares, tau_r: Array, joints: Sequence[Any] | None) -> None:
+def _refuse(model: Model, result: Shares, tau_r: Array, joints: JointChoice | None) -> None:
     """No torques of too few actuators make a motion; tell what is missing."""
     left = np.abs(result.unbalanced)
     most = 1e-8 * (1.0 + np.abs(tau_r).max(-1, initial=0.0))

@@ -71,11 +71,11 @@ def of_a_step(
     model: Model, arrays: Arrays, options: Options
 ) -> tuple[Array, Array] | NotImplementedType:
     """The answer where a time step is given, from the integrator."""
-    dt, method, resistance = (options[n] for n in ("dt", "method", "resistance"))
+    dt = options["dt"]
     if dt is None:
         return NotImplemented
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
-    return step_jacobians(model, q, v, tau, dt, method, resistance)
+    return step_jacobians(model, q, v, tau, dt, options["method"], options["resistance"])
 
 
 @linearize.with_loops

@@ -15,7 +15,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
-from mozzi.algorithms.calls.algorithm import Arrays
+from mozzi.algorithms.calls.algorithm import Arrays, Options
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.configuration import (
     increment_rates_derivatives,
@@ -111,7 +111,8 @@ def _accelerated(
         a = forward_dynamics(model, q, v, tau, **options)
     else:
         arrays: Arrays = {"q": q, "v": v, "tau": tau}
-        x = forward_changes(model, arrays, {"resistance": False} | options, kept)
+        given = cast("Options", {"resistance": False} | options)
+        x = forward_changes(model, arrays, given, kept)
         a, a_q, a_v, a_tau = x.a, x.a_q, x.a_v, x.a_tau
     change = a_q @ dq + (a_v + a_tau * slope[..., None, :]) @ dv
     change[..., 2 * n :] += a_tau

@@ -7,6 +7,8 @@ is solved for with the same matrices.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
@@ -91,7 +93,7 @@ def hybrid_directional(model: Model, arrays: Arrays, options: Options) -> tuple[
     changes = {n: x for n, x in arrays.items() if n.startswith("d")}
     refuse_geometry(model, **changes)
     plain = {n: x for n, x in arrays.items() if n not in changes}
-    x = HybridChanges(model, plain, {"resistance": False} | options)
+    x = HybridChanges(model, plain, cast("Options", {"resistance": False} | options))
     dq, dv, dtau, da = (
         np.asarray(changes.pop(n, np.zeros(model.nv)), float) for n in ("dq", "dv", "dtau", "da")
     )

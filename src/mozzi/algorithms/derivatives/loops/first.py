@@ -16,7 +16,7 @@ Derivatives with respect to q are along the group.
 from __future__ import annotations
 
 from types import NotImplementedType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def closed_derivatives(
 ) -> tuple[Traced, Traced, Traced]:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of forward dynamics with loops, on scalars."""
     of, at, u, force = model.model, q.array(), v.array(), tau.array()
-    given: Options = {"resistance": resistance}
+    given: dict[str, object] = {"resistance": resistance}
     if isinstance(wrenches, Blocks):
         given["wrenches"] = wrenches.blocks.array()
     a, lam = constrained_accelerations.python(of, at, u, force, **given)
@@ -207,14 +207,14 @@ def forward_wrench_derivatives(model: Model, arrays: Arrays, options: Options) -
     return columns(model, q, flat)[0].reshape(J.shape)
 
 
-def _given(arrays: Arrays, options: Options) -> Options:
+def _given(arrays: Arrays, options: Options) -> dict[str, object]:
     """What acts besides joint forces, as arguments of inverse dynamics and its derivatives."""
-    given = {n: arrays[n] for n in ("wrenches",) if n in arrays}
-    return given | ({"resistance": True} if options["resistance"] else {})
+    given: dict[str, object] = {n: arrays[n] for n in ("wrenches",) if n in arrays}
+    return given | ({"resistance": True} if options.get("resistance") else {})
 
 
 def _changes(
-    model: Model, q: Array, v: Array, a: Array, lam: Array, given: Options
+    model: Model, q: Array, v: Array, a: Array, lam: Array, given: dict[str, object]
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """∂(τ_r − Aᵀ λ) and ∂(A a + Ȧ v) with respect to q and v."""
     f_q, f_v, _ = inverse_dynamics_derivatives(model, q, v, a, **given)
@@ -284,7 +284,7 @@ def inverse_derivatives(
     if options["actuated"] is None and options["minimize"] is None:
         return NotImplemented
     q, v, a = (np.asarray(arrays[n], float) for n in ("q", "v", "a"))
-    x = InverseChanges(shares(model, arrays, {"rep": "body"} | options))
+    x = InverseChanges(shares(model, arrays, cast("Options", {"rep": "body"} | options)))
     t_q, t_v, M = inverse_dynamics_derivatives(model, q, v, a, **_given(arrays, options))
     pull, turn, _ = loop_changes(model, q, np.zeros_like(v), x.y, x.multipliers)
     return x.solve(t_q - pull, turn), x.solve(t_v), x.solve(M)

@@ -8,10 +8,11 @@ opens the loops: then A is that of the rows as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
-from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm, Options
 from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import InverseChanges
 from mozzi.algorithms.derivatives.parameters import Sensitivity, sensitivity, where_shared
@@ -43,7 +44,8 @@ def _shares(of: Sensitivity, arrays: Sequence[ArrayLike], numbers: Array) -> Sha
     left = _of(of, loop_acceleration).value(q, v, a, parameters=numbers)
     check_accelerations(of.model, q, v, a, left)
     A = _of(of, loop_jacobian).value(q, parameters=numbers)
-    return shared(of.model, q, A, _tree(of).value(*arrays, parameters=numbers), of.options)
+    tau_r = _tree(of).value(*arrays, parameters=numbers)
+    return shared(of.model, q, A, tau_r, cast("Options", of.options))
 
 
 def _of(of: Sensitivity, function: Algorithm) -> Sensitivity:

@@ -15,6 +15,8 @@ it keeps.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
@@ -73,7 +75,7 @@ def forward_hessian(
     """The answer of `forward_dynamics_hessian` with loops."""
     q, c = (np.asarray(arrays[n], dtype=float) for n in ("q", "covector"))
     given = {n: arrays[n] for n in ("q", "v", "tau")}
-    z = forward_changes(model, given, {"resistance": False})
+    z = forward_changes(model, given, cast("Options", {"resistance": False}))
     mu, nu = constrained_solve(model, q, c)
     qq, qv, vv, qa, ql = constrained_hessian(model, q, arrays["v"], z.a, z.multipliers, mu, nu)
     turned = qa @ z.a_q + ql @ z.l_q
