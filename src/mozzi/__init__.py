@@ -186,6 +186,7 @@ _HOME: dict[str, str] = {
     "ShapeError": "mozzi.errors",
     "SingularError": "mozzi.errors",
     "SingularWarning": "mozzi.errors",
+    "OpenLoopWarning": "mozzi.errors",
     "UnknownNameError": "mozzi.errors",
     "UnphysicalWarning": "mozzi.errors",
 }

@@ -55,6 +55,7 @@ from mozzi.errors import LoopError as LoopError
 from mozzi.errors import ModelError as ModelError
 from mozzi.errors import MozziError as MozziError
 from mozzi.errors import NotShownWarning as NotShownWarning
+from mozzi.errors import OpenLoopWarning as OpenLoopWarning
 from mozzi.errors import ShapeError as ShapeError
 from mozzi.errors import SingularError as SingularError
 from mozzi.errors import SingularWarning as SingularWarning
@@ -277,6 +278,7 @@ __all__ = [
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "OpenLoopWarning",
     "UnknownNameError",
     "UnphysicalWarning",
 ]

@@ -18,6 +18,7 @@ __all__ = [
     "ModelError",
     "MozziError",
     "NotShownWarning",
+    "OpenLoopWarning",
     "ShapeError",
     "SingularError",
     "SingularWarning",
@@ -110,6 +111,10 @@ class NotShownWarning(UserWarning):
 
 class SingularWarning(UserWarning):
     """Loops lose rank in a configuration that dynamics was asked about, or a simulation passed."""
+
+
+class OpenLoopWarning(UserWarning):
+    """Dynamics was asked about a configuration in which loops are open: which, and by how much."""
 
 
 class DivergenceWarning(UserWarning):

@@ -16,7 +16,7 @@ from support.cuts import Cuts, apart, exact_rank
 
 import mozzi as mz
 from mozzi.algorithms.constraints.row_choice import kept_rows, overconstrained
-from mozzi.errors import SingularWarning
+from mozzi.errors import OpenLoopWarning, SingularWarning
 from mozzi.model import Model
 from mozzi.model.linkages import LINKAGES, ring
 from mozzi.simulation.derivatives.steps import step_jacobians
@@ -94,6 +94,35 @@ def test_single_calls_at_open_states(name: str, d: float):
         (t0, a0), (t1, a1) = (mz.hybrid_dynamics(model, x, v, tau, a, first) for x in (q, near))
         assert np.abs(a1 - a0).max() < 300.0 * d * (1.0 + np.abs(a0).max())
         assert np.abs(t1 - t0).max() < 300.0 * d * (1.0 + np.abs(t0).max())
+
+
+def test_widely_open_states_are_told_of():
+    """With the loop and the distance, also where it is half a turn away; a rheonomic motion is
+    where it shall be.
+    """
+    model, q, v = cut("bennett", 0, "joint_2")
+    tau, one = np.zeros(model.nv), [model.joint_names[0]]
+    away = q + 0.01
+    gap = np.abs(mz.loop_residual(model, away)).max()
+    told = rf"loop 'joint_2' of model 'bennett' is open by {gap:.3g}"
+    with pytest.warns(OpenLoopWarning, match=f"forward_dynamics: {told}"):
+        a = mz.forward_dynamics(model, away, v, tau)
+    with pytest.warns(OpenLoopWarning, match=f"loop_forces: {told}"):
+        mz.loop_forces(model, away, v, tau)
+    with pytest.warns(OpenLoopWarning, match=f"hybrid_dynamics: {told}"):
+        mz.hybrid_dynamics(model, away, v, tau, a, one)
+    with pytest.warns(OpenLoopWarning, match=f"inverse_dynamics: {told}"):
+        mz.inverse_dynamics(model, away, v, a, actuated=one)
+    with pytest.warns(OpenLoopWarning, match="in 1 of 3 samples"):
+        mz.forward_dynamics(model, [q, away, q], v, tau)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.forward_dynamics(model, away, v, tau, loop_accelerations=np.zeros(model.row_count))
+    rod = mz.Inertia(1.0, (0, 0, 1), np.eye(3))
+    hinge = mz.Builder("flap").add("flap", None, mz.Revolute("x"), rod)
+    turned = hinge.loop("shut", "flap", None, mz.Revolute("z")).build()
+    with pytest.warns(OpenLoopWarning, match=r"loop 'shut' .* is open by 3\.14"):
+        mz.forward_dynamics(turned, [np.pi], [0.0], [0.0])
 
 
 def test_a_runge_kutta_method_of_ones_own():

@@ -67,6 +67,14 @@ class Meeting:
             w = R.mat().vee() if small else R.log()
         return Twist(w, E.R.unrotate(E.p))
 
+    def apart2(self, G: SE3, size: float) -> Real:
+        """The square of how far G is from the joint, lengths measured by a size: 4 sin² θ/2 of the
+        rotation between them, which grows up to half a turn.
+        """
+        E = self.pose.inverse() @ G
+        R = E.R.general()
+        return 3.0 - (R.xx + R.yy + R.zz) + E.p.dot(E.p) * (1.0 / (size * size))
+
     def drift(self, V: Twist) -> Twist:
         """Ṡ v of the joint that moves with the twist V of B relative to A."""
         if self.joint.subgroup:

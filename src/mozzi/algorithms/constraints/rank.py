@@ -35,7 +35,7 @@ from mozzi.program.settings import settings
 from mozzi.types import Array, ArrayLike
 
 __all__ = [
-    "Choice", "cancelled", "counted", "lengths", "opening", "pinv", "ranks_of",
+    "Choice", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
     "scaled", "sines", "smallest_pivot",
 ]  # fmt: skip
 
@@ -286,7 +286,7 @@ def pinv(A: np.ndarray, scale: ArrayLike = 0.0, least: ArrayLike = 0.0) -> Array
 
 def lengths(model: Model) -> tuple[Array, Array]:
     """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
-    size = _size(model)
+    size = length_of(model)
     rows = [x for loop in model.loops for x in _loop_lengths(loop, size)]
     rows += [size] * len(model.distances)
     turning = [
@@ -314,7 +314,7 @@ def _loop_lengths(loop: Loop, size: float) -> list[float]:
     return [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
 
 
-def _size(model: Model) -> float:
+def length_of(model: Model) -> float:
     """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
     stands in the world does not matter.
     """

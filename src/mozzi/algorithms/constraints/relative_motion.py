@@ -27,7 +27,8 @@ class Rows:
     number of a body → m blocks of joint forces; open_by(small): φ (m), or what stands for it where
     it is small; bias: Ȧ v (m), where velocities are known; norms: squares of the lengths of the
     rows' wrenches in their own frame, where rounding can leave something of rows that should
-    vanish; levers: number of a body → how far the closure is from its joint.
+    vanish; levers: number of a body → how far the closure is from its joint; apart2(size): the
+    square of how far it is open, lengths measured by a size, where that changes its rows.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Rows:
     bias: Sequence[Real]
     norms: Sequence[Real] | None = None
     levers: Mapping[int, float] = field(default_factory=dict[int, float])
+    apart2: Callable[[float], Real] = lambda _: 0.0
 
     def __len__(self) -> int:
         return len(self.bias)

@@ -144,7 +144,8 @@ def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
     def open_by(small: bool) -> Sequence[Real]:
         return R.T @ met.error(pair.G, small)
 
-    return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers)
+    apart2 = partial(met.apart2, pair.G)
+    return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers, apart2)
 
 
 def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
@@ -162,8 +163,12 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
         turn = divide(u.dot(u) - along * along, span, nonzero=True)
         turn = turn - (pair.w_b - pair.w_a).cross(n).dot(u)
         bias = [n.dot(pair.drift(False, True).lin) + turn]
-    on = pair.wrenches(R, False)
-    return Rows(rod.name, on, {}, lambda _: [span - rod.length], bias, levers=pair.levers)
+    on, off = pair.wrenches(R, False), span - rod.length
+
+    def apart2(size: float) -> Real:
+        return off * off * (1.0 / (size * size))
+
+    return Rows(rod.name, on, {}, lambda _: [off], bias, levers=pair.levers, apart2=apart2)
 
 
 # -- as arrays --

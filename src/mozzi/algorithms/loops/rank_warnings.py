@@ -3,7 +3,8 @@
 The factorisation that solves for the multipliers knows which rows it has left out. Here these
 counts are results of the program, and where a configuration lacks rank that its neighbours have, a
 `SingularWarning` says so. Rows that are always redundant are not mentioned: how many a model may
-lack is judged once (`loop_singular`), and kept with it.
+lack is judged once (`loop_singular`), and kept with it. A configuration that is widely open counts
+as one that lacks `OPEN` rows, and an `OpenLoopWarning` tells by how much.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.rank import ranks_of, scaled
+from mozzi.algorithms.constraints.rank import length_of, lengths, ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
-from mozzi.algorithms.constraints.rows import loop_acceleration
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_residual, loop_rows
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
@@ -27,9 +28,10 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.errors import SingularWarning
+from mozzi.errors import OpenLoopWarning, SingularWarning
 from mozzi.lie import Wrench
-from mozzi.model import Model
+from mozzi.model import Distance, Loop, Model
+from mozzi.program.scalar import Real, maximum, select
 from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
 __all__ = [
@@ -39,6 +41,8 @@ __all__ = [
 
 WARNED_SAMPLES = 16  # of a batch, for which it is found out whether a warning is due
 FALSE = np.False_
+OPEN = 1e6  # rows: says that a configuration is open by more than
+WIDE = 1e-3  # radians, or lengths of the mechanism
 
 
 # -- programs whose last two results are (rank, rows left out) --
@@ -53,7 +57,7 @@ def counted_forward_dynamics(
     """`forward_dynamics`, and counts."""
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a_out, loops = forward(x, loop_accelerations)
-    return a_out, *_counts(loops)
+    return a_out, *_counts(model, loops, loop_accelerations)
 
 
 @algorithm(regroup="moments", loops="honour")
@@ -65,7 +69,7 @@ def counted_loop_forces(
     """`loop_forces`, accelerations, and counts."""
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a_out, loops = forward(x, loop_accelerations, least=True)
-    return multipliers(loops), a_out, *_counts(loops)
+    return multipliers(loops), a_out, *_counts(model, loops, loop_accelerations)
 
 
 @algorithm(regroup="moments", loops="honour")
@@ -78,7 +82,7 @@ def counted_hybrid_dynamics(
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
     least = model.model.row_count <= LEAST_NORM_ROWS
     tau_out, a_out, loops = hybrid(x, loop_accelerations, least=least)
-    return tau_out, a_out, *_counts(loops)
+    return tau_out, a_out, *_counts(model, loops, loop_accelerations)
 
 
 for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_dynamics):
@@ -90,9 +94,19 @@ def multipliers(loops: Multipliers | None) -> Traced:
     return np.array([*(loops.multipliers if loops else ()), None], dtype=object)[:-1]
 
 
-def _counts(loops: Multipliers | None) -> tuple[Traced, Traced]:
+def _counts(
+    model: Mechanism, loops: Multipliers | None, accelerations: BlockArray | None
+) -> tuple[Traced, Traced]:
+    """(rank, rows left out); `OPEN` more of them where loops are open and rows have no motion of
+    their own.
+    """
     assert loops is not None  # these programs are of models with loops
     rank, left_out = loops.factor.counts()
+    if accelerations is None:
+        apart2: Real = 0.0
+        for part in loops.propagated:
+            apart2 = maximum(apart2, part.rows.apart2(length_of(model.model)))
+        left_out = left_out + select(apart2 > WIDE * WIDE, OPEN, 0.0)
     return scalar(rank), scalar(left_out)
 
 
@@ -159,8 +173,10 @@ def warn_of_passive_joints(
     """Tell where the rows lose rank in the passive joints, which loops must then move alone."""
     if not passive.any():
         return
+    gaps = (loop_residual(model, q) / lengths(model)[0])[..., bending(model)]
+    wide = np.linalg.norm(gaps, axis=-1) > WIDE
     rank = ranks_of(scaled(model, A)[..., passive])
-    left_out = min(A.shape[-2], int(passive.sum())) - rank
+    left_out = min(A.shape[-2], int(passive.sum())) - rank + OPEN * wide
     regular = Regular.of(model, ~passive)
     if (left_out > regular.spare).any():
         regular.tell("inverse_dynamics", {"q": q}, None, rank, left_out)
@@ -189,6 +205,8 @@ class Regular:
         """Warn of the samples that lack more rows than regular ones do, if they are singular."""
         batch = np.shape(left_out)
         q = _rows(arrays["q"], batch)
+        self._tell_open(function, q, np.ravel(left_out) >= OPEN, batch)
+        left_out = np.where(np.asarray(left_out) >= OPEN, 0.0, left_out)
         rank, left_out = np.ravel(rank).astype(int), np.ravel(left_out)
         free = None if self.held is None else ~self.held
         finite = np.isfinite(q).all(-1)
@@ -205,6 +223,22 @@ class Regular:
             result = _RESULTS[function] + self._others(arrays, a, batch, first)
             self._warn(function, where, int(rank[first]), usual, result)
             return
+
+    def _tell_open(
+        self, function: str, q: Array, wide: NDArray[np.bool_], batch: tuple[int, ...]
+    ) -> None:
+        """Warn of the samples that are widely open: rank says nothing of those."""
+        if not wide.any():
+            return
+        part, gap = widest(self.model, q[wide])
+        where = f"in {wide.sum()} of {len(q)} samples" if batch else "at this configuration"
+        warnings.warn(
+            f"{function}: loop {part!r} of model {self.model.name!r} is open by {gap:.3g} (m or "
+            f"rad) {where}; its rows there say nothing of how the closed mechanism moves; call "
+            "mozzi.assemble(model, q) first",
+            OpenLoopWarning,
+            stacklevel=_caller(),
+        )
 
     def _others(
         self, arrays: Arrays, a: Array | None, batch: tuple[int, ...], sample: int
@@ -241,6 +275,20 @@ _RESULTS = {
     "loop_forces": f"loop forces {_KEPT}",
     "inverse_dynamics": "torques are finite, and loops bear of the passive joints what they can",
 }
+
+
+def bending(model: Model) -> NDArray[np.bool_]:
+    """Which rows are others where they are open: not those of couplings, drives and velocities."""
+    bent = [[isinstance(x, Loop | Distance)] * x.rows for x in model.closures]
+    return np.array([x for rows in bent for x in rows], dtype=bool)
+
+
+def widest(model: Model, q: Array) -> tuple[str, float]:
+    """What closes the loops and is open most in these configurations (B, nq), and by how much."""
+    gap = np.abs(loop_residual(model, q) * bending(model)).max(0)
+    gaps = {name: float(gap[s].max(initial=0.0)) for name, s in loop_rows(model).items()}
+    part = max(gaps, key=gaps.__getitem__)
+    return part, gaps[part]
 
 
 def _rows(x: ArrayLike, batch: tuple[int, ...]) -> Array:
