@@ -24,6 +24,7 @@ __all__ = ["interior_point"]
 SMOOTH = 0.01  # the square of a tenth
 DONE = 1e-13  # κ, of the scale of the velocities, below which nothing moves any more
 TINY = 1e-60
+WIDE = 30.0  # times the velocities: where the path starts; nearer it meets the wrong modes
 
 
 class ConePairs:
@@ -208,6 +209,7 @@ def interior_point(problem: Problem, steps: int) -> list[Real]:
         if isinstance(kind, Line):
             for there, x in ((kind.below, kind.lo), (kind.above, kind.hi)):
                 V = maximum(V, minimum(maximum(x, -x), 1e3 * V)) if there else V
+    V = WIDE * V
     unit = reciprocal(V)
     sets = [kind.over(V, V) for kind in problem.sets]
     g = [x * unit for x in problem.g]

@@ -20,7 +20,10 @@ from mozzi.algorithms.constraints.sets import Law, Set, reciprocal
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real, maximum, select, sqrt
 
-__all__ = ["ByRows", "ByVelocities", "Problem", "Solution", "newton"]
+__all__ = ["ByRows", "ByVelocities", "Descent", "Problem", "Solution", "newton"]
+
+DONE = 1e-22  # of the square of the velocities: an error that needs no other start
+TINY = 1e-200
 
 Matrix = Sequence[Sequence[Real]]
 Elimination = Callable[[Sequence[Real]], list[Real]]
@@ -216,28 +219,56 @@ class ByVelocities(Problem):
         return both
 
 
-def newton(
-    problem: Problem, start: Sequence[Real], steps: int, eps: float, last: float
-) -> Solution:
-    """Newton's method from an impulse, the best of all iterates. The proximal term falls tenfold in
-    every step, from eps to last.
+@dataclass(frozen=True)
+class Descent:
+    """Steps of Newton's method from one start: how many, and how the proximal term falls, tenfold
+    in every step, from ``eps`` to ``last``.
     """
-    x = problem.fit(start)
+
+    steps: int
+    eps: float
+    last: float
+
+
+def newton(problem: Problem, starts: Sequence[tuple[Sequence[Real], Descent]]) -> Solution:
+    """Newton's method from one start after the other, as long as the laws are missed; the best of
+    all iterates.
+    """
+    x = problem.fit(starts[0][0])
     w = problem.velocities(x)
     n = len(x)
+    begins = [sum(d.steps for _, d in starts[:k]) for k in range(len(starts))]
+    small: Real = TINY
+    for g in problem.g:
+        small = maximum(small, g * g)
+    small = small * DONE
 
     def step(state: list[Real]) -> list[Real]:
         now, w, best = state[:n], state[n : 2 * n], state[2 * n : 3 * n]
-        least, near = state[3 * n :]
+        least, near, last, count = state[3 * n :]
+        for at, (start, d) in zip(begins[1:], starts[1:], strict=True):
+            again = select(least > small, select(count > at - 0.5, 1.0, 0.0), 0.0) * select(
+                count < at + 0.5, 1.0, 0.0
+            )
+            begin = problem.fit(start)
+            there = problem.velocities(begin)
+            now = [select(again > 0.5, a, b) for a, b in zip(begin, now, strict=True)]
+            w = [select(again > 0.5, a, b) for a, b in zip(there, w, strict=True)]
+            near = select(again > 0.5, d.eps, near)
+            last = select(again > 0.5, d.last, last)
         laws = [kind.law(a, b) for kind, a, b in problem.by_block(now, w)]
         new = problem.fit(problem.solve(laws, near, now))
         w = problem.velocities(new)
         error = problem.error(new, w)
         falls = error < least  # never where it is not a number
         best = [select(falls, a, b) for a, b in zip(new, best, strict=True)]
-        return [*new, *w, *best, select(falls, error, least), maximum(0.1 * near, last)]
+        least = select(falls, error, least)
+        return [*new, *w, *best, least, maximum(0.1 * near, last), last, count + 1.0]
 
-    x = repeat(steps, [*x, *w, *x, problem.error(x, w), eps], step, "newton")[2 * n : 3 * n]
+    first = starts[0][1]
+    state = [*x, *w, *x, problem.error(x, w), first.eps, first.last, 0.0]
+    total = begins[-1] + starts[-1][1].steps
+    x = repeat(total, state, step, "newton")[2 * n : 3 * n]
     w = problem.velocities(x)
     return Solution(x, w, problem.error(x, w))
 

@@ -21,6 +21,7 @@ from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, pro
 from mozzi.algorithms.constraints.one_sided import (
     ByRows,
     ByVelocities,
+    Descent,
     Problem,
     Solution,
     newton,
@@ -88,11 +89,12 @@ class Solver:
             x = problem.solve(laws, eps, start)
             return Solution(x, problem.velocities(x), 0.0)
         if self.name == "fast":
-            return newton(problem, start, self.steps, eps, eps)
+            return newton(problem, [(start, Descent(self.steps, eps, eps))])
         inside = interior_point(problem, self.interior)
-        a, b = (problem.error(x, problem.velocities(x)) for x in (start, inside))
-        best = [select(b < a, y, x) for x, y in zip(start, inside, strict=True)]
-        return newton(problem, best, self.steps, 1e-3, 1e-7)
+        nothing = [0.0] * len(problem)
+        first, wide = Descent(self.steps, 1e-3, 1e-7), Descent(self.steps + 2, 1e-1, 1e-8)
+        starts = [(inside, first), (nothing, wide), (inside, wide)]
+        return newton(problem, starts)
 
 
 ROBUST = Solver()
