@@ -69,7 +69,7 @@ def acceleration_kernel(
 
     def acceleration(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
         at = system.on(arrays)
-        return (at.reactions if reactions else at.acceleration)(t, q, v)
+        return (at.reactions if reactions else at.free)(t, q, v)
 
     model = system.model
     shapes = {"q": (model.nq,), "v": (model.nv,), "t": (), **forces}

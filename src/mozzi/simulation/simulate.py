@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.algorithms.contact.gaps import contact_count
 from mozzi.errors import (
     ConfigurationError,
     ContactWarning,
@@ -28,6 +29,7 @@ from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_for, metho
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
+from mozzi.simulation.methods.touching import Touching, touch_kernels
 from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.reactions import shared_reactions
@@ -211,6 +213,11 @@ class Simulation:
         self.stops, self.method = honoured(shown, self.method, stops_of(limits), self.resistance)
         self.adaptive = isinstance(self.method, DormandPrince)
         self.contact = isinstance(self.method, Moreau)
+        self.touches = self.adaptive and bool(model.contacts)
+        if self.touches and target != "cpu":
+            raise ConfigurationError("dopri5 with contacts runs on target='cpu'; take moreau")
+        if self.touches and (self.varying.count or self.drives is not None):
+            raise ConfigurationError("dopri5 with contacts takes no parameters and no drives")
         if dtype == "float32" and (self.adaptive or self.grid.every > WHOLE):
             what = f"record_every {self.grid.every}" if self.grid.every > WHOLE else "dopri5"
             raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
@@ -245,6 +252,10 @@ class Simulation:
             row = self.torque.own.start(model, self.t0)
             self._rows["law"] = np.zeros((n, *self.batch, len(row)))
             self._rows["law"][0] = row
+        if self.touches:
+            k = contact_count(model)
+            self._rows["contact_force"] = np.zeros((n, *self.batch, 3 * k))
+            self._rows["modes"] = np.zeros((n, *self.batch, k))
         self.diverged: dict[tuple[int, ...], float] = {}
         self.events: list[Event] = []
         self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
@@ -273,6 +284,12 @@ class Simulation:
                 cache[key] = advance_kernel(
                     self.method, self.system, self._inputs, self.place, self.torque.own
                 )
+            elif name == "touch":
+                cache[key] = touch_kernels(self.system, self._inputs)
+            elif name == "attempt" and self.touches:
+                assert isinstance(self.method, DormandPrince)
+                modes = self._inputs | {"touch": (3 * contact_count(self.model),)}
+                cache[key] = attempt_kernel(self.method, self.system, modes, self.place)
             else:
                 make = {"attempt": attempt_kernel, "start": start_kernel}
                 cache[key] = make[name](self.method, self.system, self._inputs, self.place)
@@ -337,11 +354,14 @@ class Simulation:
         span = float(self.grid.t[-1]) - self.t0
         kernel = self._kernel("attempt")
         assert isinstance(self.method, DormandPrince)
-        x = Adaptive(
-            self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span, self.place,
-            None if self.drives is None else self.drives.on_arrays,
-        )  # fmt: skip
-        yield self.q0, self.v0, forces
+        begin = self.method, self.model, kernel, self.q0, self.v0, self.t0, a, span
+        if self.touches:
+            x: Adaptive = Touching(*begin, self._kernel("touch"), forces, self.place)
+        else:
+            drives = None if self.drives is None else self.drives.on_arrays
+            x = Adaptive(*begin, self.place, drives)
+        self._touched(x, self.t0, self.q0, x.here("v"), forces)
+        yield self.q0, x.here("v"), forces
         for record, segments in enumerate(self.grid.records(), 1):
             now = float(self.grid.t[record])
             end = float(self.grid.t[-1])
@@ -357,7 +377,15 @@ class Simulation:
             q[now > x.end], v[now > x.end] = np.nan, np.nan
             self.events = x.events
             self.ended = {e.sample for e in x.events if now > x.end[e.sample]}
+            self._touched(x, now, q, v, forces)
             yield q, v, forces
+
+    def _touched(self, x: Adaptive, t: float, q: Array, v: Array, forces: Forces) -> None:
+        """Record the forces of contacts that dopri5 keeps."""
+        if isinstance(x, Touching):
+            F, modes = x.forces_at(t, q, v, forces)
+            self._rows["contact_force"][self._done] = F.reshape(*F.shape[:-2], -1)
+            self._rows["modes"][self._done] = modes
 
     def _look(self) -> bool:
         """Find samples that diverged since the last look; whether any is still going."""
@@ -425,7 +453,7 @@ class Simulation:
         law = self.torque.law is not None or self.torque.own is not None
         if law or self.torque.held or self.wrenches is not None:
             return True
-        if self.contact:
+        if self.contact or self.touches:
             return True
         own = [body.dynamics for body in self.system.model]
         if self.stops and any(math.isfinite(x) for one in own for x in (*one.lower, *one.upper)):
@@ -438,6 +466,12 @@ class Simulation:
 
     def _contact_records(self, first: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
         """What the method knows of contacts, by the names it has in a trajectory."""
+        if self.touches:
+            F = first(self._rows["contact_force"])
+            return {
+                "contact_forces": F.reshape(*F.shape[:-1], F.shape[-1] // 3, 3),
+                "contact_modes": first(self._rows["modes"]).astype(int),
+            }
         if not self.contact:
             return {}
         rows = {name: first(x) for name, x in self._rows.items()}

@@ -9,6 +9,7 @@ from typing import Protocol, TypedDict, TypeVar
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.contact.held import contact_drift, held_accelerations
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.errors import ConfigurationError
@@ -47,9 +48,9 @@ class System:
     """v̇ = a(t, q, v) of a model, while tracing.
 
     ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs, ``held``
-    what a sampled law gives for this step. What varies from sample to sample is an input, too
-    (`on`); before, the model shows what a program of it is made of. ``drives`` are laws of time
-    that rows follow.
+    what a sampled law gives for this step, ``touch`` the modes of contacts that are kept
+    (`held_accelerations`). What varies from sample to sample is an input, too (`on`); before, the
+    model shows what a program of it is made of. ``drives`` are laws of time that rows follow.
     """
 
     model: Model
@@ -61,6 +62,7 @@ class System:
     held: Traced | None = field(default=None, repr=False)
     wrenches: Traced | None = field(default=None, repr=False)
     drives: Given | None = field(default=None, repr=False)
+    touch: Traced | None = field(default=None, repr=False)
 
     def on(self, arrays: Mapping[str, Traced]) -> System:
         """The system on the inputs of a kernel, at the beginning of its trace: joint forces,
@@ -69,7 +71,7 @@ class System:
         model = self.model
         if self.varying is not None:
             model = self.varying.traced(arrays.get("parameters"))
-        held = {name: arrays.get(name) for name in ("tau", "wrenches")}
+        held = {name: arrays.get(name) for name in ("tau", "wrenches", "touch")}
         at = replace(self, model=model, **held)
         return replace(at, law=at.bound(self.law, arrays))
 
@@ -97,6 +99,12 @@ class System:
 
     def acceleration(self, t: Real, q: Traced, v: Traced) -> Traced:
         """v̇."""
+        if self.touch is not None:
+            return self.touching(t, q, v)[0]
+        return self.free(t, q, v)
+
+    def free(self, t: Real, q: Traced, v: Traced) -> Traced:
+        """v̇ without contacts."""
         tau = self.joint_force(t, q, v)
         rows = {} if self.drives is None else {"loop_accelerations": self.drives.accelerations(t)}
         return forward_dynamics(self.model, q, v, tau, **self.given(q, v), **rows)
@@ -110,6 +118,11 @@ class System:
     def rows_at(self, t: Real) -> dict[str, Traced] | None:
         """What laws of time ask of rows at a time of the trace, if there are any."""
         return None if self.drives is None else self.drives.at(t)
+
+    def touching(self, t: Real, q: Traced, v: Traced) -> tuple[Traced, ...]:
+        """v̇ with contacts in their modes, and what they do: as `held_accelerations`."""
+        drift = contact_drift(self.model, q, v)
+        return held_accelerations(self.model, q, v, self.free(t, q, v), drift, self.touch)
 
     def force(self, t: Real, q: Traced, v: Traced) -> Traced:
         """All that acts in the joints, and what loops exert on them: Aᵀ λ."""

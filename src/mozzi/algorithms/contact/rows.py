@@ -32,13 +32,19 @@ from mozzi.lie.vec import is_zero, number
 from mozzi.model import Contact, Model
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
-__all__ = ["NO_LAWS", "JointLaws", "OneSided", "joint_row_count", "one_sided", "velocities"]
+__all__ = [
+    "NO_LAWS", "JointLaws", "OneSided", "contact_rows", "joint_row_count", "one_sided",
+    "velocities",
+]  # fmt: skip
 
 TOUCH = 1e-9
 """The gap (m) below which an impact happens."""
 
 APART = -1e9
 """The velocity of what does not touch, measured from its set, in an impact: it never closes."""
+
+SLOW = 1e-6
+"""The speed (m/s) below which nothing comes back from an impact: bouncing ends."""
 
 PUSH = 0.2
 """The part of an overlap that a step takes back."""
@@ -82,11 +88,15 @@ def one_sided(
     F: ByBody[Twist],
     h: Real | None,
     joints: JointLaws,
+    touching: Sequence[Real] | None = None,
 ) -> list[OneSided]:
     """All rows at q: contacts, then joints. v and V: velocities and twists before the step, free
-    and F: those after it without the rows.
+    and F: those after it without the rows. touching: of an impact, the points that take part.
     """
-    out = [_contact(model, contact, x, C, V, F, h) for contact, x in touches(model, C)]
+    out: list[OneSided] = []
+    for k, (contact, x) in enumerate(touches(model, C)):
+        meets = None if touching is None else touching[k]
+        out.append(_contact(model, contact, x, C, V, F, h, meets))
     return [*out, *_joints(model, q, v, free, h, joints)]
 
 
@@ -120,8 +130,35 @@ def _contact(
     V: ByBody[Twist],
     F: ByBody[Twist],
     h: Real | None,
+    meets: Real | None,
 ) -> OneSided:
     """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
+    rows, axes = contact_rows(model, contact, x, C)
+    before, after = (velocities(model, rows, U)[0] for U in (V, F))
+    kind: Set = Cone() if contact.friction[0] else Line(0.0, math.inf, 0.0)
+    if h is None:
+        back = -contact.restitution * before
+        if meets is not None:  # 1: with restitution, 2: without
+            back = select(meets > 1.5, 0.0, back)
+        least = select(back > SLOW, back, 0.0)
+        touch = x.gap <= TOUCH if meets is None else meets > 0.5
+        return OneSided(rows, kind, select(touch, least, APART), axes=axes)
+    inverse = divide(1.0, h, nonzero=True)
+    if contact.stiffness is not None:
+        k, c = contact.stiffness, contact.damping or 0.0
+        soft = divide(1.0, h * k + c, nonzero=True)
+        shift, compliance = -x.gap * k * soft, soft * inverse
+        shift = select(x.gap > 0.0, -x.gap * inverse, shift)
+    else:
+        shift, compliance = _approach(model, x.gap, inverse), 0.0
+        shift = _bounce(shift, before, after, contact.restitution)
+    return OneSided(rows, kind, shift, compliance, axes=axes)
+
+
+def contact_rows(
+    model: Mechanism, contact: Contact, x: Touch, C: ByBody[SE3]
+) -> tuple[Rows, list[Vec3]]:
+    """The rows (n, t₁, t₂) of a contact point, and their directions on body a, in the world."""
     mu1, mu2 = contact.friction
     axes = [x.normal]
     rubs = not is_zero(mu1)
@@ -136,22 +173,7 @@ def _contact(
         p = C[i].R.unrotate(x.point - C[i].p)
         forces = [C[i].R.unrotate(axis * sign) for axis in axes]
         on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
-    rows = _rows(contact.name, on, {}, len(axes))
-    before, after = (velocities(model, rows, U)[0] for U in (V, F))
-    kind: Set = Cone() if rubs else Line(0.0, math.inf, 0.0)
-    if h is None:
-        least = maximum(-contact.restitution * before, 0.0)
-        return OneSided(rows, kind, select(x.gap <= TOUCH, least, APART), axes=axes)
-    inverse = divide(1.0, h, nonzero=True)
-    if contact.stiffness is not None:
-        k, c = contact.stiffness, contact.damping or 0.0
-        soft = divide(1.0, h * k + c, nonzero=True)
-        shift, compliance = -x.gap * k * soft, soft * inverse
-        shift = select(x.gap > 0.0, -x.gap * inverse, shift)
-    else:
-        shift, compliance = _approach(model, x.gap, inverse), 0.0
-        shift = _bounce(shift, before, after, contact.restitution)
-    return OneSided(rows, kind, shift, compliance, axes=axes)
+    return _rows(contact.name, on, {}, len(axes)), axes
 
 
 def _approach(model: Mechanism, gap: Real, inverse: Real) -> Real:

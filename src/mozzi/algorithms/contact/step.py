@@ -9,28 +9,21 @@ answer with −Λ_ee⁺ Λ_eo x, and Λ of the one-sided rows loses Λ_oe Λ_ee�
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.interior_point import interior_point
-from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
-from mozzi.algorithms.constraints.one_sided import (
-    ByRows,
-    ByVelocities,
-    Descent,
-    Problem,
-    Solution,
-    newton,
-)
+from mozzi.algorithms.constraints.multipliers import propagate
+from mozzi.algorithms.constraints.one_sided import ByRows, Descent, Problem, Solution, newton
 from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.rows import closures, joint_columns
+from mozzi.algorithms.constraints.rows import closures
 from mozzi.algorithms.constraints.sets import Cone, Line, reciprocal
-from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.contact.gaps import contact_points
+from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import (
     NO_LAWS,
     JointLaws,
@@ -39,32 +32,25 @@ from mozzi.algorithms.contact.rows import (
     one_sided,
     velocities,
 )
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.coasting import turning_rates
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
-from mozzi.algorithms.recursion.blocks import apply
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
-from mozzi.lie.vec import is_zero, number
+from mozzi.lie.vec import is_zero
 from mozzi.model import Model
-from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
 from mozzi.types import Traced
 
-__all__ = ["Solver", "impact", "row_count", "stepped_velocities"]
+__all__ = ["Solver", "impact", "row_count", "settled", "stepped_velocities"]
 
 FAR = 100.0
 """Gaps that would take this many times the speeds of the scene to close within the step are taken
 as that far: they do not close.
 """
-
-
-Answer: TypeAlias = Callable[[Sequence[Real]], list[list[Real]]]
-"""x of the one-sided rows ↦ the multipliers of all rows, block by block."""
 
 SolverName = Literal["fast", "robust", "given"]
 
@@ -92,9 +78,9 @@ class Solver:
             return newton(problem, [(start, Descent(self.steps, eps, eps))])
         inside = interior_point(problem, self.interior)
         nothing = [0.0] * len(problem)
-        first, wide = Descent(self.steps, 1e-3, 1e-7), Descent(self.steps + 2, 1e-1, 1e-8)
-        starts = [(inside, first), (nothing, wide), (inside, wide)]
-        return newton(problem, starts)
+        near, wide = Descent(self.steps, 1e-3, 1e-7), Descent(self.steps + 2, 1e-1, 1e-8)
+        plain = Descent(self.steps + 4, 1e-2, 1e-5)  # where rounding is what is left
+        return newton(problem, [(inside, near), (nothing, wide), (inside, plain)])
 
 
 ROBUST = Solver()
@@ -140,6 +126,19 @@ def impact(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     return velocities_after(model, q, v, None, None, None, NO_LAWS, ROBUST)[0]
 
 
+@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour")
+def settled(
+    model: Mechanism, q: JointVector, v: JointVector, touching: Traced, drift: Traced
+) -> tuple[BlockArray, Traced, Traced]:
+    """(v⁺, x, residual) after the impacts of the points that touch (k): marked by 1, or by 2 where
+    nothing comes back. drift: added to the velocities of the rows.
+    """
+    found = velocities_after(
+        model, q, v, None, None, None, NO_LAWS, ROBUST, list(touching), list(drift)
+    )
+    return found[0], as_array(found[1]), as_array([found[2]])
+
+
 def as_array(values: Sequence[Real]) -> Traced:
     """An array of scalars."""
     return np.array([*values, None], dtype=object)[:-1]
@@ -154,9 +153,14 @@ def velocities_after(
     impulses: Sequence[Real] | Traced | None,
     joints: JointLaws,
     solver: Solver,
+    touching: Sequence[Real] | None = None,
+    drift: Sequence[Real] | None = None,
 ) -> tuple[BlockArray, list[Real], Real, list[Real], list[Real]]:
     """Of a step h with the free acceleration a, or of an impact (both None): new velocities, what
     the rows exert, the residual, the energy taken and the impulses of contacts.
+
+    touching: which points take part in an impact, where the gaps do not say it; drift: added to the
+    velocities of the rows.
     """
     model = held_by(model, ())
     T, C, V, F = per_body(model, "T C V F", Local[RelativePose], SE3, Twist, Twist)
@@ -174,38 +178,20 @@ def velocities_after(
         F[i] = T[i].pull(F[i.parent]) + S @ free[i]
     for _ in articulated(model, q, T, P, U, D):
         pass
-    blocks = one_sided(model, q, v, free, C, V, F, h, joints)
+    blocks = one_sided(model, q, v, free, C, V, F, h, joints, touching)
     move = Moving(q, T)
     own = [propagate(model, x.rows, move, U, D) for x in blocks]
     ties = closures(model, move) if model.model.closures else ()
     loops = [propagate(model, x, move, U, D) for x in ties]
     g = [x for b in blocks for x in velocities(model, b.rows, F, free)]
+    if drift is not None:
+        g = [x + y for x, y in zip(g, drift, strict=True)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
     g_shifted = shifted(blocks, g)
-    sets = [b.set for b in blocks]
-    soft = [c for b in blocks for c in (b.compliance, *[0.0] * (len(b.rows) - 1))]
-    if not loops and len(g) > model.nv:
-        problem: Problem = ByVelocities(
-            mass_matrix(model, q).array(), jacobian(model, blocks, move), g_shifted, sets, soft
-        )
-        answer: Answer = lambda x: _split(own, x)
-    else:
-        L, answer = admittance(model, own, loops)
-        for k, c in enumerate(soft):
-            L[k][k] = L[k][k] if number(c) == 0.0 else L[k][k] + c
-        problem = ByRows(L, g_shifted, sets)
+    problem, answer = problem_of(model, q, blocks, own, loops, move, g_shifted)
     x, w, residual, held = _solved(blocks, problem, impulses, solver)
-    lam = answer(x)
-    change: dict[int, Twist] = {WORLD: Twist.zero()}
     out = joint_vector(model, "v_new")
-    for i in map(model.at, range(model.nb)):  # every body after its parent
-        force: list[Real] = [0.0] * i.joint.nv
-        for part, l in zip((*own, *loops), lam, strict=True):
-            for line, s in zip(part.y.get(i.index, ()), l, strict=False):
-                force = [f + s * y for f, y in zip(force, line, strict=True)]
-        X = T[i].pull(change[i.parent.index])
-        d = apply(D[i], [f - e for f, e in zip(force, U[i].T @ X, strict=True)])
-        change[i.index] = X + i.joint.screws(q[i]) @ d
+    for i, d in moved_by(model, q, T, U, D, (*own, *loops), answer(x)):
         new = [f + e for f, e in zip(free[i], d, strict=True)]
         start = i.data.v
         for n in range(len(new)):
@@ -214,58 +200,6 @@ def velocities_after(
                 new[n] = select(is_held > 0.5, stop, new[n])
         out[i] = new
     return out, x, residual, _taken(blocks, x, w, before), _world(blocks, x)
-
-
-def admittance(
-    model: Mechanism, own: Sequence[PropagatedRows], loops: Sequence[PropagatedRows]
-) -> tuple[list[list[Real]], Answer]:
-    """Λ of the one-sided rows, and x ↦ the multipliers of all rows, block by block."""
-    Y, DY, scale = matrix(model, [*own, *loops])
-    m = sum(len(x.rows) for x in own)
-    both = [[_dot(Y[i], DY[j]) if j <= i else 0.0 for j in range(len(Y))] for i in range(len(Y))]
-    for i in range(len(Y)):
-        for j in range(i):
-            both[j][i] = both[i][j]
-    L = [row[:m] for row in both[:m]]
-    columns: list[list[Real]] = []
-    if loops:
-        factor = Factor.of(Y[m:], DY[m:], scale[m:])
-        columns = [factor.multipliers(both[j][m:]) for j in range(m)]
-        for i in range(m):
-            for j in range(m):
-                L[i][j] = L[i][j] - sum((e * c for e, c in zip(both[i][m:], columns[j])), 0.0)
-
-    def answer(x: Sequence[Real]) -> list[list[Real]]:
-        flat = list(x)
-        for e in range(len(Y) - m):
-            flat.append(-sum((c[e] * s for c, s in zip(columns, x, strict=True)), 0.0))
-        return _split((*own, *loops), flat)
-
-    return L, answer
-
-
-def _split(parts: Sequence[PropagatedRows], x: Sequence[Real]) -> list[list[Real]]:
-    """x, block by block."""
-    out: list[list[Real]] = []
-    start = 0
-    for part in parts:
-        out.append(list(x[start : start + len(part.rows)]))
-        start += len(part.rows)
-    return out
-
-
-def jacobian(model: Mechanism, blocks: Sequence[OneSided], move: Moving) -> list[list[Real]]:
-    """J of the rows, over all velocities."""
-    J: list[list[Real]] = []
-    for block in blocks:
-        lines: list[list[Real]] = [[0.0] * model.nv for _ in range(len(block.rows))]
-        for i, part in joint_columns(model, block.rows, move):
-            start = i.data.v
-            for line, own in zip(lines, part, strict=True):
-                for k, x in enumerate(own):
-                    line[start + k] = line[start + k] + x
-        J.extend(lines)
-    return J
 
 
 def shifted(blocks: Sequence[OneSided], g: Sequence[Real]) -> list[Real]:
@@ -341,7 +275,3 @@ def _world(blocks: Sequence[OneSided], x: Sequence[Real]) -> list[Real]:
             out += total
         n += len(block.rows)
     return out
-
-
-def _dot(a: dict[int, Real], b: dict[int, Real]) -> Real:
-    return sum((x * b[c] for c, x in a.items() if c in b), 0.0)

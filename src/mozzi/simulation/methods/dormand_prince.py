@@ -199,24 +199,38 @@ class Adaptive:
         self._g = [np.asarray(g(self.x["t"], q, v)) for g in method.events]
         self.x = {name: place.put(value) for name, value in self.x.items()}
 
+    @property
+    def watched(self) -> bool:
+        """Whether every step is looked at."""
+        return bool(self.method.events)
+
+    def inputs(self, forces: Sequence[Array]) -> Sequence[Array]:
+        """What the kernel takes behind the times."""
+        return forces
+
+    def watch(self, moved: NDArray[np.bool_], forces: Sequence[Array]) -> None:
+        """Look at the steps that were just taken."""
+        self._look(moved)
+
     def here(self, name: str) -> Array:
         """A part of the state as a NumPy array."""
         return on_the_host(self.x[name])
 
     def advance(self, until: float, end: float, forces: Sequence[Array]) -> Iterator[None]:
         """Take all samples to a time; yields after every call."""
-        tries = 1.0 if self.method.events else float(TRIES)
+        tries = 1.0 if self.watched else float(TRIES)
         while True:
             before = self.here("t")
             behind = (before < until) & ~self.stopped
             if not behind.any():
                 return
             target = np.where(self.stopped, -np.inf, until)
-            out = self.kernel(*self.x.values(), target, end, tries, *forces)
+            out = self.kernel(*self.x.values(), target, end, tries, *self.inputs(forces))
             self.x = dict(zip(self.x, out, strict=True))
             now = self.here("t")
-            if self.method.events:
-                self._look(now > before)
+            if self.watched:
+                self.watch(now > before, forces)
+                now = self.here("t")
             tiny = self.here("h") < 1e-14 * np.maximum(1.0, np.abs(now))
             lost = behind & (tiny | (self.here("tried") > self.method.tries))
             self.stopped |= lost

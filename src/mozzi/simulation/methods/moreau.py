@@ -15,6 +15,7 @@ from mozzi.algorithms.kinematics.coasting import coast
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real, divide, maximum
+from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.system import System
@@ -83,11 +84,19 @@ def honoured(
         joints = JointLaws(rigid, resistance is not None and resistance.friction)
         return (stops if isinstance(stops, Stops) else None), replace(method, joints=joints)
     name = type(method).__name__
+    if isinstance(method, DormandPrince) and not isinstance(stops, RigidStops):
+        soft = [x.name for x in model.contacts if x.stiffness is not None]
+        if soft:
+            raise ConfigurationError(
+                f"contact {soft[0]!r} is compliant, which dopri5 does not know; take "
+                "method='moreau', or a rigid contact"
+            )
+        return stops, method
     if isinstance(stops, RigidStops):
         raise ConfigurationError(f"limits='rigid' goes with method='moreau', not {name}")
     if model.contacts:
         raise ConfigurationError(
             f"{name} does not know contacts, and model {model.name!r} has some; take "
-            "method='moreau', or leave them out with model.without_contact(name)"
+            "method='moreau' or 'dopri5', or leave them out with model.without_contact(name)"
         )
     return stops, method

@@ -1,0 +1,310 @@
+"""Few contacts at high order: Dormand and Prince between events, impact laws at them.
+
+Between events every contact point keeps its mode (open, sticking, sliding) and the motion is smooth
+(`contact.held`). A step in which a gap closes, a force would pull, friction is exceeded or a slip
+ends is cut there: the time is found on the dense output and mended by steps of the full order. Then
+the impact laws act on what touches, and the modes that follow are those of the one-sided problem of
+the accelerations (as impulses of a very short time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mozzi.algorithms.contact.gaps import contact_count, contact_gaps, contact_points
+from mozzi.algorithms.contact.held import contact_drift, contact_velocities
+from mozzi.algorithms.contact.rows import NO_LAWS, SLOW
+from mozzi.algorithms.contact.step import row_count, settled
+from mozzi.model import Model
+from mozzi.program.scalar import Real
+from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event
+from mozzi.simulation.place import CPU, Place, Shapes, named
+from mozzi.simulation.system import System
+from mozzi.types import Array, Kernel, Traced
+
+__all__ = ["OPEN", "SLIDES", "STICKS", "TouchKernels", "Touching", "touch_kernels"]
+
+OPEN, STICKS, SLIDES = 0.0, 1.0, 2.0
+
+SHORT = 1e-4
+"""A time (s) in which accelerations become velocities that decide on modes."""
+
+CLOSED = 1e-8  # m: gaps below it take part in an impact
+LOOSE = 1e-9  # of a force: how far it may miss its law before that is an event
+MANY = 100  # events without time between them, after which a motion stops
+LOOKS = 8  # places of a step where gaps are looked at
+
+
+@dataclass(frozen=True)
+class TouchKernels:
+    """signals (q, v, t, forces…, touch) ↦ (v̇, x, w, gaps, forces in the world); free (q, v, t,
+    forces…) ↦ v̇ without contacts and J̇ v of the rows; settle (q, v, touching, drift) ↦ (v⁺, x,
+    residual); cores: the shapes of the forces of one sample.
+    """
+
+    signals: Kernel[tuple[Array, ...]]
+    free: Kernel[tuple[Array, Array]]
+    settle: Kernel[tuple[Array, ...]]
+    cores: tuple[tuple[int, ...], ...]
+
+
+def touch_kernels(system: System, forces: Shapes) -> TouchKernels:
+    """The kernels of a system; forces are those without the modes."""
+    model, k = system.model, contact_count(system.model)
+
+    def signals(q: Traced, v: Traced, t: Real, **arrays: Traced) -> tuple[Traced, ...]:
+        return system.on(arrays).touching(t, q, v)
+
+    def free(q: Traced, v: Traced, t: Real, **arrays: Traced) -> tuple[Traced, ...]:
+        return system.on(arrays).free(t, q, v), contact_drift(model, q, v)
+
+    def settle(q: Traced, v: Traced, touching: Traced, drift: Traced) -> tuple[Traced, ...]:
+        return settled(model, q, v, touching, drift)
+
+    state: Shapes = {"q": (model.nq,), "v": (model.nv,)}
+    acting: Shapes = {**state, "t": (), **forces}
+    rows = row_count(model, NO_LAWS)
+    return TouchKernels(
+        named(signals, {**acting, "touch": (3 * k,)}, model, "signals"),
+        named(free, acting, model, "free"),
+        named(settle, {**state, "touching": (k,), "drift": (rows,)}, model, "settle"),
+        tuple(forces.values()),
+    )
+
+
+class Touching(Adaptive):
+    """`Adaptive` with contacts: ``touch`` (B, k, 3) are the modes and slips of the points."""
+
+    def __init__(
+        self, method: DormandPrince, model: Model, kernel: Kernel[tuple[Array, ...]],
+        q: Array, v: Array, t: float, a: Array, span: float, kernels: TouchKernels,
+        forces: Sequence[Array], place: Place = CPU,
+    ):  # fmt: skip
+        super().__init__(method, model, kernel, q, v, t, a, span, place)
+        self.kernels = kernels
+        k = contact_count(model)
+        self.touch = np.zeros((*q.shape[:-1], k, 3))
+        self.sizes = [
+            3 if c.friction[0] else 1
+            for c, part in zip(model.contacts, contact_points(model).values(), strict=True)
+            for _ in range(part.start, part.stop)
+        ]
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(int)
+        self.before = self.touch.copy()  # of the last step
+        self.x = {name: np.array(value, dtype=float) for name, value in self.x.items()}
+        for sample in np.ndindex(*q.shape[:-1]):
+            near = contact_gaps(model, q[sample]) <= CLOSED
+            if near.any():
+                own = self._own(sample, forces)
+                self.x["v"][sample] = self._settle(sample, q[sample], v[sample], t, near, own)
+        self.before = self.touch.copy()
+        self.stuck = np.zeros(q.shape[:-1], dtype=int)  # events in a row without time between them
+
+    @property
+    def watched(self) -> bool:
+        return True
+
+    def inputs(self, forces: Sequence[Array]) -> Sequence[Array]:
+        return [*forces, self.touch.reshape(*self.touch.shape[:-2], -1)]
+
+    def watch(self, moved: NDArray[np.bool_], forces: Sequence[Array]) -> None:
+        """Cut the steps in which a mode ends, and look for the events of the user."""
+        self.x = {name: np.array(value) for name, value in self.x.items()}  # to be written to
+        moved = np.asarray(moved)
+        self.before = np.where(moved[..., None, None], self.touch, self.before)
+        ends: dict[tuple[int, ...], float] = {}
+        for where in np.argwhere(moved):
+            sample = tuple(map(int, where))
+            own = self._own(sample, forces)
+            found = self._first(sample, own)
+            if found is not None:
+                ends[sample] = found
+                self._cut(sample, found, own)
+        if self.method.events:
+            self._look(moved)
+        for sample, time in ends.items():
+            self._change(sample, self._own(sample, forces))
+            self.stuck[sample] += 1 if time - float(self.x["t_old"][sample]) < 1e-12 else -MANY
+            self.stuck[sample] = max(self.stuck[sample], 0)
+            if self.stuck[sample] > MANY:  # no modes agree: Painlevé's paradox
+                self.stopped[sample], self.end[sample] = True, time
+        if ends and self.method.events:  # what jumped does not cross
+            now = [np.asarray(g(*map(self.here, ("t", "q", "v")))) for g in self.method.events]
+            jumped = np.zeros(moved.shape, dtype=bool)
+            for sample in ends:
+                jumped[sample] = True
+            self._g = [np.where(jumped, a, b) for a, b in zip(now, self._g, strict=True)]
+        for where in np.argwhere(moved):  # slips go on from where they are
+            sample = tuple(map(int, where))
+            if sample not in ends:
+                self._follow(sample)
+
+    def forces_at(
+        self, t: float, q: Array, v: Array, forces: Sequence[Array]
+    ) -> tuple[Array, Array]:
+        """The contact forces at a time of the last steps, in the world, (B, k, 3), and modes."""
+        now = (np.asarray(t) >= self.here("t"))[..., None, None]
+        touch = np.where(now, self.touch, self.before)
+        flat = touch.reshape(*touch.shape[:-2], -1)
+        world = np.asarray(self.kernels.signals(q, v, t, *forces, flat)[4])
+        return np.where(touch[..., :1] > OPEN, world.reshape(touch.shape), 0.0), touch[..., 0]
+
+    # -- one sample --
+
+    def _own(self, sample: tuple[int, ...], forces: Sequence[Array]) -> list[Array]:
+        batch = self.touch.shape[:-2]
+        pairs = zip(forces, self.kernels.cores, strict=True)
+        return [np.broadcast_to(f, (*batch, *core))[sample] for f, core in pairs]
+
+    def _missed(
+        self, sample: tuple[int, ...], t: float, q: Array, v: Array, forces: Sequence[Array]
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """What is negative where a mode ends (k), and where it is a gap or slip, not a force."""
+        touch = self.touch[sample]
+        _, x, w, gaps, _ = (
+            np.asarray(y) for y in self.kernels.signals(q, v, t, *forces, touch.ravel())
+        )
+        scale = LOOSE * (1e-9 + np.abs(x).max(initial=0.0))
+        out = np.array(gaps, dtype=float)
+        firm = touch[:, 0] == OPEN
+        for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            mode = touch[k, 0]
+            if mode == OPEN:
+                continue
+            out[k] = x[start] + scale
+            if size == 3 and mode == STICKS:
+                slack = x[start] - np.hypot(x[start + 1], x[start + 2]) + scale
+                out[k] = min(out[k], slack)
+            elif size == 3:
+                along = w[start + 1] * touch[k, 1] + w[start + 2] * touch[k, 2]
+                out[k], firm[k] = min(out[k], along), along < 0.0
+        return out, firm
+
+    def _first(self, sample: tuple[int, ...], forces: Sequence[Array]) -> float | None:
+        """When the first mode ends on the last step of a sample."""
+        low, high = (float(self.here(n)[sample]) for n in ("t_old", "t"))
+        modes = self.touch[sample][:, 0]
+        begin = np.minimum(contact_gaps(self.model, self.x["q_old"][sample]), 0.0) - 1e-13
+        floor = np.where(modes > OPEN, 0.0, begin)
+
+        def ends(t: float) -> bool:
+            q, v = self.at(t, sample)
+            values, firm = self._missed(sample, t, q, v, forces)
+            missed = values < floor
+            if (missed & firm).any() or not missed.any():
+                return bool(missed.any())
+            found = self._modes(q, v, t, forces, modes > OPEN)
+            return bool((found[:, 0] != modes).any())  # forces may be indeterminate, modes are not
+
+        times = np.linspace(low, high, LOOKS + 1)
+        for a, b in pairwise(times):
+            if ends(float(b)):
+                low, high = float(a), float(b)
+                break
+        else:
+            return None
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            low, high = (low, middle) if ends(middle) else (middle, high)
+        return high
+
+    def _cut(self, sample: tuple[int, ...], t: float, forces: Sequence[Array]) -> None:
+        """End the last step of a sample at a time, mended by steps of the full order."""
+        old = {name: np.array(x[sample]) for name, x in self.x.items()}
+        start = old | {"q": old["q_old"], "v": old["v_old"], "t": old["t_old"]}
+        t_old, last = float(old["t_old"]), float(old["t"])
+        modes = [self.touch[sample].ravel()]
+        worst = int(np.argmin(self._missed(sample, t, *self.at(t, sample), forces)[0]))
+
+        def step(until: float) -> dict[str, Array]:
+            begin = start | {"h": np.array(max(until - t_old, 1e-300))}
+            out = self.kernel(*begin.values(), until, until, 1.0, *forces, *modes)
+            return {n: np.asarray(x) for n, x in zip(begin, out, strict=True)}
+
+        def value(x: dict[str, Array]) -> float:
+            return float(self._missed(sample, float(x["t"]), x["q"], x["v"], forces)[0][worst])
+
+        done = step(t)
+        here, slope = value(done), 0.0
+        other = max(t - 1e-3 * (t - t_old), 0.5 * (t + t_old))
+        if t > other > t_old and float(done["t"]) == t:
+            slope = (here - value(step(other))) / (t - other)
+        for _ in range(3):
+            if slope >= 0.0 or abs(here) < 1e-15:
+                break
+            again = min(max(t - here / slope, t_old), last)
+            trial = step(again)
+            if float(trial["t"]) != again or not abs(value(trial)) < abs(here):
+                break
+            t, done, here = again, trial, value(trial)
+        if float(done["t"]) != t:  # the step was refused: what the dense output says
+            q, v = self.at(t, sample)
+            done = old | {"q": q, "v": v, "t": np.array(t)}
+        for name in ("q", "v", "t", "q_old", "v_old", "t_old", "h_old", "dense"):
+            self.x[name][sample] = done[name]
+
+    def _change(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
+        """The impact laws and the modes that follow, at the end of a step."""
+        q, v, t = (self.x[n][sample] for n in ("q", "v", "t"))
+        near = (self.touch[sample][:, 0] > OPEN) | (contact_gaps(self.model, q) <= CLOSED)
+        self.x["v"][sample] = self._settle(sample, q, v, float(t), near, forces)
+        number = -1 - int(np.argmin(np.where(near, contact_gaps(self.model, q), np.inf)))
+        self.events.append(Event(sample, float(t), number, q.copy(), self.x["v"][sample].copy()))
+
+    def _settle(
+        self, sample: tuple[int, ...], q: Array, v: Array, t: float, near: NDArray[np.bool_],
+        forces: Sequence[Array],
+    ) -> Array:  # fmt: skip
+        """v after impacts; sets the modes of what touches."""
+        w = contact_velocities(self.model, q, v)
+        if (near & (w[self.starts] < -SLOW)).any():
+            v = np.asarray(self.kernels.settle(q, v, 1.0 * near, 0.0 * w)[0])
+            w = contact_velocities(self.model, q, v)
+        self.touch[sample] = self._modes(q, v, t, forces, near & (w[self.starts] < SLOW))
+        return v
+
+    def _modes(
+        self, q: Array, v: Array, t: float, forces: Sequence[Array], near: NDArray[np.bool_]
+    ) -> Array:
+        """The modes (k, 3) of the points that are near, of what happens in a very short time."""
+        touch = np.zeros((len(near), 3))
+        if not near.any():
+            return touch
+        a, drift = (np.asarray(x) for x in self.kernels.free(q, v, t, *forces))
+        found = self.kernels.settle(q, v + SHORT * a, 2.0 * near, SHORT * drift)
+        soon, x = np.asarray(found[0]), np.asarray(found[1])
+        w = contact_velocities(self.model, q, v)
+        later = contact_velocities(self.model, q, soon) + SHORT * drift
+        pull = contact_velocities(self.model, q, a) + drift
+        least = 1e-8 * SHORT * np.abs(pull).max(initial=1e-9)
+        tiny = 1e-9 * np.abs(x).max(initial=0.0)
+        for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            if not near[k] or later[start] > least or x[start] < -tiny:
+                continue
+            touch[k, 0] = STICKS
+            if size == 1:
+                continue
+            for slip, bound in ((w, SLOW), (later, least)):
+                along = slip[start + 1 : start + 3]
+                if np.hypot(*along) > bound:
+                    touch[k] = SLIDES, *(along / np.hypot(*along))
+                    break
+        return touch
+
+    def _follow(self, sample: tuple[int, ...]) -> None:
+        """The slips of a sample, where they are now."""
+        touch = self.touch[sample]
+        if not (touch[:, 0] == SLIDES).any():
+            return
+        w = contact_velocities(self.model, self.x["q"][sample], self.x["v"][sample])
+        for k in np.flatnonzero(touch[:, 0] == SLIDES):
+            slip = w[self.starts[k] + 1 : self.starts[k] + 3]
+            if np.hypot(*slip) > SLOW:
+                touch[k, 1:] = slip / np.hypot(*slip)

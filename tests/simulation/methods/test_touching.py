@@ -1,0 +1,104 @@
+"""Few contacts at high order: dopri5 with events, against answers in closed form."""
+
+import math
+
+import numpy as np
+import pytest
+from support.contact_models import ball, boxes
+from truth.test_contact import rimless_wheel
+
+import mozzi as mz
+from mozzi.errors import ConfigurationError
+
+G = 9.81
+TIGHT = {"rtol": 1e-11, "atol": 1e-13}
+
+
+@pytest.mark.parametrize(("height", "e"), [(1.0, 0.8), (1.0, 0.0), (0.5, 1.0)])
+def test_bouncing_ball(height, e):
+    """Times and speeds of all impacts, and rest after infinitely many of them."""
+    model = ball(restitution=e)
+    q = model.neutral()
+    q[2] = 0.1 + height
+    run = mz.simulate(model, q, np.zeros(6), 5.0, 0.05, "dopri5", **TIGHT)
+    speed = np.array([x.v[5] for x in run.events])
+    k = np.arange(1, len(speed) + 1)
+    few = min(len(k), 30)
+    np.testing.assert_allclose(speed[:few], (e**k * math.sqrt(2 * G * height))[:few], atol=1e-10)
+    if 0.0 < e < 1.0:
+        rest = math.sqrt(2 * height / G) * (1 + e) / (1 - e)
+        assert abs(run.events[-1].t - rest) < 1e-5
+        assert abs(run.q[-1, 2] - 0.1) < 1e-10 and abs(run.v[-1]).max() < 1e-10
+        np.testing.assert_allclose(run.contact_forces[-1, 0], [0, 0, G], atol=1e-9)
+    if e == 1.0:
+        np.testing.assert_allclose(run.energy(), run.energy()[0], rtol=1e-12)
+
+
+def test_rimless_wheel():
+    """The limit cycle, kept over five impacts, each of which another spoke takes."""
+    inertia, alpha, slope = 0.01, math.pi / 8, 0.08
+    model, q, v = rimless_wheel(inertia)
+    kept = (math.cos(2 * alpha) + inertia) / (1 + inertia)
+    gain = 4 * G * math.sin(alpha) * math.sin(slope) / (1 + inertia)
+    steady = math.sqrt(kept**2 * gain / (1 - kept**2))
+    top = math.sqrt(steady**2 + 2 * G / (1 + inertia) * (math.cos(slope - alpha) - math.cos(slope)))
+    run = mz.simulate(model, q, v * top, 5.0, 0.05, "dopri5", **TIGHT)
+    after = np.array([x.v[2] for x in run.events])
+    assert len(after) >= 5
+    np.testing.assert_allclose(after, steady, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("v0", "w0", "mu"), [(3.0, 0.0, 0.3), (1.0, -40.0, 0.2)])
+def test_slip_to_roll(v0, w0, mu):
+    """The slip ends at 2 (v₀ − r ω₀)/7 μ g, and what rolls then goes on."""
+    model, r = ball(friction=mu), 0.1
+    q = model.neutral()
+    q[2] = r
+    run = mz.simulate(model, q, [0, w0, 0, v0, 0, 0], 3.0, 0.1, "dopri5", **TIGHT)
+    assert len(run.events) == 1
+    assert abs(run.events[0].t - 2 * (v0 - r * w0) / (7 * mu * G)) < 1e-10
+    V = mz.twists(model, run.q, run.v, "mixed")[:, 0]
+    np.testing.assert_allclose(V[-1, 3], 5 / 7 * v0 + 2 / 7 * r * w0, rtol=1e-10)
+    assert (run.contact_modes[run.t < run.events[0].t] == 2).all() and run.contact_modes[-1] == 1
+
+
+def test_sliding_block():
+    """Four corners that slide, stop and rest: twelve rows of rank six."""
+    model, q = boxes(friction=0.5)
+    run = mz.simulate(model, q, [0, 0, 0, 2.0, 0, 0], 1.0, 0.1, "dopri5", **TIGHT)
+    np.testing.assert_allclose(run.q[-1, 0], 2.0**2 / (2 * 0.5 * G), rtol=1e-9)
+    assert abs(run.v[-1]).max() < 1e-9
+    np.testing.assert_allclose(run.contact_forces[-1].sum(0), [0, 0, G], atol=1e-8)
+
+
+def test_block_on_an_incline():
+    """It sticks where μ ≥ tan θ, and slides from rest elsewhere."""
+    model, q = boxes(slope=math.atan(0.5), friction=0.5000001)
+    run = mz.simulate(model, q, np.zeros(6), 1.0, 0.5, "dopri5")
+    assert abs(run.q[-1] - q).max() < 1e-11
+    model, q = boxes(slope=0.5, friction=0.3)
+    run = mz.simulate(model, q, np.zeros(6), 1.0, 0.5, "dopri5")
+    a = G * (math.sin(0.5) - 0.3 * math.cos(0.5))
+    np.testing.assert_allclose(run.v[-1, 3], a, rtol=1e-9)
+
+
+def test_samples_do_not_see_each_other():
+    """A batch gives what its samples give, and users' events are found beside contacts."""
+    model = ball(restitution=0.7)
+    q = np.tile(model.neutral(), (2, 1))
+    q[:, 2] = 0.6, 0.9
+    apex = lambda t, q, v: v[..., 5]
+    run = mz.simulate(model, q, np.zeros((2, 6)), 1.5, 0.1, "dopri5", events=[apex])
+    for k in range(2):
+        one = mz.simulate(model, q[k], np.zeros(6), 1.5, 0.1, "dopri5")
+        np.testing.assert_allclose(run.q[k], one.q, atol=1e-9)
+        tops = [x.q[2] - 0.1 for x in run.events if x.sample == (k,) and x.number == 0]
+        tops = [z for z in tops if z > 1e-3][:2]
+        np.testing.assert_allclose(tops, (q[k, 2] - 0.1) * 0.7 ** np.array([2.0, 4.0]), rtol=1e-8)
+
+
+def test_compliant_contacts_are_refused():
+    model = ball().without_contact("c")
+    model = model.with_contact("soft", "sphere", "plane", stiffness=1e4)
+    with pytest.raises(ConfigurationError, match="compliant"):
+        mz.simulate(model, model.neutral(), np.zeros(6), 0.1, 0.1, "dopri5")
