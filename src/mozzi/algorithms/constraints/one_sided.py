@@ -72,6 +72,14 @@ class Problem:
     def __len__(self) -> int:
         return len(self.g)
 
+    @property
+    def square(self) -> Real:
+        """The square of the largest velocity without impulses."""
+        most: Real = TINY
+        for g in self.g:
+            most = maximum(most, g * g)
+        return most
+
     def answer(self, x: Sequence[Real]) -> list[Real]:
         """Λ x."""
         raise NotImplementedError
@@ -238,10 +246,7 @@ def newton(problem: Problem, starts: Sequence[tuple[Sequence[Real], Descent]]) -
     w = problem.velocities(x)
     n = len(x)
     begins = [sum(d.steps for _, d in starts[:k]) for k in range(len(starts))]
-    small: Real = TINY
-    for g in problem.g:
-        small = maximum(small, g * g)
-    small = small * DONE
+    small = DONE * problem.square
 
     def step(state: list[Real]) -> list[Real]:
         now, w, best = state[:n], state[n : 2 * n], state[2 * n : 3 * n]

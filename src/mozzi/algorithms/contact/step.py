@@ -77,10 +77,12 @@ class Solver:
         if self.name == "fast":
             return newton(problem, [(start, Descent(self.steps, eps, eps))])
         inside = interior_point(problem, self.interior)
+        known = problem.error(start, problem.velocities(start)) < 1e-12 * problem.square
+        begin = [select(known, x, y) for x, y in zip(start, inside, strict=True)]
         nothing = [0.0] * len(problem)
         near, wide = Descent(self.steps, 1e-3, 1e-7), Descent(self.steps + 2, 1e-1, 1e-8)
-        plain = Descent(self.steps + 4, 1e-2, 1e-5)  # where rounding is what is left
-        return newton(problem, [(inside, near), (nothing, wide), (inside, plain)])
+        plain = Descent(self.steps + 4, 1e-1, 1e-5)  # where rounding is what is left
+        return newton(problem, [(begin, near), (nothing, wide), (inside, plain)])
 
 
 ROBUST = Solver()
