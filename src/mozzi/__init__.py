@@ -173,6 +173,15 @@ _HOME: dict[str, str] = {
     "actuate": "mozzi.simulation.actuators",
     "simulate": "mozzi.simulation.simulate",
     "stepper": "mozzi.simulation.stepper",
+    # sweeps
+    "Choice": "mozzi.sweeps.distributions",
+    "Evaluation": "mozzi.sweeps.rollout",
+    "LogUniform": "mozzi.sweeps.distributions",
+    "Normal": "mozzi.sweeps.distributions",
+    "Rollout": "mozzi.sweeps.rollout",
+    "Uniform": "mozzi.sweeps.distributions",
+    "grid": "mozzi.sweeps.table",
+    "sweep": "mozzi.sweeps.sweep",
     # errors
     "ConfigurationError": "mozzi.errors",
     "ContactWarning": "mozzi.errors",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from mozzi.algorithms.dynamics.operators import Operators
 from mozzi.algorithms.kinematics.system_jacobian import SystemJacobianFactors
 from mozzi.loaders.load import StrPath
@@ -18,6 +19,10 @@ from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.resistance import Limits
 from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.system import Feedback
+from mozzi.sweeps.jobs import Run
+from mozzi.sweeps.reductions import Reduction
+from mozzi.sweeps.sweep import Progress
+from mozzi.sweeps.sweep import Swept
 from mozzi.targets.c.source import CSource
 from mozzi.targets.cpu.kernel import CpuKernel
 from mozzi.types import Array
@@ -38,9 +43,12 @@ from mozzi.types import Result
 from mozzi.types import ScrewRep
 from mozzi.types import Seed
 from mozzi.types import Target
+from numpy.typing import NDArray
 from typing import Any
 from typing import Literal
 from typing import overload
+import numpy as np
+import os
 
 from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
@@ -110,6 +118,12 @@ from mozzi.simulation.derivatives.modes import Modes as Modes
 from mozzi.simulation.law import Law as Law
 from mozzi.simulation.simulate import Simulation as Simulation
 from mozzi.simulation.trajectory import Trajectory as Trajectory
+from mozzi.sweeps.distributions import Choice as Choice
+from mozzi.sweeps.distributions import LogUniform as LogUniform
+from mozzi.sweeps.distributions import Normal as Normal
+from mozzi.sweeps.distributions import Uniform as Uniform
+from mozzi.sweeps.rollout import Evaluation as Evaluation
+from mozzi.sweeps.rollout import Rollout as Rollout
 
 __version__: str
 __all__ = [
@@ -266,6 +280,14 @@ __all__ = [
     "actuate",
     "simulate",
     "stepper",
+    "Choice",
+    "Evaluation",
+    "LogUniform",
+    "Normal",
+    "Rollout",
+    "Uniform",
+    "grid",
+    "sweep",
     "ConfigurationError",
     "ContactWarning",
     "DivergenceWarning",
@@ -3212,4 +3234,64 @@ def stepper(
         >>> arm = mz.load("arm.urdf")
         >>> step = mz.stepper(arm, "semi_implicit")
         >>> q, v = step(arm.neutral(), np.zeros(arm.nv), 0.0, 0.001, 10)
+    """
+
+def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
+    """Every combination of some numbers, as a table for `sweep`; the last name varies fastest.
+
+    Args:
+        columns: numbers by name.
+
+    Returns:
+        Arrays (N,) by name.
+
+    Example:
+        >>> mz.grid({"a": [1, 2], "b": [10, 20]})["b"].tolist()
+        [10, 20, 10, 20]
+    """
+
+def sweep(
+    run: Run,
+    parameters: Mapping[str, object],
+    executor: Executor | object | None = None,
+    chunk: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    *,
+    samples: int | None = None,
+    reduce: str | Sequence[Reduction] = (),
+    progress: Callable[[Progress], None] | None = None,
+) -> Swept:
+    """Run a function on many samples, chunk by chunk, here or on workers.
+
+    Results do not depend on chunks and workers: what is drawn comes from children of the seed that
+    belong to samples. A chunk that fails three times is told in `failures`, and the others go on.
+    With a store a sweep that was stopped goes on where it was, when it is called again.
+
+    Args:
+        run: takes a chunk of the parameters (a mapping of names to arrays) and returns a mapping of
+            names to arrays with the same leading axis: a function, a `Rollout`, an `Evaluation`.
+            ``chunk["seed"]`` has a number for each sample, for what run draws itself.
+        parameters: by name, arrays of one length (`grid` makes combinations); or distributions,
+            such as ``mz.Uniform(0.8, 1.2)`` or its text "uniform(0.8, 1.2)"; or a table with named
+            columns.
+        executor: None for this process; anything with the interface of `concurrent.futures`; or a
+            Dask `Client`.
+        chunk: samples of a job; chosen where not given.
+        store: a path for a zarr store, with a chunk for each job. One of another model or other
+            parameters is refused.
+        seed: for what is drawn; without one it differs from call to call.
+        samples: how many, where all parameters are distributions.
+        reduce: what is kept of the samples instead of their results: some of count, mean, std, min,
+            max, quantiles, histogram.
+        progress: called with a `Progress` after every job.
+
+    Returns:
+        A mapping of names to arrays, for all samples.
+
+    Example:
+        >>> def run(chunk):
+        ...     return {"y": chunk["x"] ** 2}
+        >>> mz.sweep(run, {"x": np.arange(5.0)}, chunk=2)["y"].tolist()
+        [0.0, 1.0, 4.0, 9.0, 16.0]
     """

@@ -1,0 +1,152 @@
+"""What varies in a sweep, and how: numbers, or distributions that jobs draw from by themselves."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mozzi.errors import ConfigurationError, known
+
+__all__ = ["Choice", "Distribution", "LogUniform", "Normal", "Numbers", "Uniform", "read"]
+
+Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Between two numbers, all alike.
+
+    Args:
+        low: the least.
+        high: the largest.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ConfigurationError(f"uniform({self.low}, {self.high}): give low ≤ high")
+
+    def draw(self, rng: np.random.Generator, n: int) -> Numbers:
+        """n numbers.
+
+        Args:
+            rng: a generator.
+            n: how many.
+        """
+        return rng.uniform(self.low, self.high, n)
+
+
+@dataclass(frozen=True)
+class LogUniform:
+    """Between two positive numbers, all magnitudes alike.
+
+    Args:
+        low: the least.
+        high: the largest.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.low <= self.high:
+            raise ConfigurationError(f"loguniform({self.low}, {self.high}): give 0 < low ≤ high")
+
+    def draw(self, rng: np.random.Generator, n: int) -> Numbers:
+        """n numbers.
+
+        Args:
+            rng: a generator.
+            n: how many.
+        """
+        return np.exp(rng.uniform(np.log(self.low), np.log(self.high), n))
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Gauss's.
+
+    Args:
+        mean: its middle.
+        deviation: the standard deviation.
+    """
+
+    mean: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        if not self.deviation >= 0.0:
+            raise ConfigurationError(f"normal({self.mean}, {self.deviation}): give deviation ≥ 0")
+
+    def draw(self, rng: np.random.Generator, n: int) -> Numbers:
+        """n numbers.
+
+        Args:
+            rng: a generator.
+            n: how many.
+        """
+        return rng.normal(self.mean, self.deviation, n)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some numbers, all alike.
+
+    Args:
+        values: the numbers.
+    """
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise ConfigurationError("choice(): give some numbers")
+
+    def draw(self, rng: np.random.Generator, n: int) -> Numbers:
+        """n numbers.
+
+        Args:
+            rng: a generator.
+            n: how many.
+        """
+        return rng.choice(np.array(self.values, dtype=float), n)
+
+
+Distribution: TypeAlias = Uniform | LogUniform | Normal | Choice
+
+WORDS: dict[str, Callable[..., Distribution | Numbers]] = {
+    "uniform": Uniform,
+    "loguniform": LogUniform,
+    "normal": Normal,
+    "choice": lambda *values: Choice(tuple(values)),
+    "linspace": lambda low, high, n: np.linspace(low, high, int(n)),
+}
+
+
+def read(text: str) -> Distribution | Numbers:
+    """What a text says: ``uniform(0.8, 1.2)``, ``linspace(0, 1, 11)``, ``3.5``, ``[1, 2, 3]``."""
+    call = re.fullmatch(r"\s*([a-z]+)\s*\((.*)\)\s*", text)
+    try:
+        if call is None:
+            return np.atleast_1d(np.asarray(ast.literal_eval(text.strip()), dtype=float))
+        numbers = ast.literal_eval(f"({call[2]},)") if call[2].strip() else ()
+        values = [float(x) for x in numbers]
+    except (ValueError, SyntaxError, TypeError):
+        raise ConfigurationError(
+            f"{text!r} says no numbers; write uniform(low, high), normal(mean, deviation), "
+            "loguniform(low, high), choice(…), linspace(low, high, n), or numbers"
+        ) from None
+    if call[1] not in WORDS:
+        raise ConfigurationError(f"no distribution {call[1]!r}; there are {known(call[1], WORDS)}")
+    try:
+        return WORDS[call[1]](*values)
+    except TypeError:
+        raise ConfigurationError(f"{text!r}: {len(values)} numbers do not fit") from None

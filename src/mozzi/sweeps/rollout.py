@@ -1,0 +1,203 @@
+"""Runs for sweeps: simulations, and algorithms, of models whose parameters vary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.compiler import compile
+from mozzi.errors import ConfigurationError
+from mozzi.model import Model
+from mozzi.model.parameters import check_numbers, place_of
+from mozzi.simulation.simulate import simulate
+from mozzi.types import Array, ArrayLike, Device, DType
+
+__all__ = ["Evaluation", "Rollout"]
+
+SECOND = 1.0  # what a chunk may take on one core
+STEP_NS = 120.0  # a step of order 4, per degree of freedom
+LOOKS = 50  # records for extremes on the way
+MOST = 2.0**28  # bytes of records of a chunk
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """A simulation as a run of `sweep`: chunks of parameters become motions.
+
+    Columns are parameters of the model and arguments of the law, as `simulate` takes them, and
+    ``q0`` (n, nq), ``v0`` (n, nv) where starts vary. Results: ``q`` and ``v`` at the end,
+    ``q_min``, ``q_max`` and ``v_max`` (of |v|) on the way, ``diverged``, the time at which a
+    sample diverged (the duration where it did not); and with ``record`` the motion ``q_record``,
+    ``v_record`` (n, times, …). Samples that diverge are NaN.
+
+    Args:
+        model: the mechanism.
+        duration: in seconds.
+        dt: a step, in seconds.
+        q0: (nq,), the start; None: neutral.
+        v0: (nv,), likewise; None: at rest.
+        torque: as `simulate` takes it.
+        method: likewise.
+        record: steps from one recorded state to the next; None records none.
+        record_dtype: the numbers of records.
+        target: "cpu" or "cuda".
+        dtype: the numbers of the steps.
+        options: further arguments of `simulate`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> run = mz.Rollout(arm, 0.1, 0.01)
+        >>> found = mz.sweep(run, {"link_2.density": [0.8, 1.0, 1.2]})
+        >>> found["q"].shape
+        (3, 3)
+    """
+
+    model: Model
+    duration: float
+    dt: float
+    q0: ArrayLike | None = None
+    v0: ArrayLike | None = None
+    torque: Any = None
+    method: Any = None
+    record: int | None = None
+    record_dtype: DType = "float32"
+    target: Device = "cpu"
+    dtype: DType = "float64"
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def steps(self) -> int:
+        """How many steps a motion has."""
+        return max(1, round(self.duration / self.dt))
+
+    @property
+    def every(self) -> int:
+        """Steps from one look at the state to the next."""
+        return self.record or max(1, self.steps // LOOKS)
+
+    @cached_property
+    def chunk(self) -> int:
+        """How many samples take about a second on a core, and whose records fit."""
+        ns = self.steps * STEP_NS * max(1, self.model.nv)
+        most = SECOND * 1e9 / ns * (256 if self.target == "cuda" else 1)
+        row = 8 * (self.model.nq + self.model.nv) * (self.steps // self.every + 2)
+        return 2 ** int(np.clip(np.log2(max(1.0, min(most, MOST / row))), 4, 20))
+
+    @property
+    def digest(self) -> str:
+        """What it is, for stores."""
+        law = getattr(getattr(self.torque, "__code__", None), "co_code", repr(self.torque))
+        parts = (
+            self.model.digest, self.duration, self.dt, np.asarray(self.q0, dtype=object).tolist(),
+            np.asarray(self.v0, dtype=object).tolist(), law, repr(self.method), self.record,
+            self.record_dtype, self.dtype, sorted((k, repr(x)) for k, x in self.options.items()),
+        )  # fmt: skip
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    @property
+    def notes(self) -> dict[str, dict[str, object]]:
+        """Axes and names of the results, for stores."""
+        q: dict[str, object] = {"axes": ["coordinate"], "names": list(self.model.q_names)}
+        v: dict[str, object] = {"axes": ["velocity"], "names": list(self.model.v_names)}
+        out: dict[str, dict[str, object]] = {"q": q, "q_min": q, "q_max": q, "v": v, "v_max": v}
+        out["q_record"] = {**q, "axes": ["time", "coordinate"]}
+        out["v_record"] = {**v, "axes": ["time", "velocity"]}
+        out["diverged"] = {"units": "s"}
+        return out
+
+    def __call__(self, chunk: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+        given = {n: np.asarray(x, dtype=float) for n, x in chunk.items() if n != "seed"}
+        q0, v0 = given.pop("q0", self.q0), given.pop("v0", self.v0)
+        n = len(next(iter(chunk.values())))
+        motion = simulate(
+            self.model,
+            np.broadcast_to(self.model.neutral() if q0 is None else q0, (n, self.model.nq)),
+            np.zeros(self.model.nv) if v0 is None else v0,
+            self.duration, self.dt, self.method, self.torque, record_every=self.every,
+            target=self.target, dtype=self.dtype, parameters=given, **self.options,
+        )  # fmt: skip
+        stopped = np.full(n, float(self.duration))
+        for sample, time in motion.diverged.items():
+            stopped[sample] = time
+        whole = (stopped >= self.duration)[:, None]
+        out: dict[str, Array] = {
+            "q": np.where(whole, motion.q[:, -1], np.nan),
+            "v": np.where(whole, motion.v[:, -1], np.nan),
+            "q_min": motion.q.min(axis=1),
+            "q_max": motion.q.max(axis=1),
+            "v_max": np.abs(motion.v).max(axis=1),
+            "diverged": stopped,
+        }
+        if self.record is None:
+            return dict(out)
+        times = len(range(0, self.steps, self.every)) + 1
+        records: dict[str, NDArray[np.generic]] = dict(out)
+        for name, x in (("q_record", motion.q), ("v_record", motion.v)):
+            padded = np.full((n, times, x.shape[-1]), np.nan, self.record_dtype)
+            padded[:, : x.shape[1]] = x[:, :times]
+            records[name] = padded
+        return records
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """An algorithm as a run of `sweep`: columns are its arrays (``q``, ``v``, …) and parameters of
+    the model; the results are called ``out``, or ``out0``, ``out1``, … where there are several.
+
+    Args:
+        function: an algorithm, such as mz.forward_dynamics.
+        model: the mechanism.
+        arrays: those that are the same for all samples, by name.
+        options: further arguments of the algorithm.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> run = mz.Evaluation(mz.gravity_forces, arm, {"q": arm.neutral()})
+        >>> mz.sweep(run, {"link_2.mass": np.linspace(0.5, 2.0, 4)})["out"].shape
+        (4, 3)
+    """
+
+    function: Algorithm
+    model: Model
+    arrays: Mapping[str, ArrayLike] = field(default_factory=dict[str, ArrayLike])
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def digest(self) -> str:
+        """What it is, for stores."""
+        held = {n: np.asarray(x).tolist() for n, x in self.arrays.items()}
+        parts = self.function.name, self.model.digest, held, sorted(self.options.items())
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    def __call__(self, chunk: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+        names = [n for n in chunk if n not in self.function.arrays and n != "seed"]
+        for name in names:
+            place_of(self.model, name)
+        given = {**self.arrays, **{n: x for n, x in chunk.items() if n in self.function.arrays}}
+        missing = [n for n in self.function.required if n not in given]
+        if missing:
+            raise ConfigurationError(
+                f"{self.function.name} takes {missing[0]!r}; give it in arrays, or as a column"
+            )
+        taken = [n for n in self.function.arrays if n in given]
+        options = {**self.options, **{n: True for n in taken if n not in self.function.required}}
+        key = ("evaluation", self.function, tuple(names), repr(sorted(options.items())))
+        cache = self.model.cache
+        if key not in cache:
+            cache[key] = compile(self.function, self.model, options=options, parameters=names)
+        n = len(next(iter(chunk.values())))
+        arrays = [np.asarray(given[name], dtype=float) for name in taken]
+        if names:
+            numbers = np.stack([np.asarray(chunk[x], dtype=float) for x in names], axis=-1)
+            arrays.append(check_numbers(self.model, names, numbers))
+        found = cache[key](*arrays)
+        several = found if isinstance(found, tuple) else (found,)
+        labels = [f"out{k}" for k in range(len(several))] if isinstance(found, tuple) else ["out"]
+        return {k: np.broadcast_to(x, (n, *x.shape[1:])) for k, x in zip(labels, several)}
