@@ -116,6 +116,8 @@ def test_friction_and_restitution_of_contacts():
     found = mz.simulate(model, q0, v0, 0.2, 0.005, parameters=given)
     for k, m in enumerate(models(model, given, 2)):
         agree(found.q[k], mz.simulate(m, q0, v0, 0.2, 0.005).q, 1e-8)
+    with pytest.raises(mz.ConfigurationError, match="dopri5 with contacts"):
+        mz.simulate(model, q0, v0, 0.2, 0.005, "dopri5", parameters=given)
 
 
 def test_a_stepper_takes_them_behind_the_others():

@@ -227,6 +227,11 @@ class Simulation:
             raise ConfigurationError(
                 f"torque: a Law goes with rkmk4, semi_implicit and moreau, not {self.method_name}"
             )
+        if self.adaptive and model.contacts and self.varying.names:
+            raise ConfigurationError(
+                "dopri5 with contacts takes the numbers of the model as they are; take moreau "
+                "where they vary"
+            )
         if self.adaptive and model.closures and geometric(model, self.varying.names):
             raise ConfigurationError(
                 "dopri5 with loops takes the geometry of the model as it is; take a method of "

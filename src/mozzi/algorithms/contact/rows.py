@@ -135,7 +135,7 @@ def _contact(
     """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
     rows, axes = contact_rows(model, contact, x, C)
     before, after = (velocities(model, rows, U)[0] for U in (V, F))
-    kind: Set = Cone() if contact.friction[0] else Line(0.0, math.inf, 0.0)
+    kind: Set = Line(0.0, math.inf, 0.0) if is_zero(contact.friction[0]) else Cone()
     if h is None:
         back = -contact.restitution * before
         if meets is not None:  # 1: with restitution, 2: without
