@@ -158,6 +158,9 @@ _HOME: dict[str, str] = {
     "explain": "mozzi.walk",
     "set_checks": "mozzi.compiler",
     "set_num_threads": "mozzi.targets.cpu.threads",
+    # beside other libraries
+    "Layout": "mozzi.adapters.layout",
+    "layout": "mozzi.adapters.layout",
     # laws
     "Law": "mozzi.simulation.law",
     "array": "mozzi.program.functions",

@@ -1,0 +1,1 @@
+"""Beside other libraries: their states, their functions, their environments."""
