@@ -61,9 +61,9 @@ def layout(
         A `Layout`: ``to_mozzi``, ``from_mozzi`` convert states, ``compile`` makes dynamics on them.
 
     Example:
-        >>> arm = mz.load("arm.urdf", base="free")
-        >>> mujoco = mz.layout("mujoco", arm)
-        >>> qpos, qvel = mujoco.from_mozzi(arm.neutral(), np.zeros(arm.nv))
+        >>> body = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
+        >>> craft = mz.Builder().add("hull", None, mz.Free(), body).build()
+        >>> qpos, qvel = mz.layout("mujoco", craft).from_mozzi(craft.neutral(), np.ones(6))
         >>> qpos[3:7]
         array([1., 0., 0., 0.])
     """
@@ -221,7 +221,11 @@ class Layout:
     # -- while tracing --
 
     def configuration(self, x: Traced) -> Traced:
-        """q of the model."""
+        """q of the model.
+
+        Args:
+            x (nq): traced, of the layout.
+        """
         q = np.full(self.model.nq, 0.0, dtype=object)
         for word, (joint, own, _, there, _) in zip(self.joint_names, self.blocks):
             part = x[there]
@@ -238,7 +242,11 @@ class Layout:
         return q
 
     def configuration_there(self, q: Traced) -> Traced:
-        """q of the layout."""
+        """q of the layout.
+
+        Args:
+            q (nq): traced, of the model.
+        """
         x = np.full(self.nq, 0.0, dtype=object)
         for word, (joint, own, _, there, _) in zip(self.joint_names, self.blocks):
             part = q[own]
@@ -254,7 +262,12 @@ class Layout:
         return x
 
     def rates_there(self, q: Traced, rates: Traced) -> Traced:
-        """The rates of the layout's q from those of the model's."""
+        """The rates of the layout's q from those of the model's.
+
+        Args:
+            q (nq): traced, of the model.
+            rates (nq): traced, of the model.
+        """
         x = self.configuration_there(rates)
         for word, (_, own, _, there, _) in zip(self.joint_names, self.blocks):
             if word in self.continuous:
@@ -269,16 +282,29 @@ class Layout:
         return [r[3], *r[:3]] if self.convention.quaternion == "wxyz" else list(r)
 
     def velocity_map(self, q: Traced) -> Traced:
-        """X with v = X v′, (nv, nv)."""
+        """X with v = X v′, (nv, nv).
+
+        Args:
+            q (nq): traced, of the model.
+        """
         return self._map(q, lambda R: R.T, turning=False)
 
     def velocity_map_rate(self, q: Traced, v: Traced) -> Traced:
-        """Ẋ along v of the model, (nv, nv): of Rᵀ it is −ω × Rᵀ."""
+        """Ẋ along v of the model, (nv, nv): of Rᵀ it is −ω × Rᵀ.
+
+        Args:
+            q (nq): traced, of the model.
+            v (nv): traced, of the model.
+        """
         rates = iter([v[own][:3] for joint, _, own, _, _ in self.blocks if isinstance(joint, Free)])
         return self._map(q, lambda R: -(skew(next(rates)) @ R.T), turning=True)
 
     def inverse_map(self, q: Traced) -> Traced:
-        """X⁻¹, (nv, nv)."""
+        """X⁻¹, (nv, nv).
+
+        Args:
+            q (nq): traced, of the model.
+        """
         X = np.full((self.nv, self.model.nv), 0.0, dtype=object)
         c, one = self.convention, np.eye(3).astype(object)
         for joint, q_own, own, _, there in self.blocks:
