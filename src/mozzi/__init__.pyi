@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from mozzi.adapters.conventions import LayoutName
 from mozzi.algorithms.dynamics.operators import Operators
 from mozzi.algorithms.kinematics.system_jacobian import SystemJacobianFactors
 from mozzi.loaders.load import StrPath
@@ -50,6 +51,7 @@ from typing import overload
 import numpy as np
 import os
 
+from mozzi.adapters.layout import Layout as Layout
 from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
 from mozzi.algorithms.loops.assemble import Assembly as Assembly
@@ -267,6 +269,8 @@ __all__ = [
     "explain",
     "set_checks",
     "set_num_threads",
+    "Layout",
+    "layout",
     "Law",
     "array",
     "clip",
@@ -2966,6 +2970,48 @@ def set_num_threads(number: int | None) -> None:
     Example:
         >>> mz.set_num_threads(1)
         >>> mz.set_num_threads(None)
+    """
+
+def layout(
+    name: LayoutName,
+    model: Model,
+    joints: Sequence[str] | None = None,
+    *,
+    continuous: Sequence[str] = (),
+    com: ArrayLike | None = None,
+) -> Layout:
+    """The states of a model as a simulator or another library writes them.
+
+    | name | quaternion | base: linear velocity | angular velocity |
+    |---|---|---|---|
+    | mujoco (MJX, MuJoCo Warp) | w x y z | of the origin, world axes | body axes |
+    | pinocchio | x y z w | of the origin, body axes | body axes |
+    | isaaclab (3), isaaclab2 (2.x): root_link_… | x y z w, w x y z | origin, world | world axes |
+    | maniskill | w x y z | of the centre of mass, world axes | world axes |
+    | newton | x y z w | of the centre of mass, world axes | world axes |
+    | drake | w x y z, first | of the origin, world axes | world axes, first |
+
+    Coordinates of the base stand before those of the other joints where `joints` has it first.
+
+    Args:
+        name: of the layout.
+        model: the mechanism.
+        joints: the names of the joints in the order of the simulator, the free base included; all
+            of the model's, each once. The order of the model where not given.
+        continuous: joints whose angle is written as its cosine and sine (Pinocchio's continuous
+            joints).
+        com (3): the centre of mass of the base where the simulator's differs from the model's,
+            which includes links that are fixed to the base.
+
+    Returns:
+        A `Layout`: ``to_mozzi``, ``from_mozzi`` convert states, ``compile`` makes dynamics on them.
+
+    Example:
+        >>> body = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
+        >>> craft = mz.Builder().add("hull", None, mz.Free(), body).build()
+        >>> qpos, qvel = mz.layout("mujoco", craft).from_mozzi(craft.neutral(), np.ones(6))
+        >>> qpos[3:7]
+        array([1., 0., 0., 0.])
     """
 
 def array(values: ArrayLike) -> Array:
