@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from mozzi.errors import nearest
 from mozzi.lie import SE3
 from mozzi.loaders.description import Edge, Mimic, pose_of_quaternion, pose_of_rpy
 from mozzi.loaders.source import Notes
@@ -48,7 +49,7 @@ def read_joint(element: Element, notes: Notes) -> Edge:
         raise element.error("has no type", f"give one of {', '.join(KINDS)}")
     kind = element.string("type")
     if kind not in KINDS:
-        raise element.error(f"type {kind!r} is unknown", f"give one of {', '.join(KINDS)}")
+        raise element.error(f"type {kind!r} is unknown", f"give one of {', '.join(nearest(kind, KINDS))}")
     parent = element.need("parent").string("link")
     child = element.need("child").string("link")
     if parent == child:
