@@ -171,6 +171,7 @@ _HOME: dict[str, str] = {
     "solve": "mozzi.program.functions",
     "where": "mozzi.program.functions",
     # simulation
+    "Interrupted": "mozzi.simulation.trajectory",
     "Simulation": "mozzi.simulation.simulate",
     "Trajectory": "mozzi.simulation.trajectory",
     "actuate": "mozzi.simulation.actuators",
@@ -189,6 +190,7 @@ _HOME: dict[str, str] = {
     "ConfigurationError": "mozzi.errors",
     "ContactWarning": "mozzi.errors",
     "DivergenceWarning": "mozzi.errors",
+    "EnergyWarning": "mozzi.errors",
     "ExtraMissingError": "mozzi.errors",
     "LeftOutWarning": "mozzi.errors",
     "LoopError": "mozzi.errors",
@@ -199,6 +201,7 @@ _HOME: dict[str, str] = {
     "SingularError": "mozzi.errors",
     "SingularWarning": "mozzi.errors",
     "OpenLoopWarning": "mozzi.errors",
+    "StiffWarning": "mozzi.errors",
     "UnknownNameError": "mozzi.errors",
     "UnphysicalWarning": "mozzi.errors",
 }

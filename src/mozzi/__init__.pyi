@@ -59,6 +59,7 @@ from mozzi.algorithms.loops.topology import ClosedSystem as ClosedSystem
 from mozzi.errors import ConfigurationError as ConfigurationError
 from mozzi.errors import ContactWarning as ContactWarning
 from mozzi.errors import DivergenceWarning as DivergenceWarning
+from mozzi.errors import EnergyWarning as EnergyWarning
 from mozzi.errors import ExtraMissingError as ExtraMissingError
 from mozzi.errors import LeftOutWarning as LeftOutWarning
 from mozzi.errors import LoopError as LoopError
@@ -69,6 +70,7 @@ from mozzi.errors import OpenLoopWarning as OpenLoopWarning
 from mozzi.errors import ShapeError as ShapeError
 from mozzi.errors import SingularError as SingularError
 from mozzi.errors import SingularWarning as SingularWarning
+from mozzi.errors import StiffWarning as StiffWarning
 from mozzi.errors import UnknownNameError as UnknownNameError
 from mozzi.errors import UnphysicalWarning as UnphysicalWarning
 from mozzi.lie import Inertia as Inertia
@@ -119,6 +121,7 @@ from mozzi.model import VelocityRows as VelocityRows
 from mozzi.simulation.derivatives.modes import Modes as Modes
 from mozzi.simulation.law import Law as Law
 from mozzi.simulation.simulate import Simulation as Simulation
+from mozzi.simulation.trajectory import Interrupted as Interrupted
 from mozzi.simulation.trajectory import Trajectory as Trajectory
 from mozzi.sweeps.distributions import Choice as Choice
 from mozzi.sweeps.distributions import LogUniform as LogUniform
@@ -279,6 +282,7 @@ __all__ = [
     "sign",
     "solve",
     "where",
+    "Interrupted",
     "Simulation",
     "Trajectory",
     "actuate",
@@ -295,6 +299,7 @@ __all__ = [
     "ConfigurationError",
     "ContactWarning",
     "DivergenceWarning",
+    "EnergyWarning",
     "ExtraMissingError",
     "LeftOutWarning",
     "LoopError",
@@ -305,6 +310,7 @@ __all__ = [
     "SingularError",
     "SingularWarning",
     "OpenLoopWarning",
+    "StiffWarning",
     "UnknownNameError",
     "UnphysicalWarning",
 ]
@@ -3178,7 +3184,12 @@ def simulate(
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
     ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
     a `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
-    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``.
+    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``. Energy
+    that changes though nothing drives or brakes is an `EnergyWarning`, dry friction that is too
+    stiff for explicit steps a `StiffWarning`, both with the method to take.
+
+    Ctrl-C stops it within half a second: `Interrupted`, a KeyboardInterrupt, has the trajectory of
+    what was computed.
 
     Args:
         model: the mechanism.

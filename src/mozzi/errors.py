@@ -12,6 +12,7 @@ __all__ = [
     "ConfigurationError",
     "ContactWarning",
     "DivergenceWarning",
+    "EnergyWarning",
     "ExtraMissingError",
     "LeftOutWarning",
     "LoopError",
@@ -22,6 +23,7 @@ __all__ = [
     "ShapeError",
     "SingularError",
     "SingularWarning",
+    "StiffWarning",
     "UnknownNameError",
     "UnphysicalWarning",
     "known",
@@ -119,6 +121,16 @@ class OpenLoopWarning(UserWarning):
 
 class DivergenceWarning(UserWarning):
     """A simulated motion became infinite; it was stopped there."""
+
+
+class EnergyWarning(UserWarning):
+    """A simulated motion that nothing drives or brakes gained or lost energy: its steps are too
+    long for its method.
+    """
+
+
+class StiffWarning(UserWarning):
+    """Forces of a simulation change faster than its explicit steps can follow."""
 
 
 class ContactWarning(UserWarning):

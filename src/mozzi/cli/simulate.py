@@ -151,9 +151,11 @@ def simulate(
     if not resistance and resisting(model):
         put(f"[yellow]note:[/] {resisting(model)} in the file are taken out")
     stopped = finish(run, model.name)
+    if stopped:
+        complain("stopped; what was computed is kept")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DivergenceWarning)
-        motion = run.trajectory()
+        motion = run.trajectory(tell=not stopped)
     seconds = time.perf_counter() - begin
     for path in keep(motion, file, out, plot, view, fields):
         put(f"wrote {escape(str(path))}")
@@ -163,7 +165,7 @@ def simulate(
 
         serve(model, motion)
     if stopped:
-        complain(f"stopped at t = {motion.t[-1]:g} s of {duration:g} s; what was computed is kept")
+        complain(f"stopped at t = {motion.t[-1]:g} s of {duration:g} s")
         raise typer.Exit(INTERRUPTED)
     for warning in told:
         complain(str(warning.message))

@@ -18,7 +18,9 @@ __all__ = ["acceleration_kernel", "advance_kernel", "start_kernel"]
 def advance_kernel(
     method: OneStep, system: System, forces: Shapes, place: Place = CPU, law: Law | None = None
 ) -> Kernel[tuple[Array, ...]]:
-    """(state…, t, forces…, dt, steps) ↦ state… after that many steps of length dt."""
+    """(state…, t, forces…, dt, steps) ↦ state…, t after that many steps of length dt: two calls
+    in a row are one of all their steps, to the last bit.
+    """
     size = sizes(method, system.model, law)
 
     def advance(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
@@ -37,7 +39,7 @@ def advance_kernel(
             for n, m in memory.items():
                 m.set(new[n])
             clock.set(now + dt)
-        return tuple(m.get() for m in memory.values())
+        return (*(m.get() for m in memory.values()), clock.get()[0])
 
     shapes = {n: (k,) for n, k in size.items()} | {"t": ()} | dict(forces)
     shapes |= {"dt": (), "steps": ()}

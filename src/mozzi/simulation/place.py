@@ -44,6 +44,11 @@ class Place:
             return np.asarray(x, self.dtype)
         return cupy_here().asarray(x, self.dtype)
 
+    def wait(self) -> None:
+        """Until what was started has been computed."""
+        if self.target == "cuda":
+            cupy_here().cuda.get_current_stream().synchronize()
+
 
 CPU = Place()
 

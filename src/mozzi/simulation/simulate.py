@@ -13,7 +13,6 @@ import numpy as np
 from mozzi.algorithms.contact.gaps import contact_count
 from mozzi.errors import (
     ConfigurationError,
-    ContactWarning,
     DivergenceWarning,
     SingularWarning,
 )
@@ -30,6 +29,7 @@ from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Eve
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.methods.touching import Touching, touch_kernels
+from mozzi.simulation.pace import Pace
 from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.reactions import shared_reactions
@@ -37,11 +37,13 @@ from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.times import Grid, check_memory
-from mozzi.simulation.trajectory import Trajectory
+from mozzi.simulation.trajectory import Interrupted, Trajectory
+from mozzi.simulation.watch import tell_ends, tell_energy, tell_residual, tell_stiff
 from mozzi.types import Array, ArrayLike, Device, DType, Method
 
 __all__ = ["Simulation", "simulate"]
 
+PARTS, PART = 64, 1024  # of the steps dt between two records: after each all samples of dopri5 meet
 CHECKED_RECORDS = 64  # records between two looks at whether all samples are finite
 WHOLE = 2**24  # steps that float32 can count
 HUGE = 1e120  # a speed whose energy is about to overflow
@@ -83,7 +85,12 @@ def simulate(
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
     ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
     a `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
-    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``.
+    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``. Energy
+    that changes though nothing drives or brakes is an `EnergyWarning`, dry friction that is too
+    stiff for explicit steps a `StiffWarning`, both with the method to take.
+
+    Ctrl-C stops it within half a second: `Interrupted`, a KeyboardInterrupt, has the trajectory of
+    what was computed.
 
     Args:
         model: the mechanism.
@@ -144,16 +151,19 @@ def simulate(
         record_every=record_every, t0=t0, trace=trace, target=target, dtype=dtype,
         parameters=parameters, **options,
     )  # fmt: skip
-    if progress is True:
-        from mozzi.viz.progress import watched
+    try:
+        if progress is True:
+            from mozzi.viz.progress import watched
 
-        with watched(model.name) as tell:
+            with watched(model.name) as tell:
+                for share in simulation.run():
+                    tell(share)
+        else:
             for share in simulation.run():
-                tell(share)
-        return simulation.trajectory()
-    for share in simulation.run():
-        if callable(progress):
-            progress(share)
+                if callable(progress):
+                    progress(share)
+    except KeyboardInterrupt:
+        raise Interrupted(simulation.trajectory(tell=False)) from None
     return simulation.trajectory()
 
 
@@ -245,6 +255,8 @@ class Simulation:
         self._q = np.empty((n, *self.q0.shape))
         self._v = np.empty((n, *self.v0.shape))
         self._tau = np.empty_like(self._v) if self.torque.sampled else None
+        self._between: tuple[float, dict[str, np.ndarray]] | None = None  # since the last record
+        self._share, self._pace, self._slow = 0.0, Pace(), Pace()
         self._done = self._checked = 0  # records that are there; that were looked at
         self._defect = 0.0
         moreau = sizes(self.method, shown) if isinstance(self.method, Moreau) else {}
@@ -264,6 +276,9 @@ class Simulation:
         self.diverged: dict[tuple[int, ...], float] = {}
         self.events: list[Event] = []
         self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
+        self.spent: dict[tuple[int, ...], float] = {}  # samples that used up their tries
+        if not isinstance(self.method, DormandPrince):
+            tell_stiff(self.varying, self.method, self.resistance, self.q0, self.dt)
         self._run = self._adapted if self.adaptive else self._stepped
         self._kernel("attempt" if self.adaptive else "advance")
 
@@ -309,19 +324,31 @@ class Simulation:
         """Run on to the end; yields the share that is done, from time to time."""
         last = len(self.grid.t) - 1
         with np.errstate(all="ignore"):
-            for q, v, forces in self._run():
-                self._q[self._done], self._v[self._done] = on_the_host(q), on_the_host(v)
-                if self._tau is not None:
-                    self._tau[self._done] = forces[0]
-                self._done += 1
-                if self._done - self._checked >= CHECKED_RECORDS or self._done > last:
+            for record in self._run():
+                if record is not None:
+                    q, v, forces = record
+                    self._q[self._done], self._v[self._done] = on_the_host(q), on_the_host(v)
+                    if self._tau is not None:
+                        self._tau[self._done] = forces[0]
+                    if np.isfinite(self._q[self._done]).any():
+                        self._between = None
+                    self._done += 1
+                    self._share = float(self.grid.ends[self._done - 1]) / self.grid.steps
+                full = self._done - self._checked >= CHECKED_RECORDS or self._done > last
+                if full or self._pace.due():
                     going = self._look()
-                    yield (self._done - 1) / last
+                    yield self._share
                     if not going:
                         return
 
-    def _stepped(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
-        """The records of a method of constant step."""
+    def _reached(self, step: int, names: list[str], state: list[np.ndarray], tau: Forces) -> None:
+        """How far it came between two records."""
+        held = {"tau": tau[0]} if self.torque.sampled else {}
+        self._share = step / self.grid.steps
+        self._between = self.grid.time(step), dict(zip(names, state, strict=True)) | held
+
+    def _stepped(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces] | None]:
+        """The records of a method of constant step, and None between them, for a look."""
         forces = self._forces(0, self.t0, self.q0, self.v0)
         if not self.torque.sampled:
             forces = [self.place.put(x) for x in forces]
@@ -336,12 +363,19 @@ class Simulation:
         yield self.q0, self.v0, forces
         for segments in self.grid.records():
             for step, t, h, count in segments:
-                if not self.torque.sampled:
-                    state = _listed(advance(*state, t, *forces, h, float(count)))
-                    continue
-                for k in range(count):
-                    forces = self._forces(step + k, t + k * h, *state[:2])
-                    state = _listed(advance(*state, t + k * h, *forces, h, 1.0))
+                k, clock = 0, t
+                while k < count:
+                    n = 1 if self.torque.sampled else self._pace.next(count - k)
+                    if self.torque.sampled:
+                        clock = t + k * h
+                        forces = self._forces(step + k, clock, *state[:2])
+                    *state, clock = advance(*state, clock, *forces, h, float(n))
+                    self.place.wait()
+                    self._pace.took(n)
+                    k += n
+                    if k < count:
+                        self._reached(step + k, names, state, forces)
+                        yield None
             if "defect" in names:
                 defect = on_the_host(state[names.index("defect")])
                 self._defect = float(np.nanmax(defect, initial=self._defect))
@@ -352,8 +386,8 @@ class Simulation:
                 state[k] = state[k] * 0.0
             yield state[0], state[1], forces
 
-    def _adapted(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces]]:
-        """The records of a method that chooses its steps."""
+    def _adapted(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces] | None]:
+        """The records of a method that chooses its steps, and None between them, for a look."""
         forces = self._forces(0, self.t0, self.q0, self.v0)
         a = self._kernel("acceleration")(self.q0, self.v0, self.t0, *forces)
         span = float(self.grid.t[-1]) - self.t0
@@ -370,20 +404,45 @@ class Simulation:
         for record, segments in enumerate(self.grid.records(), 1):
             now = float(self.grid.t[record])
             end = float(self.grid.t[-1])
-            for step, t, h, count in segments if self.torque.sampled else ():
-                for k in range(count):
-                    until = now if (step + k + 1) == self.grid.ends[record] else t + (k + 1) * h
-                    forces = self._forces(step + k, t + k * h, x.here("q"), x.here("v"))
-                    for _ in x.advance(until, until, forces):
-                        pass
-            for _ in x.advance(now, end, forces):
-                pass
-            q, v = x.at(now)
-            q[now > x.end], v[now > x.end] = np.nan, np.nan
-            self.events = x.events
-            self.ended = {e.sample for e in x.events if now > x.end[e.sample]}
+            for step, t, h, count in segments:
+                part = 1 if self.torque.sampled else max(1, min(count // PARTS, PART))
+                for k in range(0, count, part):
+                    last = step + min(k + part, count)
+                    until = now if last == self.grid.ends[record] else t + (last - step) * h
+                    if self.torque.sampled:
+                        forces = self._forces(step + k, t + k * h, x.here("q"), x.here("v"))
+                    limit = until if self.torque.sampled else end
+                    for _ in x.advance(until, limit, forces):
+                        self._share = max(self._share, x.share(self.t0, end))
+                        self._alone(x, forces)
+                        yield None
+                    if self.batch and until < now and self._slow.due():
+                        self._reached(last, ["q", "v"], [*self._state_of(x, until)], forces)
+            self._alone(x, forces)
+            self._ends(x, now)
+            q, v = self._state_of(x, now)
             self._touched(x, now, q, v, forces)
             yield q, v, forces
+
+    def _alone(self, x: Adaptive, tau: Forces) -> None:
+        """Where one motion is now, which may be where it ended."""
+        if not self.batch:
+            held = {"tau": tau[0]} if self.torque.sampled else {}
+            self._between = float(x.here("t")), {"q": x.here("q"), "v": x.here("v"), **held}
+
+    def _state_of(self, x: Adaptive, now: float) -> tuple[np.ndarray, np.ndarray]:
+        q, v = x.at(now)
+        q[now > x.end], v[now > x.end] = np.nan, np.nan
+        return q, v
+
+    def _ends(self, x: Adaptive, now: float) -> None:
+        """Which samples ended before now, and why."""
+        self.events = x.events
+        self.ended = {e.sample for e in x.events if now > x.end[e.sample]}
+        for sample in (tuple(map(int, k)) for k in np.argwhere(x.stopped & (now > x.end))):
+            if sample not in self.ended:
+                kind = self.spent if x.spent[sample] else self.diverged
+                kind[sample] = float(x.end[sample])
 
     def _touched(self, x: Adaptive, t: float, q: Array, v: Array, forces: Forces) -> None:
         """Record the forces of contacts that dopri5 keeps."""
@@ -402,30 +461,58 @@ class Simulation:
             first = since + int(np.argmin(good[(slice(None), *sample)]))
             self._q[(slice(first, None), *sample)] = np.nan
             self._v[(slice(first, None), *sample)] = np.nan
-            if sample not in self.ended:
+            if sample not in self.ended and sample not in self.spent:
                 self.diverged.setdefault(sample, float(self.grid.t[max(first - 1, 0)]))
-        return len(self.diverged) + len(self.ended) < math.prod(self.batch)
+        return self._over() < math.prod(self.batch)
 
-    def trajectory(self) -> Trajectory:
-        """What was computed so far."""
+    def _over(self) -> int:
+        """How many samples have ended."""
+        return len(self.diverged.keys() | self.ended | self.spent.keys())
+
+    def trajectory(self, *, tell: bool = True) -> Trajectory:
+        """What was computed so far, the state between two records included.
+
+        Args:
+            tell: whether to warn of what is odd in it, which takes a moment.
+        """
         self._look()
-        n = self._done
-        if len(self.diverged) + len(self.ended) == math.prod(self.batch):
+        n, t = self._done, self.grid.t
+        last: dict[str, np.ndarray] = {}
+        if self._over() == math.prod(self.batch):
             some = np.isfinite(self._q[:n]).all(axis=-1).reshape(n, -1).any(axis=1)
             n = int(some.sum())
-        first = lambda x: np.moveaxis(x[:n], 0, -2)
-        self._tell(singular_record(self.varying, self.grid.t[:n], first(self._q)))
+        if self._between is not None and self._between[0] > t[n - 1]:
+            time, last = self._between
+            last = {name: on_the_host(x) for name, x in last.items()}
+            good = np.isfinite(last["q"]).all(axis=-1) & (np.abs(last["v"]) < HUGE).all(axis=-1)
+            over = {**self.diverged, **self.spent, **dict.fromkeys(self.ended)}
+            if all(tuple(map(int, sample)) in over for sample in np.argwhere(~good)):
+                t = np.append(t[:n], time)
+            else:
+                last = {}
+        t = t[: n + bool(last)]
+
+        def first(name: str) -> np.ndarray:
+            kept = {"q": self._q, "v": self._v, "tau": self._tau}.get(name)
+            rows = (self._rows[name] if kept is None else kept)[:n]
+            if last:
+                new = np.asarray(last.get(name, np.full(rows.shape[1:], np.nan)), dtype=float)
+                rows = np.concatenate([rows, new[None]])
+            return np.moveaxis(rows, 0, -2)
+
+        if tell:
+            self._tell(t, first("q"), first("v"))
         return Trajectory(
-            self.grid.t[:n],
-            first(self._q),
-            first(self._v),
+            t,
+            first("q"),
+            first("v"),
             self.model,
             self._applied(first),
             self.method_name,
             self.resistance is not None and self.resistance.springs,
             dict(self.diverged),
             list(self.events),
-            complete=n == len(self.grid.t),
+            complete=len(t) == len(self.grid.t) and not last,
             accelerations=self._accelerate,
             reactions=self._react,
             driven=self._driven(),
@@ -438,19 +525,19 @@ class Simulation:
         """The numbers of the model, of all samples."""
         return {n: np.broadcast_to(x, self.batch) for n, x in self.varying.values.items()}
 
-    def _applied(self, first: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+    def _applied(self, first: Callable[[str], np.ndarray]) -> np.ndarray | None:
         """Joint forces that were held over the steps before the records."""
         law = self.torque.own
         if law is not None:
-            return law.parts(self.model, first(self._rows["law"]))["tau"]
-        return None if self._tau is None else first(self._tau)
+            return law.parts(self.model, first("law"))["tau"]
+        return None if self._tau is None else first("tau")
 
-    def _law_records(self, first: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+    def _law_records(self, first: Callable[[str], np.ndarray]) -> dict[str, np.ndarray]:
         """The state of a law in the records, by name."""
         law = self.torque.own
         if law is None:
             return {}
-        parts = law.parts(self.model, first(self._rows["law"]))
+        parts = law.parts(self.model, first("law"))
         return {name: parts[name] for name in law.state}
 
     def _driven(self) -> bool:
@@ -458,7 +545,7 @@ class Simulation:
         law = self.torque.law is not None or self.torque.own is not None
         if law or self.torque.held or self.wrenches is not None:
             return True
-        if self.contact or self.touches:
+        if self.contact or self.touches or self.drives is not None:
             return True
         own = [body.dynamics for body in self.system.model]
         if self.stops and any(math.isfinite(x) for one in own for x in (*one.lower, *one.upper)):
@@ -469,17 +556,17 @@ class Simulation:
         acts = self.resistance
         return acts is not None and ((acts.damping and damped) or (acts.friction and rough))
 
-    def _contact_records(self, first: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+    def _contact_records(self, first: Callable[[str], np.ndarray]) -> dict[str, np.ndarray]:
         """What the method knows of contacts, by the names it has in a trajectory."""
         if self.touches:
-            F = first(self._rows["contact_force"])
+            F = first("contact_force")
             return {
                 "contact_forces": F.reshape(*F.shape[:-1], F.shape[-1] // 3, 3),
-                "contact_modes": first(self._rows["modes"]).astype(int),
+                "contact_modes": np.nan_to_num(first("modes")).astype(int),
             }
         if not self.contact:
             return {}
-        rows = {name: first(x) for name, x in self._rows.items()}
+        rows = {name: first(name) for name in self._rows}
         none = np.zeros((*rows["taken"].shape[:-1], 0))
         forces = rows.get("contact_force", none)
         return {
@@ -515,22 +602,8 @@ class Simulation:
         assert self.torque.constant is not None
         return self.torque.constant[..., None, :]
 
-    def _tell_residual(self) -> None:
-        residual = self._rows["residual"][: self._done, ..., 0]
-        worst = float(np.nanmax(residual, initial=0.0))
-        if worst > MISSED[self.place.dtype]:
-            at = np.unravel_index(int(np.nanargmax(residual)), residual.shape)
-            share = float(np.mean(residual > MISSED[self.place.dtype]))
-            warnings.warn(
-                f"moreau: the laws of contact, friction and limits are missed by {worst:.1e} m/s "
-                f"(or rad/s) at t = {self.grid.t[at[0]]:g} s, and by more than "
-                f"{MISSED[self.place.dtype]:g} in {share:.2%} of the records; take "
-                "solver='robust', more steps, or a smaller dt",
-                ContactWarning,
-                stacklevel=5,
-            )
-
-    def _tell(self, singular: tuple[float, int, int] | None) -> None:
+    def _tell(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        singular = singular_record(self.varying, t, q)
         if singular is not None:
             time, rank, usual = singular
             warnings.warn(
@@ -548,20 +621,19 @@ class Simulation:
                 stacklevel=4,
             )
         if self.contact:
-            self._tell_residual()
-        if not self.diverged:
-            return
-        sample, time = min(self.diverged.items(), key=lambda item: item[1])
-        number = sample[0] if len(sample) == 1 else sample
-        which = f"sample {number}" if sample else "the motion"
-        more = f" and {len(self.diverged) - 1} more samples" if len(self.diverged) > 1 else ""
-        rest = "; the other samples went on" if len(self.diverged) < math.prod(self.batch) else ""
-        warnings.warn(
-            f"{which}{more} diverged after t = {time:g} s and stopped there{rest}; "
-            f"take a smaller dt than {self.dt:g} s",
-            DivergenceWarning,
-            stacklevel=4,
-        )
+            residual = self._rows["residual"][: self._done, ..., 0]
+            tell_residual(residual, self.grid.t, MISSED[self.place.dtype])
+        if not self._driven():
+            springs = self.resistance is not None and self.resistance.springs
+            tell_energy(
+                self.varying, t, q, v, springs=springs, method=self.method_name, dt=self.dt
+            )
+        smaller = f"take a smaller dt than {self.dt:g} s"
+        if self.adaptive:
+            smaller = "its steps became shorter than rounding: see what the forces do there"
+        tell_ends(self.diverged, self.batch, "diverged", smaller)
+        tell_ends(self.spent, self.batch, f"used up its tries ({getattr(self.method, 'tries', 0)})",
+                  "give more tries, or larger rtol and atol")  # fmt: skip
 
 
 def _listed(x: Array | tuple[Array, ...]) -> list[Array]:

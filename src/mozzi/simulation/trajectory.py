@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
 
-__all__ = ["Sample", "Trajectory"]
+__all__ = ["Interrupted", "Sample", "Trajectory"]
 
 Sample: TypeAlias = int | tuple[int, ...] | slice | NDArray[np.int_] | NDArray[np.bool_]
 """Which of a batch: as an index of its axes."""
@@ -371,3 +371,14 @@ class Trajectory:
         if wrenches is None and "contact_forces" in self.stored and not self.batch:
             wrenches = self.contact_wrenches()
         return animate(self, Path(path), sample, fps, wrenches)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `simulate`; `trajectory` is what was computed until then."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+        super().__init__(
+            f"stopped at t = {trajectory.t[-1]:g} s; what was computed is the trajectory of this "
+            "error: except mozzi.Interrupted as stop: stop.trajectory"
+        )

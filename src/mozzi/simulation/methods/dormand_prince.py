@@ -70,13 +70,14 @@ class DormandPrince:
     function with a true attribute ``terminal`` ends the motion of a sample there, and one with an
     attribute ``direction`` of ±1 only counts zeros in that direction. Adaptive steps, so ``dt`` of
     `simulate` is the distance of records; torques that come from Python or in rows are held over
-    it.
+    it. A step that shrinks below what rounding resolves is divergence; ``tries`` bounds how many
+    steps a sample may try, and None does not.
     """
 
     rtol: float = 1e-8
     atol: float = 1e-10
     events: tuple[EventFunction, ...] = ()
-    tries: int = 100_000
+    tries: int | None = None
     order = 5
 
     def __post_init__(self) -> None:
@@ -194,6 +195,7 @@ class Adaptive:
         self.x["h_old"] = np.ones(batch)
         self.x |= first_rows(model, q)
         self.stopped = np.zeros(batch, dtype=bool)
+        self.spent = np.zeros(batch, dtype=bool)  # stopped for want of tries
         self.end = np.full(batch, np.inf)  # until when the motion of a stopped sample is known
         self.events: list[Event] = []
         self._g = [np.asarray(g(self.x["t"], q, v)) for g in method.events]
@@ -232,10 +234,18 @@ class Adaptive:
                 self.watch(now > before, forces)
                 now = self.here("t")
             tiny = self.here("h") < 1e-14 * np.maximum(1.0, np.abs(now))
-            lost = behind & (tiny | (self.here("tried") > self.method.tries))
+            most = np.inf if self.method.tries is None else self.method.tries
+            spent = behind & ~tiny & (self.here("tried") > most)
+            lost = (behind & tiny) | spent
+            self.spent |= spent
             self.stopped |= lost
             self.end = np.where(lost, now, self.end)
             yield
+
+    def share(self, t0: float, end: float) -> float:
+        """How far the last sample has come."""
+        t = np.where(self.stopped, end, self.here("t"))
+        return float(np.min(t - t0) / (end - t0))
 
     @unchecked()
     def at(

@@ -1,0 +1,127 @@
+"""What a simulation says about itself: energy that nothing explains, friction too stiff for its
+steps, laws that are missed, samples that end.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from mozzi.algorithms.calls.guard import unchecked
+from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
+from mozzi.errors import ContactWarning, DivergenceWarning, EnergyWarning, StiffWarning
+from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.munthe_kaas import MuntheKaas
+from mozzi.simulation.methods.semi_implicit import SemiImplicit
+from mozzi.simulation.parameters import Varying
+from mozzi.simulation.resistance import Resistance
+from mozzi.types import Array
+
+__all__ = ["tell_ends", "tell_energy", "tell_residual", "tell_stiff"]
+
+DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
+LOOKED = 2**15  # states whose energy is looked at, about
+FEW = 100  # steps, of which the energy is not watched: it has only begun to change
+STABLE = {SemiImplicit: 2.0, MuntheKaas: 2.785}  # −h λ of a decay that an explicit step follows
+
+
+def tell_energy(
+    varying: Varying, t: Array, q: Array, v: Array, *, springs: bool, method: str, dt: float
+) -> None:
+    """Warn where nothing drives or brakes, and the energy changes all the same. q is (B, n, nq)."""
+    if t[-1] - t[0] < FEW * dt:
+        return
+    count = max(2, min(len(t), LOOKED // math.prod(q.shape[:-2])))
+    looked = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
+    q, v = q[..., looked, :], v[..., looked, :]
+    with np.errstate(all="ignore"), unchecked():
+        T = varying.of(kinetic_energy, q, v)
+        V = varying.of(potential_energy, q, springs=springs)
+        T, V = (x.reshape(-1, len(looked)) for x in (T, V))
+        change = (T + V) - (T + V)[:, :1]
+        size = np.nan_to_num(np.abs(change))
+        scale = np.nanmax(T, axis=-1, keepdims=True)
+        wrong = (size > DRIFT * scale) & (size > 1e-9 * np.nanmax(np.abs(V), axis=-1)[:, None])
+    if not wrong.any():
+        return
+    first = int(np.argmax(wrong.any(axis=0)))
+    sample = int(np.argmax(wrong[:, first]))
+    worst = float(change[sample, int(np.argmax(size[sample]))])
+    remedy = "method='rkmk4'" if method == "semi_implicit" else "method='dopri5'"
+    warnings.warn(
+        f"{method}: nothing drives or brakes {varying.model.name!r}, and its energy changes by "
+        f"{worst:.3g} J, from t = {t[looked[first]]:g} s on by more than {DRIFT:.0%} of its "
+        f"largest kinetic energy, {float(scale[sample, 0]):.3g} J; take {remedy}, or a smaller dt "
+        f"than {dt:g} s",
+        EnergyWarning,
+        stacklevel=5,
+    )
+
+
+def tell_stiff(
+    varying: Varying, method: OneStep, resistance: Resistance | None, q: Array, dt: float
+) -> None:
+    """Warn where dry friction, f v/√(v² + slip²), changes faster than explicit steps can follow:
+    at rest it decays at the rate λ = f/slip · (M⁻¹)ₖₖ.
+    """
+    limit = STABLE.get(type(method))
+    model = varying.model
+    f = np.array([x for body in model for x in body.dynamics.friction])
+    for body, k in zip(model, model.v_offsets, strict=False):
+        varied = varying.values.get(f"{body.joint_name}.friction")
+        if varied is not None:
+            f[k : k + body.joint.nv] = varied.max()
+    if limit is None or resistance is None or not resistance.friction or not f.any():
+        return
+    with unchecked():
+        inverse = varying.of(mass_matrix_inverse, q).reshape(-1, model.nv, model.nv)
+    rate = f / resistance.slip * np.diagonal(inverse, axis1=-2, axis2=-1).max(axis=0)
+    k = int(np.argmax(rate))
+    if not dt * rate[k] > limit:
+        return
+    slip = 1.1 * dt * rate[k] / limit * resistance.slip
+    warnings.warn(
+        f"joint {model.v_names[k]!r}: dry friction {f[k]:g} is too stiff for explicit steps of "
+        f"{dt:g} s, which do not come to rest but chatter; take method='moreau', where it sticks "
+        f"exactly, dt below {limit / rate[k]:.2g} s, or Resistance(slip={slip:.2g})",
+        StiffWarning,
+        stacklevel=4,
+    )
+
+
+def tell_residual(residual: Array, t: Array, tolerance: float) -> None:
+    """Warn where steps missed a law of contact, friction or limits; residual is (n, *B)."""
+    worst = float(np.nanmax(residual, initial=0.0))
+    if worst > tolerance:
+        at = np.unravel_index(int(np.nanargmax(residual)), residual.shape)
+        share = float(np.mean(residual > tolerance))
+        warnings.warn(
+            f"moreau: the laws of contact, friction and limits are missed by {worst:.1e} m/s "
+            f"(or rad/s) at t = {t[at[0]]:g} s, and by more than "
+            f"{tolerance:g} in {share:.2%} of the records; take "
+            "solver='robust', more steps, or a smaller dt",
+            ContactWarning,
+            stacklevel=5,
+        )
+
+
+def tell_ends(
+    ended: Mapping[tuple[int, ...], float], batch: tuple[int, ...], what: str, remedy: str
+) -> None:
+    """Warn of samples that ended before their time."""
+    if not ended:
+        return
+    sample, time = min(ended.items(), key=lambda item: item[1])
+    number = sample[0] if len(sample) == 1 else sample
+    which = f"sample {number}" if sample else "the motion"
+    more = f" and {len(ended) - 1} more samples" if len(ended) > 1 else ""
+    rest = "; the other samples went on" if len(ended) < math.prod(batch) else ""
+    warnings.warn(
+        f"{which}{more} {what} after t = {time:g} s and stopped there{rest}; {remedy}",
+        DivergenceWarning,
+        stacklevel=5,
+    )
