@@ -49,7 +49,8 @@ def read_joint(element: Element, notes: Notes) -> Edge:
         raise element.error("has no type", f"give one of {', '.join(KINDS)}")
     kind = element.string("type")
     if kind not in KINDS:
-        raise element.error(f"type {kind!r} is unknown", f"give one of {', '.join(nearest(kind, KINDS))}")
+        known = ", ".join(nearest(kind, KINDS))
+        raise element.error(f"type {kind!r} is unknown", f"give one of {known}")
     parent = element.need("parent").string("link")
     child = element.need("child").string("link")
     if parent == child:
