@@ -226,3 +226,15 @@ def test_a_free_robot_stands_on_the_ground(tmp_path: Path):
     assert result.exit_code == 2 and "no collision shape that moves" in result.stderr
     result = run(file, "--base", "free", "--ground", "--touch", "foot")
     assert result.exit_code == 2 and "'foot'" in result.stderr
+
+
+def test_torques_of_a_controller_are_recorded(pendulum: Path, tmp_path: Path):
+    """What --record tau keeps is what drives the motion: a = M⁻¹(τ − bias), without resistance."""
+    out = tmp_path / "x.npz"
+    result = run(pendulum, "--duration", 0.2, "--q0", "1,0.5", "--controller", "hold", "--target",
+                 "0.5,0.2", "--no-resistance", "--record", "tau,a", "--out", out)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    model = mz.load(pendulum)
+    x = mz.Trajectory.load(out, model=model)
+    assert x.tau is not None and np.abs(x.tau).max() > 1.0
+    assert np.allclose(mz.forward_dynamics(model, x.q, x.v, x.tau), x.a, atol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from mozzi.program.program import loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.law import Law
@@ -12,7 +14,9 @@ from mozzi.simulation.projection import closed_again, first_rows, held_rows, row
 from mozzi.simulation.system import System
 from mozzi.types import Array, Kernel, Traced
 
-__all__ = ["acceleration_kernel", "advance_kernel", "start_kernel"]
+__all__ = ["AtRecords", "advance_kernel", "record_kernel", "start_kernel"]
+
+AtRecords = Literal["acceleration", "reactions", "applied"]
 
 
 def advance_kernel(
@@ -64,15 +68,14 @@ def start_kernel(
     return named(start, shapes, model, "start", place.target, place.dtype)
 
 
-def acceleration_kernel(
-    system: System, forces: Shapes, reactions: bool = False
-) -> Kernel[Array]:
-    """(q, v, t, forces…) ↦ v̇, or what closures exert in the joints."""
+def record_kernel(system: System, forces: Shapes, what: AtRecords) -> Kernel[Array]:
+    """(q, v, t, forces…) ↦ v̇, what closures exert in the joints, or what the law applies there."""
 
-    def acceleration(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
+    def found(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
         at = system.on(arrays)
-        return (at.reactions if reactions else at.free)(t, q, v)
+        compute = {"acceleration": at.free, "reactions": at.reactions, "applied": at.applied}
+        return compute[what](t, q, v)
 
     model = system.model
     shapes = {"q": (model.nq,), "v": (model.nv,), "t": (), **forces}
-    return named(acceleration, shapes, model, "acceleration")
+    return named(found, shapes, model, what)

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from mozzi.model.parameters import geometric
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.drives import Drives, Prescribed, TimeLaw
 from mozzi.simulation.forces import Torque, torque_of
-from mozzi.simulation.kernels import acceleration_kernel, advance_kernel, start_kernel
+from mozzi.simulation.kernels import AtRecords, advance_kernel, record_kernel, start_kernel
 from mozzi.simulation.law import Law
 from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
@@ -286,19 +286,16 @@ class Simulation:
         """A kernel of this system, made once; those with a law are never shared."""
         shared = self.torque.law is None and self.torque.own is None and self.drives is None
         cache = self.model.cache if shared else self.__dict__
-        at_records = name in ("acceleration", "reactions")
-        method = None if at_records else self.method
+        method = None if name in get_args(AtRecords) else self.method
         key: Any = (
             name, method, self.resistance, self.stops, tuple(self._inputs), self.place,
             self.varying.names,
         )  # fmt: skip
         if key not in cache:
-            if at_records:
+            if name in ("acceleration", "reactions", "applied"):
                 law = {} if self.torque.own is None else {"tau": (self.model.nv,)}
                 self.system.held = None
-                cache[key] = acceleration_kernel(
-                    self.system, law | self._inputs, name == "reactions"
-                )
+                cache[key] = record_kernel(self.system, law | self._inputs, name)
             elif name == "advance":
                 assert not isinstance(self.method, DormandPrince)
                 cache[key] = advance_kernel(
@@ -515,6 +512,7 @@ class Simulation:
             complete=len(t) == len(self.grid.t) and not last,
             accelerations=self._accelerate,
             reactions=self._react,
+            applied=self._apply,
             driven=self._driven(),
             stored=self._contact_records(first),
             law_state=self._law_records(first),
@@ -588,7 +586,13 @@ class Simulation:
         force = self._at_records("reactions", x) if self.model.closures else np.zeros(x.v.shape)
         return shared_reactions(self.model, self.user, self.drives, x.t, x.q, force)
 
-    def _at_records(self, name: str, x: Trajectory) -> np.ndarray:
+    def _apply(self, x: Trajectory) -> np.ndarray | None:
+        """What a law or constant forces apply at the records."""
+        if self.torque.law is None and not self.torque.held:
+            return None
+        return self._at_records("applied", x)
+
+    def _at_records(self, name: AtRecords, x: Trajectory) -> np.ndarray:
         t = np.broadcast_to(x.t, x.q.shape[:-1])
         held = self.torque.held or self.torque.own is not None
         forces = [] if not held else [x.tau if x.tau is not None else self._held()]

@@ -81,8 +81,8 @@ class System:
             return law
         return self.varying.law(law, arrays.get("parameters"), self.model)
 
-    def joint_force(self, t: Real, q: Traced, v: Traced) -> Traced:
-        """All that acts in the joints: what is applied, resistance, stops."""
+    def applied(self, t: Real, q: Traced, v: Traced) -> Traced:
+        """What is given, held, and told by the law."""
         tau = np.full(self.model.nv, 0.0, dtype=object)
         if self.tau is not None:
             tau = tau + self.tau
@@ -91,6 +91,11 @@ class System:
         if self.law is not None:
             found = self.law(t, traced_array(q), traced_array(v))
             tau = tau + as_forces(found, self.model)
+        return tau
+
+    def joint_force(self, t: Real, q: Traced, v: Traced) -> Traced:
+        """All that acts in the joints: what is applied, resistance, stops."""
+        tau = self.applied(t, q, v)
         if self.stops is not None:
             tau = self.stops.clip(self.model, tau) + self.stops.force(self.model, q, v)
         if self.resistance is not None:

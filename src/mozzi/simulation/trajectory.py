@@ -53,6 +53,7 @@ class Trajectory:
     complete: bool = True
     accelerations: Callable[[Trajectory], Array] | None = field(default=None, repr=False)
     reactions: Callable[[Trajectory], dict[str, Array]] | None = field(default=None, repr=False)
+    applied: Callable[[Trajectory], Array | None] | None = field(default=None, repr=False)
     stored: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     law_state: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     """The state of a `Law` at the times, by name, (B, n, …)."""
@@ -88,6 +89,7 @@ class Trajectory:
             {tuple(map(int, k)): float(chosen[tuple(k)]) for k in np.argwhere(np.isfinite(chosen))},
             complete=self.complete,
             stored={name: x[sample] for name, x in self.derived().items()},
+            applied=lambda _: None if (tau := self.joint_forces()) is None else tau[sample],
             reactions=lambda _: {name: x[sample] for name, x in self._reactions().items()},
             law_state={name: x[sample] for name, x in self.law_state.items()},
             driven=self.driven,
@@ -106,6 +108,16 @@ class Trajectory:
         """Accelerations, (B, n, nv)."""
         make = self.accelerations
         return self._get("a", lambda: None if make is None else make(self))
+
+    def joint_forces(self) -> Array | None:
+        """The joint forces that were applied, (B, n, nv): given, sampled, or what the law says in
+        the records; None where nothing was. Not those of springs, friction and stops.
+        """
+        if self.tau is None and "tau" not in self.stored and self.applied is not None:
+            found = self.applied(self)
+            if found is not None:
+                self.stored["tau"] = found
+        return self.tau if self.tau is not None else self.stored.get("tau")
 
     @property
     def loop_forces(self) -> Array:

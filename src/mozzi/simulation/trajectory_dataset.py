@@ -43,7 +43,7 @@ def to_xarray(x: Trajectory) -> Dataset:
     axes = (*batch, "time")
     derived = x.derived()
     variables: dict[str, Variable] = {}
-    found = {"q": x.q, "v": x.v, "a": derived.get("a"), "tau": x.tau}
+    found = {"q": x.q, "v": x.v, "a": derived.get("a"), "tau": x.joint_forces()}
     for name, array in found.items():
         if array is not None:
             last = "coordinate" if name == "q" else "velocity"

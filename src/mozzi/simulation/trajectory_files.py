@@ -94,8 +94,9 @@ def _arrays(x: Trajectory, fields: Sequence[str]) -> dict[str, Array]:
     derived = x.derived() if wanted else {}
     arrays = {"t": x.t, "q": x.q, "v": x.v}
     arrays |= {f"{OF_MODEL}{name}": numbers[..., None] for name, numbers in x.parameters.items()}
-    if x.tau is not None and "tau" in fields:
-        arrays["tau"] = x.tau
+    tau = x.joint_forces() if "tau" in fields else None
+    if tau is not None:
+        arrays["tau"] = tau
     return arrays | {name: derived[name] for name in wanted if name in derived}
 
 
