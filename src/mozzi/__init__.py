@@ -116,6 +116,8 @@ _HOME: dict[str, str] = {
     "loop_rank": "mozzi.algorithms.constraints.row_choice",
     "loop_residual": "mozzi.algorithms.constraints.rows",
     "loop_rows": "mozzi.algorithms.constraints.rows",
+    "loop_wrenches": "mozzi.algorithms.loops.wrenches",
+    "LoopWrench": "mozzi.algorithms.loops.wrenches",
     "mass_matrix": "mozzi.algorithms.dynamics.mass_matrix",
     "mass_matrix_inverse": "mozzi.algorithms.dynamics.mass_matrix",
     "mass_matrix_rate": "mozzi.algorithms.dynamics.mass_matrix",

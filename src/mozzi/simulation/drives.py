@@ -98,6 +98,11 @@ class Drives:
             model.cache[key] = driven
         return self.user.cache[key]
 
+    @property
+    def guided(self) -> tuple[str, ...]:
+        """The loops (joints that close the tree) that follow a law."""
+        return tuple(x.name for x in self.model.drives if isinstance(x, Guided))
+
     # -- what they ask --
 
     def _traced(self) -> Program:

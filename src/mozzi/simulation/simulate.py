@@ -513,6 +513,7 @@ class Simulation:
             accelerations=self._accelerate,
             reactions=self._react,
             applied=self._apply,
+            guided=() if self.drives is None else self.drives.guided,
             driven=self._driven(),
             stored=self._contact_records(first),
             law_state=self._law_records(first),

@@ -16,6 +16,7 @@ from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.contact.gaps import contact_frames, contact_gaps, contact_points
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
+from mozzi.algorithms.loops.wrenches import LoopWrench, joint_force_wrenches, loop_wrenches
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
@@ -57,6 +58,8 @@ class Trajectory:
     stored: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     law_state: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
     """The state of a `Law` at the times, by name, (B, n, …)."""
+    guided: tuple[str, ...] = ()
+    """Loops that follow a law of time."""
     driven: bool = False
     """Whether anything but gravity and springs does work: torques, wrenches, friction, stops."""
     parameters: Mapping[str, Array] = field(default_factory=dict[str, Array])
@@ -150,6 +153,20 @@ class Trajectory:
             out[..., 1:] = np.cumsum(0.5 * (P[..., 1:] + P[..., :-1]) * np.diff(self.t), axis=-1)
             return out
         return integral(self.t, P)
+
+    def wrenches(self) -> dict[str, LoopWrench]:
+        """What loops, rolling contacts, velocity rows and drives exert on the bodies, by name (of a
+        drive, that of its joint): world wrenches (B, n, k, 6) at points (B, n, k, 3), as
+        `loop_wrenches` tells them. Loops that follow a law are told as rows only.
+        """
+        model = self._model()
+        found = dict(loop_wrenches(model, self.q, self.loop_forces))
+        for name in self.guided:
+            del found[name]
+        for joint, force in self.drive_forces.items():
+            if joint in model.joint_names:
+                found[joint] = joint_force_wrenches(model, self.q, joint, force)
+        return found
 
     def _reactions(self) -> dict[str, Array]:
         """What closures and drives exert, computed once."""

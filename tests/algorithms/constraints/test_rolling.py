@@ -61,3 +61,91 @@ def test_rows_are_rates(a, b):
     rate = (8 * (rows(h) - rows(-h)) - (rows(2 * h) - rows(-2 * h))) / (12 * h)
     assert mz.loop_acceleration(model, q, v, acc) == pytest.approx(rate, abs=1e-6)
     assert mz.loop_residual(model, q)[1:] == pytest.approx(0.0)
+
+
+def everything() -> mz.Model:
+    """Every kind of closure on one tree."""
+    builder = mz.Builder("all")
+    builder.add("a", None, mz.Free(), body(), joint_name="free")
+    builder.add("b", "a", mz.Revolute("y").between((0.1, 0.2, 0.3), None), body(), joint_name="b")
+    builder.add("c", "b", mz.Universal().between((0.2, 0.0, 0.3), None), body(), joint_name="c")
+    builder.add("d", None, mz.Prismatic("x"), body(), joint_name="d")
+    builder.shape("c", mz.Torus(0.3, 0.05), pose(0.3, -0.2, 0.1, 0.05, 0.02, -0.04), name="wheel")
+    builder.shape("d", mz.Plane(), pose(-0.1, 0.2, 0.4, 0.1, -0.1, 0.05), name="plate")
+    model = builder.build().with_coupling("gear", {"b": 2.0, ("c", 1): -1.0})
+    model = model.with_distance("rod", "c", None, (0.1, 0.0, 0.2), (1.0, 0.5, 0.2), 1.0)
+    model = model.with_loop("hinge", "d", "b", mz.Revolute("x"), (0.1, 0.2, 0.0))
+    model = model.with_rolling("rolls", "wheel", "plate")
+    return model.with_velocity_rows("edge", lambda m, q: mz.jacobian(m, q, "c", "body")[[4, 1]])
+
+
+def test_world_wrenches():
+    """By name, at points of the world: in balance, and their power is that of the rows."""
+    model = everything()
+    q = mz.assemble(model, model.normalize(RNG.normal(size=model.nq)))
+    lam = RNG.normal(size=model.row_count)
+    found = mz.loop_wrenches(model, q, lam)
+    A, C = mz.loop_jacobian(model, q), mz.forward_kinematics(model, q)
+    assert set(found) == {"hinge", "rod", "gear", "rolls", "edge"}
+    for name, (bodies, points, wrenches) in found.items():
+        total = np.zeros(model.nv)
+        lever, force = points, wrenches[:, 3:]
+        about = wrenches[:, :3] + np.cross(lever, force)
+        assert np.abs(np.concatenate([about.sum(0), force.sum(0)])).max() < 1e-8, name
+        for other, p, W in zip(bodies, points, wrenches, strict=True):
+            if other == "world":
+                continue
+            J = mz.jacobian(model, q, other, "hybrid")  # (ω, velocity of the origin)
+            arm = p - C[model.index(other), :3, 3]
+            total += J[:3].T @ (W[:3] + np.cross(arm, W[3:])) + J[3:].T @ W[3:]
+        rows = mz.loop_rows(model)[name]
+        assert total == pytest.approx(A[rows].T @ lam[rows], abs=1e-8), name
+    contact = found["rolls"]
+    assert contact.bodies == ("c", "d")
+    assert contact.wrenches[:, :3] == pytest.approx(0.0, abs=1e-12)  # a force at the contact
+
+
+# -- models that have such rows --
+
+
+def test_models_are_data():
+    """Equal rows make equal models, in any process; copies keep them, and parts take them along."""
+    first, again = everything(), everything()
+    assert first == again and first.digest == again.digest
+    row = lambda m, q: mz.jacobian(m, q, "c", "body")[[4, 2]]
+    other = everything().without_velocity_rows("edge").with_velocity_rows("edge", row)
+    assert other != first
+    assert first.with_gravity((0, 0, -1)).row_count == first.row_count == 5 + 1 + 1 + 3 + 2
+    assert "rolls" not in mz.loop_rows(first.without_shape("wheel"))
+    assert "rolls" not in mz.loop_rows(first.without_rolling("rolls"))
+    assert "rollings=1, velocity_rows=1" in repr(first)
+
+
+def test_refusals():
+    builder = mz.Builder("cart").add("cart", None, mz.Free(), body())
+    builder.shape("cart", mz.Box((1, 1, 1)), name="box").shape("cart", mz.Disc(0.2), name="wheel")
+    builder.shape("cart", mz.Plane(), name="bed").shape(None, mz.Plane(), name="floor")
+    builder.shape("cart", mz.Cylinder(0.2, 0.1), name="barrel")
+    model = builder.build()
+    for shape in ("box", "barrel"):
+        with pytest.raises(mz.ModelError, match="no single point of contact that is known"):
+            model.with_rolling("rolls", shape, "floor")
+    with pytest.raises(mz.ModelError, match="both shapes are on one body"):
+        model.with_rolling("rolls", "wheel", "bed")
+    with pytest.raises(mz.ModelError, match="no shape 'wheeel'"):
+        model.with_rolling("rolls", "wheeel", "floor")
+    rolling = model.with_rolling("rolls", "wheel", "floor")
+    with pytest.raises(mz.ModelError, match="has this name"):
+        rolling.with_velocity_rows("rolls", lambda m, q: np.ones(6))
+    with pytest.raises(mz.ModelError, match=r"returned shape \(2, 5\).* nv = 6"):
+        model.with_velocity_rows("rows", lambda m, q: np.ones((2, 5)))
+    with pytest.raises(mz.ModelError, match="cannot be traced"):
+        model.with_velocity_rows("rows", lambda m, q: np.ones(6) * float(q[0]))
+    with pytest.raises(mz.ModelError, match="is no function"):
+        model.with_velocity_rows("rows", 3.0)
+    with pytest.raises(mz.ModelError, match="no rolling 'roll'"):
+        rolling.without_rolling("roll")
+    with pytest.raises(mz.ModelError, match="returned shape"):
+        row = lambda m, q: np.ones(6)
+        rows = model.with_velocity_rows("rows", row)
+        mz.loop_jacobian(rows.with_body("more", "cart", mz.Revolute("x"), body()), np.ones(8))

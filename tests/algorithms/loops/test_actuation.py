@@ -6,7 +6,7 @@ from support.loop_models import five_bar, motion
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.model.generate import n_four_bar, random_tree
+from mozzi.model.generate import n_four_bar, pendulum, random_tree
 
 
 @pytest.mark.parametrize("joints", [["left", "right"], ["left", "left_rod"]])
@@ -95,3 +95,50 @@ def test_many_rows():
     lam = mz.loop_forces(model, q, v, np.zeros(model.nv))
     a = mz.forward_dynamics(model, q, v, np.zeros(model.nv))
     agree(mz.loop_jacobian(model, q).T @ lam, mz.inverse_dynamics(model, q, v, a), 1e-8)
+
+
+def test_forces_of_passive_joints():
+    """τ_p is given: ID after FD is the identity with any forces in passive joints, and torques
+    change with the motion as differences say.
+    """
+    model, q, v, _ = motion(7, five_bar())
+    tau = np.random.default_rng(1).normal(size=model.nv)
+    a = mz.forward_dynamics(model, q, v, tau)
+    joints = ["left", "right"]
+    act = np.array([n in joints for n in model.joint_names])
+    given = np.where(act, 99.0, tau)  # not read where an actuator is
+    agree(mz.inverse_dynamics(model, q, v, a, actuated=joints, tau=given), tau, 1e-9)
+    *_, by_a = mz.inverse_dynamics_derivatives(model, q, v, a, actuated=joints, tau=given)
+    more = tau + np.where(act, [0.3, -0.2, 0.1, 0.4], 0.0)
+    change = mz.forward_dynamics(model, q, v, more) - a
+    agree(by_a @ change, more - tau, 1e-9)
+    with pytest.raises(mz.ShapeError, match=r"tau has shape \(3,\)"):
+        mz.inverse_dynamics(model, q, v, a, actuated=joints, tau=np.ones(3))
+    with pytest.raises(ValueError, match="tau= are for models with loops"):
+        rest = np.zeros((3, 4))
+        mz.inverse_dynamics(pendulum(4), *rest, tau=np.ones(4))
+
+
+@pytest.mark.parametrize("minimize", ["torque", "loop_force"])
+def test_more_prescribed_than_free(minimize: str):
+    """Hybrid dynamics with three joints of a five-bar prescribed: the least of what drives them,
+    with the forces that free joints have.
+    """
+    model, q, v, _ = motion(5, five_bar())
+    tau = np.random.default_rng(2).normal(size=model.nv)
+    a = mz.forward_dynamics(model, q, v, tau)
+    joints = ["left", "left_rod", "right"]
+    act = np.array([n in joints for n in model.joint_names])
+    weights = {"weighting": [1.0, 4.0, 2.0]} if minimize == "torque" else {}
+    options = {"minimize": minimize, **weights}
+    found, same = mz.hybrid_dynamics(model, q, v, tau, a, prescribed=joints, **options)
+    agree(same, a, 1e-9)
+    agree(found[~act], tau[~act], 1e-12)
+    agree(mz.forward_dynamics(model, q, v, found), a, 1e-9)
+    agree(found, mz.inverse_dynamics(model, q, v, a, actuated=joints, tau=tau, **options), 1e-9)
+    plain, _ = mz.hybrid_dynamics(model, q, v, tau, a, prescribed=joints)
+    size = lambda x: np.sum(np.array([1.0, 4.0, 2.0]) * x[act] ** 2)
+    if minimize == "torque":
+        assert size(found) < size(plain)
+    else:
+        agree(found, plain, 1e-7)

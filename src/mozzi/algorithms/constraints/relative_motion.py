@@ -28,7 +28,8 @@ class Rows:
     it is small; bias: Ȧ v (m), where velocities are known; norms: squares of the lengths of the
     rows' wrenches in their own frame, where rounding can leave something of rows that should
     vanish; levers: number of a body → how far the closure is from its joint; apart2(size): the
-    square of how far it is open, lengths measured by a size, where that changes its rows.
+    square of how far it is open, lengths measured by a size, where that changes its rows; point:
+    where it acts, on which body and in its joint frame.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Rows:
     norms: Sequence[Real] | None = None
     levers: Mapping[int, float] = field(default_factory=dict[int, float])
     apart2: Callable[[float], Real] = lambda _: 0.0
+    point: tuple[int, Vec3] | None = None
 
     def __len__(self) -> int:
         return len(self.bias)

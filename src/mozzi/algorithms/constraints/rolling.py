@@ -86,7 +86,13 @@ def rolling_rows(model: Mechanism, part: Rolling, move: Moving) -> Rows:
         return [at.gap * sign, 0.0, 0.0]
 
     levers = {k: lever + reach(a.geometry) for k, lever in pair.levers.items()}
-    return Rows(part.name, wrenches, {}, open_by, bias, levers=levers)
+    point = pair.a.index, on_a @ pair.G.R.rotate(lever)
+
+    def apart2(size: float) -> Real:
+        off = at.gap * (1.0 / size)
+        return off * off
+
+    return Rows(part.name, wrenches, {}, open_by, bias, None, levers, apart2, point)
 
 
 def _centripetal(w: Vec3, x: Vec3) -> Vec3:

@@ -145,7 +145,8 @@ def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
         return R.T @ met.error(pair.G, small)
 
     apart2 = partial(met.apart2, pair.G)
-    return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers, apart2)
+    at = pair.b.index, pair.F_b.p
+    return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers, apart2, at)
 
 
 def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
@@ -168,7 +169,8 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
     def apart2(size: float) -> Real:
         return off * off * (1.0 / (size * size))
 
-    return Rows(rod.name, on, {}, lambda _: [off], bias, levers=pair.levers, apart2=apart2)
+    at = pair.b.index, pair.F_b.p
+    return Rows(rod.name, on, {}, lambda _: [off], bias, None, pair.levers, apart2, at)
 
 
 # -- as arrays --

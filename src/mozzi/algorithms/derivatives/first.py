@@ -68,13 +68,14 @@ def inverse_dynamics_derivatives(
     minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
     resistance: bool = False,
+    tau: JointVector | None = None,
 ) -> tuple[BlockArray, BlockArray, BlockArray]:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
-    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
-    Damping and springs, of the joints and between bodies, count on request (``resistance``);
-    friction is constant where it has a derivative.
+    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then (with
+    ``tau`` of passive joints held). Damping and springs, of the joints and between bodies, count on
+    request (``resistance``); friction is constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
 
     Returns:
@@ -89,7 +90,7 @@ def inverse_dynamics_derivatives(
         >>> np.allclose(da, mz.mass_matrix(arm, q))
         True
     """
-    _check_actuated(actuated, minimize)
+    _check_actuated(actuated, minimize, tau)
     return inverse_changes(model, q, v, a, wrenches, resistance)
 
 
@@ -172,8 +173,10 @@ def forward_dynamics_wrench_derivatives(model: Mechanism, q: JointVector) -> Blo
     return InverseMass(model, mass_matrix(model, q)).times(wrench_changes(model, q), -1.0)
 
 
-def _check_actuated(actuated: JointChoice | None, minimize: Minimize | None) -> None:
-    if actuated is not None or minimize is not None:
+def _check_actuated(
+    actuated: JointChoice | None, minimize: Minimize | None, tau: object = None
+) -> None:
+    if actuated is not None or minimize is not None or tau is not None:
         raise ValueError("actuated= and minimize= are for models with loops, on arrays")
 
 

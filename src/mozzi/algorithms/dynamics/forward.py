@@ -35,7 +35,7 @@ from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerB
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Vec3, Wrench
 from mozzi.lie.small_matrices import Matrix
 from mozzi.program.scalar import Real
-from mozzi.types import JointChoice
+from mozzi.types import ArrayLike, JointChoice, Minimize
 
 __all__ = ["Sweeps", "forward", "forward_dynamics", "hybrid", "hybrid_dynamics"]
 
@@ -197,15 +197,17 @@ def forward_dynamics(
 def hybrid_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, a: JointVector,
     prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
-    loop_accelerations: BlockArray | None = None,
+    loop_accelerations: BlockArray | None = None, minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
 ) -> tuple[BlockArray, BlockArray]:  # fmt: skip
     """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
 
     ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
     Loops are kept closed: see `constraints/multipliers.py`. Prescribed accelerations that open them
-    are a `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
-    `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
+    are a `LoopError`; where they leave several τ (more are prescribed than are free to move), loop
+    forces are of least norm, or on arrays what ``minimize`` says has the least squares. On arrays,
+    a `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
     Kim Table 4, (72)–(80).
 
     Returns:

@@ -56,7 +56,7 @@ def inverse_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector,
     wrenches: ByBody[Wrench] | None = None, rep: Rep = "body", resistance: bool = False,
     actuated: JointChoice | None = None, minimize: Minimize | None = None,
-    weighting: ArrayLike | None = None,
+    weighting: ArrayLike | None = None, tau: JointVector | None = None,
 ) -> BlockArray:  # fmt: skip
     """Joint forces that produce the accelerations a:  τ = M(q) a + C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
@@ -68,7 +68,9 @@ def inverse_dynamics(
     With loops every joint is taken as actuated, and the loops bear nothing. Where only the joints
     in ``actuated`` are, the others get τ = 0 and the loops bear the rest; of several answers that
     with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
-    by ``weighting``. A motion that these actuators cannot make is a `LoopError`.  Kim (56)–(66).
+    by ``weighting``. Passive joints that have forces of their own (Kim's τ_p: springs, friction,
+    loads) get them from ``tau``, which is read there. A motion that these actuators cannot make is
+    a `LoopError`.  Kim (56)–(66).
 
     Returns:
         (B, nv): joint forces, in the order of v.
@@ -79,19 +81,19 @@ def inverse_dynamics(
         >>> np.allclose(mz.inverse_dynamics(arm, q, v, a), mz.bias_forces(arm, q, v))
         True
     """
-    if actuated is not None or minimize is not None:
+    if actuated is not None or minimize is not None or tau is not None:
         raise ValueError(
-            "inverse_dynamics: actuated= and minimize= are for models with loops, on arrays"
+            "inverse_dynamics: actuated=, minimize= and tau= are for models with loops, on arrays"
         )
-    F_ext, tau = applied(model, q, v, wrenches, resistance), joint_vector(model)
+    F_ext, out = applied(model, q, v, wrenches, resistance), joint_vector(model)
     if check(rep) == "body":
         for i, F in transmitted(model, q, v, a, F_ext):
             force = i.joint.screws(q[i]).T @ F
-            tau[i] = joint_force(i, force, q, v, a, resistance)  # MD67b: τ = Sᵀ F
-        return tau
+            out[i] = joint_force(i, force, q, v, a, resistance)  # MD67b: τ = Sᵀ F
+        return out
     for i, force in REPRESENTATIONS[rep](model, q, v, a, F_ext):
-        tau[i] = joint_force(i, force, q, v, a, resistance)  # MD71c, MD76c
-    return tau
+        out[i] = joint_force(i, force, q, v, a, resistance)  # MD71c, MD76c
+    return out
 
 
 @algorithm(regroup="moments")

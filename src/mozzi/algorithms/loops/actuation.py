@@ -3,7 +3,9 @@
 Between programs, by LAPACK and batched: whether actuators suffice is a question of rank. Rows of A
 belong to λ, columns to joints; a: actuated, p: passive, r: the tree with all joints actuated.
 
-    τ_a + A_aᵀ λ = τ_ar,   A_pᵀ λ = τ_pr .                                         Kim (56), (57)
+    τ_a + A_aᵀ λ = τ_ar,   τ_p + A_pᵀ λ = τ_pr .                                   Kim (56), (57)
+
+τ_p, the forces of passive joints, are given; zero where they are not.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, 
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
-from mozzi.errors import LoopError, known
+from mozzi.errors import LoopError, ShapeError, known
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike, JointChoice, Minimize, words
 
@@ -79,22 +81,30 @@ def shares(model: Model, arrays: Arrays, options: Options) -> Shares:
     """Torques and multipliers of a motion."""
     check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
     given = {n: x for n, x in options.items() if n not in SHARING}
-    tau_r = inverse_dynamics(model, **arrays, **given)
-    return shared(model, arrays["q"], loop_jacobian(model, arrays["q"]), tau_r, options)
+    tree = {n: x for n, x in arrays.items() if n != "tau"}
+    tau_r = inverse_dynamics(model, **tree, **given)
+    A = loop_jacobian(model, arrays["q"])
+    return shared(model, arrays["q"], A, tau_r, options, arrays.get("tau"))
 
 
 def shared(
-    model: Model, q: ArrayLike, A: Array, tau_r: Array, options: Options
-) -> Shares:
-    """The forces of the tree, borne by actuators and loops."""
+    model: Model, q: ArrayLike, A: Array, tau_r: Array, options: Options,
+    tau_p: ArrayLike | None = None,
+) -> Shares:  # fmt: skip
+    """The forces of the tree, borne by actuators, passive joints (τ_p, read there) and loops."""
     joints, weighting = options.get("actuated"), options.get("weighting")
     minimize = options.get("minimize") or "torque"
     if minimize not in MINIMIZE:
         raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
     actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
-    result = Shares(A, tau_r, actuated, minimize, weighting, least_share(model, q))
+    if tau_p is not None and np.shape(tau_p)[-1:] != (model.nv,):
+        has = f"{model.name} has nv = {model.nv}"
+        raise ShapeError("inverse_dynamics", "tau", np.shape(tau_p), (model.nv,), has)
+    own = np.zeros(model.nv) if tau_p is None else np.where(actuated, 0.0, tau_p)
+    result = Shares(A, tau_r - own, actuated, minimize, weighting, least_share(model, q))
     warn_of_passive_joints(model, q, A, ~actuated)
-    _refuse(model, result, tau_r, joints)
+    _refuse(model, result, tau_r - own, joints)
+    result.tau = result.tau + own
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
@@ -16,7 +18,7 @@ from mozzi.algorithms.dynamics.forward import (
     hybrid_dynamics,
 )
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
-from mozzi.algorithms.loops.actuation import opens
+from mozzi.algorithms.loops.actuation import opens, shared
 from mozzi.algorithms.loops.rank_warnings import (
     hybrid_dynamics_with_rank_warnings,
     loop_forces_with_rank_warnings,
@@ -31,6 +33,8 @@ from mozzi.model import Model
 from mozzi.types import Array, Traced
 
 __all__ = ["checked_hybrid_dynamics", "loop_forces"]
+
+LEAST = ("minimize", "weighting")  # the options that say which of several answers
 
 
 @algorithm(regroup="moments", loops="honour")
@@ -91,7 +95,9 @@ def checked_hybrid_dynamics(
     """`hybrid_dynamics` of a model with loops, or a `LoopError` where what is prescribed opens
     them.  Kim 3.3, m > n_v.
     """
-    tau, a = hybrid_dynamics_with_rank_warnings(model, arrays, options)
+    least = {n: options[n] for n in ("minimize", "weighting") if options[n] is not None}
+    given = cast("Options", {n: x for n, x in options.items() if n not in LEAST})
+    tau, a = hybrid_dynamics_with_rank_warnings(model, arrays, given)
     if not len(options["prescribed"]):
         return tau, a
     left = loop_acceleration(model, arrays["q"], arrays["v"], a)
@@ -102,4 +108,19 @@ def checked_hybrid_dynamics(
             f"{', '.join(map(str, options['prescribed']))} keeps its loops closed (rows are left "
             f"with {left.max():.3g}); prescribe fewer joints, or accelerations that agree"
         )
+    if least:
+        tau = _least(model, arrays, options, a)
     return tau, a
+
+
+def _least(model: Model, arrays: Arrays, options: Options, a: Array) -> Array:
+    """Of several τ at prescribed coordinates those with the least squares: inverse dynamics whose
+    actuators are there, and whose passive joints have the τ that is given.  Kim (74), (62)–(66).
+    """
+    acting = {n: arrays[n] for n in ("wrenches",) if n in arrays}
+    q, tau_p = arrays["q"], arrays["tau"]
+    tau_r = inverse_dynamics(
+        model, q, arrays["v"], a, **acting, resistance=options["resistance"]
+    )
+    how = cast("Options", {"actuated": options["prescribed"], **{n: options[n] for n in LEAST}})
+    return shared(model, q, loop_jacobian(model, q), tau_r, how, tau_p).tau
