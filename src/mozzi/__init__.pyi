@@ -56,6 +56,7 @@ from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
 from mozzi.algorithms.loops.assemble import Assembly as Assembly
 from mozzi.algorithms.loops.topology import ClosedSystem as ClosedSystem
+from mozzi.algorithms.loops.wrenches import LoopWrench as LoopWrench
 from mozzi.errors import ConfigurationError as ConfigurationError
 from mozzi.errors import ContactWarning as ContactWarning
 from mozzi.errors import DivergenceWarning as DivergenceWarning
@@ -232,6 +233,8 @@ __all__ = [
     "loop_rank",
     "loop_residual",
     "loop_rows",
+    "loop_wrenches",
+    "LoopWrench",
     "mass_matrix",
     "mass_matrix_inverse",
     "mass_matrix_rate",
@@ -1372,14 +1375,17 @@ def hybrid_dynamics(
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
     loop_accelerations: ArrayLike | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
 
     ``prescribed`` lists joints, or pairs (joint, coordinate) of joints with several. Articulated
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
     Loops are kept closed: see `constraints/multipliers.py`. Prescribed accelerations that open them
-    are a `LoopError`; where they leave several τ, loop forces are of least norm. On arrays, a
-    `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
+    are a `LoopError`; where they leave several τ (more are prescribed than are free to move), loop
+    forces are of least norm, or on arrays what ``minimize`` says has the least squares. On arrays,
+    a `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
     Kim Table 4, (72)–(80).
 
     Args:
@@ -1394,6 +1400,9 @@ def hybrid_dynamics(
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
             0 where not given.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares
+            of these.
+        weighting: weights of these squares, one for each actuated coordinate or row.
 
     Returns:
         tau (B, nv): joint forces, all of them.
@@ -1418,6 +1427,7 @@ def inverse_dynamics(
     actuated: JointChoice | None = None,
     minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
 ) -> Array:
     """Joint forces that produce the accelerations a:  τ = M(q) a + C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
@@ -1429,7 +1439,9 @@ def inverse_dynamics(
     With loops every joint is taken as actuated, and the loops bear nothing. Where only the joints
     in ``actuated`` are, the others get τ = 0 and the loops bear the rest; of several answers that
     with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
-    by ``weighting``. A motion that these actuators cannot make is a `LoopError`.  Kim (56)–(66).
+    by ``weighting``. Passive joints that have forces of their own (Kim's τ_p: springs, friction,
+    loads) get them from ``tau``, which is read there. A motion that these actuators cannot make is
+    a `LoopError`.  Kim (56)–(66).
 
     Args:
         model: the mechanism.
@@ -1444,6 +1456,7 @@ def inverse_dynamics(
         minimize: which of several answers, "torque" or "loop_force": the one with least squares
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
+        tau (B, nv), optional: joint forces and torques, positive along v.
 
     Returns:
         (B, nv): joint forces, in the order of v.
@@ -1703,6 +1716,30 @@ def loop_rows(model: Model) -> Mapping[str, slice]:
         >>> bar = mz.load("four_bar.sdf")
         >>> [rows.stop - rows.start for rows in mz.loop_rows(bar).values()]
         [5]
+    """
+
+def loop_wrenches(model: Model, q: ArrayLike, multipliers: ArrayLike) -> Mapping[str, LoopWrench]:
+    """What loops, rods, couplings, rolling contacts and velocity rows exert on the bodies, by name.
+
+    Of a loop or a rod about the place of its joint on body b, of a rolling contact about the point
+    where it touches; what acts in joints (couplings, velocity rows) as wrenches along the screws of
+    each joint, on the body that it moves and back on its parent.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+        multipliers (B, m): of all rows, as `loop_forces` and ``trajectory.loop_forces`` give them.
+
+    Returns:
+        By name, a `LoopWrench`: the names of k bodies, points (B, k, 3) and wrenches (B, k, 6).
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q, v = bar.neutral(), np.zeros(3)
+        >>> force = mz.loop_forces(bar, q, v, np.zeros(3))
+        >>> closing = mz.loop_wrenches(bar, q, force)[bar.loops[0].name]
+        >>> np.allclose(closing.wrenches.sum(axis=-2), 0.0)
+        True
     """
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
@@ -2287,13 +2324,14 @@ def inverse_dynamics_derivatives(
     minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
     resistance: bool = False,
+    tau: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
-    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then.
-    Damping and springs, of the joints and between bodies, count on request (``resistance``);
-    friction is constant where it has a derivative.
+    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then (with
+    ``tau`` of passive joints held). Damping and springs, of the joints and between bodies, count on
+    request (``resistance``); friction is constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
 
     Args:
@@ -2308,6 +2346,7 @@ def inverse_dynamics_derivatives(
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
         resistance: whether damping, friction and springs act.
+        tau (B, nv), optional: joint forces and torques, positive along v.
 
     Returns:
         dq (B, nv, nv): ∂τ/∂q along the group; rows are τ, columns the directions of v.
