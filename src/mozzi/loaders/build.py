@@ -33,8 +33,9 @@ def assemble(
     base: str = "fixed",
     physical: bool | str = True,
     couplings: bool = True,
+    contacts: bool = False,
 ) -> Model:
-    """The model of a description, with or without its couplings."""
+    """The model of a description, with or without its couplings and contacts."""
     if base not in BASES:
         raise ModelError(f"base={base!r} is unknown; choose one of {known(base, BASES)}")
     if physical not in (True, False, "warn"):
@@ -81,7 +82,23 @@ def assemble(
             builder.actuator(actuator.name, actuator.joint, **actuator.numbers)
     with _At(found.place):
         _add_states(builder, found, tree, name if floats else None)
-        return builder.build(physical=False)
+        model = builder.build(physical=False)
+    return _touching(model, found) if contacts else model
+
+
+def _touching(model: Model, found: Description) -> Model:
+    """The model with the contacts that the file lets be."""
+    if found.contacts is None:
+        raise found.place.error(
+            "contacts", f"{found.format} does not say which shapes touch",
+            "load without contacts, then take model.with_ground(...) or with_contact(...)",
+        )  # fmt: skip
+    names = names_of(found.shapes)
+    for x in found.contacts():
+        with _At(x.place):
+            a, b = names[x.a], names[x.b]
+            model = model.with_contact(f"{a}:{b}", a, b, friction=x.friction)
+    return model
 
 
 def _add_states(builder: Builder, found: Description, tree: Tree, root: str | None) -> None:

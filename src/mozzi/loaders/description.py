@@ -6,13 +6,13 @@ A description is not checked as a whole; `assemble` does that and builds the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Rotation, Sym3, Vec3
-from mozzi.loaders.geometry import ShapeData
+from mozzi.loaders.geometry import ContactData, ShapeData
 from mozzi.loaders.principal_moments import principal_moments
 from mozzi.loaders.source import Notes, Place
 from mozzi.model import Joint
@@ -151,6 +151,8 @@ class Description:
     states: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
     """Named configurations: coordinates by joint."""
     actuators: list[ActuatorData] = field(default_factory=list)
+    contacts: Callable[[], list[ContactData]] | None = None
+    """Finds which shapes may touch, where the format says it."""
     world: str | None = None
     root_pose: SE3 = IDENTITY
     by_name: bool = False

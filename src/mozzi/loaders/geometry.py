@@ -9,7 +9,7 @@ from mozzi.lie import SE3
 from mozzi.loaders.source import Notes, Place, Roots
 from mozzi.model.shapes import Geometry, Mesh, Role
 
-__all__ = ["ShapeData", "mesh_of", "names_of", "note_fault"]
+__all__ = ["ContactData", "ShapeData", "mesh_of", "names_of", "note_fault"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,16 @@ class ShapeData:
     role: Role
     color: tuple[float, ...] | None = None
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContactData:
+    """Two shapes of a description, by their numbers, that may touch."""
+
+    place: Place
+    a: int
+    b: int
+    friction: tuple[float, float]
 
 
 def mesh_of(uri: str, scale: tuple[float, ...], place: Place, roots: Roots) -> Mesh:

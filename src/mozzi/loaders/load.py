@@ -34,6 +34,7 @@ def load(
     xacro: bool = False,
     strict: bool = True,
     couplings: bool = True,
+    contacts: bool = False,
     srdf: StrPath | None = None,
 ) -> Model:
     """The model in a URDF, MJCF or SDF file.
@@ -55,6 +56,8 @@ def load(
         strict: whether words that the format does not have are refused; False notes them
             (`mozzi info` lists them) and reads on.
         couplings: whether joints that mimic others are coupled to them; False lets them move alone.
+        contacts: whether the shapes touch that an MJCF file lets touch, by its pairs, exclusions,
+            contype and conaffinity, with its friction (`model.contacts`); False adds none.
         srdf: a file whose group states become ``model.configurations``; by default the one beside
             a URDF file, or in the folder ``srdf`` of its package, that is called like it.
 
@@ -72,7 +75,7 @@ def load(
         (3, ('joint_1', 'joint_2', 'joint_3'))
     """
     found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict, srdf=srdf)
-    model = assemble(found, base, physical, couplings)
+    model = assemble(found, base, physical, couplings, contacts)
     found.notes.tell(found.name, found.place.file, stacklevel=2)
     return model
 

@@ -26,6 +26,7 @@ from mozzi.loaders.description import (
     pose_of_quaternion,
 )
 from mozzi.loaders.geometry import ShapeData, note_fault
+from mozzi.loaders.mjcf_contacts import contacts_of
 from mozzi.loaders.mjcf_source import SafeText, make_safe
 from mozzi.loaders.source import Notes, Place, Roots
 from mozzi.loaders.xml import Element
@@ -117,6 +118,7 @@ class _Reader:
         self.joints = self._names("joint", model.njnt)
         self.titles = set(self.joints)
         self.edge_of: dict[int, tuple[str, int]] = {}
+        self.shape_of: dict[int, int] = {}
         self.lines = _lines(safe)
         tags = (re.match(r"<body\b", text) for text in safe.lines)
         places = [place for tag, place in zip(tags, safe.places, strict=True) if tag]
@@ -173,6 +175,9 @@ class _Reader:
             self._equality(k, found)
         for k in range(m.ngeom):
             self._shape(k, found)
+        found.contacts = lambda: contacts_of(
+            m, self.shape_of, found.shapes, self.place, self.notes
+        )
         for k in range(m.nu):
             self._actuator(k, found)
         self._states(found)
@@ -402,10 +407,12 @@ class _Reader:
         if geometry is None:
             self.notes.leave(place, thing, "its surface is not in a file and is left out")
             return
-        touches = bool(m.geom_contype[k] or m.geom_conaffinity[k])
+        paired = k in m.pair_geom1 or k in m.pair_geom2
+        touches = bool(m.geom_contype[k] or m.geom_conaffinity[k] or paired)
         role: Role = "both" if touches else "visual"
         if m.geom_group[k] >= 3:
             role = "collision"
+        self.shape_of[k] = len(found.shapes)
         found.shapes.append(ShapeData(body, place, geometry, T, role, self._color(k), name))
 
     def _geometry(self, k: int) -> Geometry | None:

@@ -45,7 +45,7 @@ COMPILER = {
 }  # fmt: skip
 TREE = {"body", "frame", "replicate", "joint", "freejoint", "geom", "inertial", "site", "composite"}
 MOTORS = {"motor", "position", "velocity", "general", "damper"}
-DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site", "material", *MOTORS}
+DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site", "material", "pair", *MOTORS}
 TETRAHEDRON = "0 0 0 100 0 0 0 100 0 0 0 100"  # large, since scales are small
 EQUALITIES = {"connect", "weld", "joint"}
 PLAIN = {"camera", "light"}
@@ -53,7 +53,6 @@ IGNORED = {
     "tendon": "tendons are not read: their springs, limits and armature are missing",
     "deformable": "flexible bodies are not read",
     "extension": "plugins are not read",
-    "contact": "pairs and exclusions are not read",
     "sensor": "sensors are not read",
     "visual": None,
     "statistic": None,
@@ -109,7 +108,7 @@ def make_safe(
             if (fact := IGNORED[element.tag]) and element.children:
                 notes.leave(element.place, f"<{element.tag}>", fact)
         elif element.tag not in ("compiler", "option", "default", "asset", "worldbody", "equality",
-                                 "actuator", "keyframe"):  # fmt: skip
+                                 "actuator", "keyframe", "contact"):  # fmt: skip
             fact = f"{element.tag!r} is no section of MJCF"
             raise element.error(fact, "remove it", thing="<mujoco>")
     bodies = [_tree(element, notes) for element in sections.get("worldbody", [])]
@@ -124,6 +123,7 @@ def make_safe(
         *(_equalities(element, notes) for element in sections.get("equality", [])),
         *(_actuators(element, notes) for element in sections.get("actuator", [])),
         *(_keys(element) for element in sections.get("keyframe", [])),
+        *(_contacts(element) for element in sections.get("contact", [])),
     ]
     _write(Element("mujoco", {}, root.file, root.line, kept), safe)
     return safe
@@ -348,6 +348,11 @@ def _actuators(element: Element, notes: Notes) -> Element:
             notes.leave(child.place, f"actuator {child.attributes.get('name', child.tag)!r}",
                         "is not read: only motors and servos on joints are")  # fmt: skip
     return _copy(element, kept)
+
+
+def _contacts(element: Element) -> Element:
+    """Pairs and exclusions."""
+    return _copy(element, (_copy(x) for x in element if x.tag in ("pair", "exclude")))
 
 
 def _keys(element: Element) -> Element:
