@@ -7,22 +7,31 @@ distances and forces are belongs to the algorithms.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
 from mozzi.errors import ModelError
-from mozzi.model.frames import as_number, as_vector
+from mozzi.model.frames import as_axis, as_number, as_vector, rotation_to
 from mozzi.model.shapes import Box, Capsule, HeightField, Mesh, Plane, Sphere
 
 if TYPE_CHECKING:
+    from mozzi.lie import SE3
+    from mozzi.model.frames import Axis, VectorLike
     from mozzi.model.model import Model
     from mozzi.model.shapes import Geometry, Shape
 
-__all__ = ["Contact", "contact_of", "with_contact", "with_ground", "without_contact"]
+__all__ = [
+    "Contact", "ContactKind", "contact_of", "with_cone", "with_contact", "with_ground", "with_rope",
+    "without_contact",
+]  # fmt: skip
 
 Point = tuple[float, float, float]
+ContactKind = Literal["surface", "rope", "cone"]
+
+MARK = 1e-6
+"""The radius (m) of the shapes that mark the ends of ropes and the axes of cones."""
 
 
 @final
@@ -34,6 +43,10 @@ class Contact:
     unless told), ``restitution`` is Newton's (the ratio of the normal speeds after and before an
     impact). ``stiffness`` (N/m) and ``damping`` (N s/m) make the contact compliant; without a
     stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame.
+
+    ``kind``: "surface"; or "rope", whose gap is what the distance of two points leaves of the
+    length ``limit``; or "cone", whose gap is what the angle between the axes z of two shapes leaves of the
+    angle ``limit``: both without friction, the latter with moments for forces.
     """
 
     name: str
@@ -44,11 +57,14 @@ class Contact:
     stiffness: float | None = None
     damping: float | None = None
     points: tuple[Point, ...] = ()
+    kind: ContactKind = "surface"
+    limit: float = 0.0
 
     @property
     def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         law = self.friction, self.restitution, self.stiffness, self.damping
+        law = (*law, self.kind, self.limit)
         return ("Contact", self.name, self.shape_a, self.shape_b, *law, self.points)
 
 
@@ -104,6 +120,50 @@ def meets(a: Geometry, b: Geometry) -> bool:
     return isinstance(b, Box) or (isinstance(a, Box) and isinstance(b, (Sphere, Capsule)))
 
 
+def with_rope(
+    model: Model, name: str, ends: tuple[str | None, str | None],
+    points: tuple[VectorLike, VectorLike], length: float, restitution: float,
+    stiffness: float | None, damping: float | None,
+) -> Model:  # fmt: skip
+    """A copy in which two points are never farther apart than a length."""
+    from mozzi.lie import SE3
+
+    limit = _positive(length, f"rope {name!r}: length")
+    places = [SE3.translation(*as_vector(p, 3, f"rope {name!r}: point")) for p in points]
+    law = restitution, stiffness, damping
+    return _marked(model, name, ends, places, "rope", limit, *law)
+
+
+def with_cone(
+    model: Model, name: str, ends: tuple[str | None, str | None],
+    axes: tuple[Axis, Axis], angle: float, restitution: float,
+) -> Model:  # fmt: skip
+    """A copy in which the angle between two axes is never greater than an angle."""
+    from mozzi.lie import SE3, Vec3
+
+    limit = _positive(angle, f"cone {name!r}: angle")
+    if limit >= np.pi:
+        raise ModelError(f"cone {name!r}: angle {angle}; give less than pi")
+    turns = [rotation_to(as_axis(e, f"cone {name!r}: axis")) for e in axes]
+    places = [SE3(R, Vec3.zero()) for R in turns]
+    return _marked(model, name, ends, places, "cone", limit, restitution, None, None)
+
+
+def _marked(
+    model: Model, name: str, ends: tuple[str | None, str | None], places: Sequence[SE3],
+    kind: ContactKind, limit: float, *law: float | None,
+) -> Model:  # fmt: skip
+    """A copy with two marks and a contact of theirs."""
+    if ends[0] == ends[1]:
+        raise ModelError(f"{kind} {name!r}: both ends are on {ends[0]!r}; connect two bodies")
+    marks = [f"{name}:a", f"{name}:b"]
+    for mark, body, place in zip(marks, ends, places, strict=True):
+        model = model.with_shape(body, Sphere(MARK), place, mark, "collision")
+    e, k, c = law
+    made = contact_of(model, name, *marks, 0.0, e or 0.0, k, c)
+    return with_contact(model, replace(made, kind=kind, limit=limit))
+
+
 def _positive(x: object, what: str) -> float:
     value = as_number(x, what)
     if value <= 0.0:
@@ -157,9 +217,13 @@ def with_ground(
 
     z = as_number(height, "with_ground: height")
     if shapes is None:
+        marks = {
+            n for x in model.contacts if x.kind != "surface" for n in (x.shape_a, x.shape_b)
+        }
         shapes = [
             x.name for x in model.shapes
             if x.collision and x.body >= 0 and not isinstance(x.geometry, (Plane, HeightField))
+            and x.name not in marks
         ]  # fmt: skip
         if not shapes:
             raise ModelError(

@@ -14,10 +14,17 @@ from mozzi.errors import ConfigurationError, ModelError, UnknownNameError, known
 from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body, JointData
-from mozzi.model.contact import contact_of, with_contact, with_ground, without_contact
+from mozzi.model.contact import (
+    contact_of,
+    with_cone,
+    with_contact,
+    with_ground,
+    with_rope,
+    without_contact,
+)  # fmt: skip
 from mozzi.model.content import GRAVITY, Closure, Frame, key_of
 from mozzi.model.derived import Derived
-from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_vector
+from mozzi.model.frames import IDENTITY, Axis, InertiaLike, PoseLike, VectorLike, as_vector
 from mozzi.model.loop import Terms
 from mozzi.model.mimic_coordinates import coupled, followed
 from mozzi.model.physical import singular_joints
@@ -483,6 +490,49 @@ class Model(Derived):
         """
         law = friction, restitution, stiffness, damping
         return with_contact(self, contact_of(self, name, shape_a, shape_b, *law))
+
+    def with_rope(
+        self, name: str, body_a: str | int | None, body_b: str | int | None,
+        point_a: VectorLike = (0, 0, 0), point_b: VectorLike = (0, 0, 0), length: float = 1.0,
+        restitution: float = 0.0, stiffness: float | None = None, damping: float | None = None,
+    ) -> Model:  # fmt: skip
+        """A copy in which two points of two bodies are never farther apart than a length: a rope,
+        which pulls and does not push. It is one of ``model.contacts``.
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            point_a: (3,), in the frame of body a.
+            point_b: (3,), in the frame of body b.
+            length: in metres.
+            restitution: Newton's coefficient where it gets taut, 0 to 1.
+            stiffness: of an elastic rope, in N/m; None: it does not stretch.
+            damping: of an elastic rope, in N s/m.
+        """
+        ends = self._name(body_a), self._name(body_b)
+        law = restitution, stiffness, damping
+        return with_rope(self, name, ends, (point_a, point_b), length, *law)
+
+    def with_cone(
+        self, name: str, body_a: str | int | None, body_b: str | int | None,
+        axis_a: Axis = (0, 0, 1), axis_b: Axis = (0, 0, 1), angle: float = 1.0,
+        restitution: float = 0.0,
+    ) -> Model:  # fmt: skip
+        """A copy in which an axis of a body stays in a cone about an axis of another: the limit of
+        a ball joint. It is one of ``model.contacts``; its forces are moments, its gap an angle.
+
+        Args:
+            name: its name.
+            body_a: the first body: its name or number; None is the world.
+            body_b: the second body, likewise.
+            axis_a: (3,), in the frame of body a.
+            axis_b: (3,), in the frame of body b.
+            angle: half the opening of the cone, in radians.
+            restitution: Newton's coefficient at the limit, 0 to 1.
+        """
+        ends = self._name(body_a), self._name(body_b)
+        return with_cone(self, name, ends, (axis_a, axis_b), angle, restitution)
 
     def without_contact(self, name: str) -> Model:
         """A copy in which a contact is left out.

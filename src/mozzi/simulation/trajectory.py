@@ -224,6 +224,9 @@ class Trajectory:
                 R, p = T[..., body, :3, :3], T[..., body, :3, 3]
                 for k in range(part.start, part.stop):
                     force = np.einsum("...ij,...i->...j", R, sign * F[..., k, :])
+                    if contact.kind == "cone":
+                        out[..., body, :3] += force
+                        continue
                     lever = np.einsum("...ij,...i->...j", R, points[..., k, :] - p)
                     out[..., body, :3] += np.cross(lever, force)
                     out[..., body, 3:] += force

@@ -32,9 +32,9 @@ from mozzi.model.shapes import (
 )  # fmt: skip
 from mozzi.program.node import active
 from mozzi.program.program import Buffer, load, loop, store
-from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, atan2, divide, maximum, minimum, select, sqrt
 
-__all__ = ["Touch", "nearest", "point_count"]
+__all__ = ["Touch", "cone", "nearest", "point_count", "rope"]
 
 TINY = 1e-300  # of squares whose root is divided by
 LEVEL = 1e-24  # of the square of a sine: below it an axis is taken as upright
@@ -352,6 +352,33 @@ def _segments(a: Sphere | Capsule, b: Sphere | Capsule, T_ba: SE3) -> Touch:
     gap = span - a.radius - b.radius
     point = Vec3(0.0, 0.0, t) + n * (b.radius + 0.5 * gap)
     return Touch(gap, point, n, across(n))
+
+
+# -- what is not a surface --
+
+
+def rope(T_a: SE3, T_b: SE3, length: float) -> Touch:
+    """What the distance of two origins leaves of a length; it pulls a to b."""
+    d = T_b.p - T_a.p
+    square = d.dot(d)
+    apart = square > TINY
+    inverse = reciprocal_root(select(apart, square, 1.0))
+    n = Vec3(*(select(apart, c * inverse, e) for c, e in zip(d, (1.0, 0.0, 0.0), strict=True)))
+    gap = length - select(apart, square * inverse, 0.0)
+    return Touch(gap, (T_a.p + T_b.p) * 0.5, n, across(n))
+
+
+def cone(T_a: SE3, T_b: SE3, angle: float) -> Touch:
+    """What the angle between two axes z leaves of an angle; the normal is that of its moment."""
+    a, b = (T.R.rotate(Vec3(0.0, 0.0, 1.0)) for T in (T_a, T_b))
+    c = a.cross(b)
+    square = c.dot(c)
+    apart = square > LEVEL
+    root = sqrt(select(apart, square, 1.0))
+    inverse = divide(1.0, root, nonzero=True)
+    n = Vec3(*(select(apart, x * inverse, e) for x, e in zip(c, across(a), strict=True)))
+    gap = angle - atan2(select(apart, root, 0.0), a.dot(b))
+    return Touch(gap, (T_a.p + T_b.p) * 0.5, n, across(n))
 
 
 # -- directions --

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.contact.distances import Touch, nearest, point_count
+from mozzi.algorithms.contact.distances import Touch, cone, nearest, point_count, rope
 from mozzi.algorithms.recursion.containers import per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
@@ -106,6 +106,10 @@ def touches(model: Mechanism, C: ByBody[SE3]) -> Iterator[tuple[Contact, Touch]]
     for contact in model.model.contacts:
         a, b = (model.model.shape(x) for x in (contact.shape_a, contact.shape_b))
         T_a, T_b = (_pose(model, C, x) for x in (a, b))
+        if contact.kind != "surface":
+            meet = rope if contact.kind == "rope" else cone
+            yield contact, meet(T_a, T_b, contact.limit)
+            continue
         for x in nearest(a.geometry, b.geometry, T_b.inverse() @ T_a, contact.points):
             turn = T_b.R.rotate
             yield contact, Touch(x.gap, T_b @ x.point, turn(x.normal), turn(x.across))

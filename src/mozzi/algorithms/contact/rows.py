@@ -172,6 +172,9 @@ def contact_rows(
         i = model.at(body)
         p = C[i].R.unrotate(x.point - C[i].p)
         forces = [C[i].R.unrotate(axis * sign) for axis in axes]
+        if contact.kind == "cone":
+            on[i.index] = Screws([Wrench(f, Vec3.zero()) for f in forces])
+            continue
         on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
     return _rows(contact.name, on, {}, len(axes)), axes
 
