@@ -45,8 +45,8 @@ class Contact:
     stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame.
 
     ``kind``: "surface"; or "rope", whose gap is what the distance of two points leaves of the
-    length ``limit``; or "cone", whose gap is what the angle between the axes z of two shapes leaves of the
-    angle ``limit``: both without friction, the latter with moments for forces.
+    length ``limit``; or "cone", whose gap is what the angle between the axes z of two shapes leaves
+    of the angle ``limit``: both without friction, the latter with moments for forces.
     """
 
     name: str
@@ -160,7 +160,7 @@ def _marked(
     for mark, body, place in zip(marks, ends, places, strict=True):
         model = model.with_shape(body, Sphere(MARK), place, mark, "collision")
     e, k, c = law
-    made = contact_of(model, name, *marks, 0.0, e or 0.0, k, c)
+    made = contact_of(model, name, marks[0], marks[1], 0.0, e or 0.0, k, c)
     return with_contact(model, replace(made, kind=kind, limit=limit))
 
 
