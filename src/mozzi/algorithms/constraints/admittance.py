@@ -2,7 +2,8 @@
 
 A row is brought inward by articulated bodies. Here x is the wrench of a row when it has come to a
 body, and y = Sᵀ x what it does in the joint there (with what a coupling does directly); the
-admittance of the loops is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y.  O(m d).
+admittance of the loops is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y.  O(m d). Behind the joint Sᵀ (x − U D⁻¹ y) = 0:
+what a joint leaves free it does not transmit, and a row ends at a joint of six freedoms.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mozzi.algorithms.constraints.sparse import Row
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, plus
 from mozzi.algorithms.recursion.held import free, free_screws, held
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.views import ByBody
+from mozzi.algorithms.recursion.views import BodyView, ByBody
 from mozzi.lie import Screws, Twist, Vec3, Wrench
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
@@ -62,6 +63,8 @@ def propagate(
     both: set[int] = set()  # bodies at which the wrenches of both ends have met
     ends = (*rows.wrenches, *rows.forces)
     for k in sorted({i.index for end in ends for i in model.at(end).path()}, reverse=True):
+        if k not in coming and k not in rows.forces:
+            continue  # behind a joint that transmits nothing
         i = model.at(k)
         S = free_screws(i, i.joint.screws(move.q[i]))
         x = coming.pop(k, None) or [Wrench.zero()] * m
@@ -73,7 +76,7 @@ def propagate(
             own = free(i, direct[r])
             y.append(plus(S.T @ x[r], own))
             Dy.append(apply(D[i], y[r]))
-            up.append(x[r] - U[i] @ Dy[r] if len(S) else x[r])
+            up.append(_transmitted(i, S, x[r] - U[i] @ Dy[r], own) if len(S) else x[r])
             lever2, lost = levers.get(k, 0.0), cancelled() if k in both else 0.0
             out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, lever2, lost)
             if tree is not None:
@@ -83,6 +86,8 @@ def propagate(
         if k in rows.forces:
             out.held[k] = [held(i, f) for f in direct]
         p = i.parent.index
+        if all(W.ang.vanishes() and W.lin.vanishes() for W in up):
+            continue
         if k in levers:
             levers[p] = levers.get(p, 0.0) + _longer(levers[k], move.T[i].p)
         here = [move.T[i].push(W) for W in up]
@@ -96,6 +101,21 @@ def propagate(
         arrived = zip(out.free, coming[WORLD], strict=True)
         out.free = [f + x.dot(model.upward) for f, x in arrived]
     return out
+
+
+def _transmitted(
+    i: BodyView, S: Screws[Twist], left: Wrench, own: Sequence[Real]
+) -> Wrench:
+    """x − U D⁻¹ y, with the zeros that it has along screws that are basis vectors (and −own where
+    a coupling acts directly); none where the joint has armature.
+    """
+    where = S.units()
+    if where is None or any(number(m) != 0.0 for m in free(i, i.armature)):
+        return left
+    entries = list(left.flatten())
+    for c, k in enumerate(where):
+        entries[k] = -own[c]
+    return Wrench.unflatten(entries)
 
 
 def _scale(

@@ -1,0 +1,72 @@
+"""A joint of six freedoms transmits nothing: rows end there, and what stands on what does not
+matter.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.loop_models import null_space_accelerations, rod, state
+
+import mozzi as mz
+from mozzi.compiler import program_of
+from mozzi.lie import SE3
+
+
+def stacked(n: int, free_on_each_other: bool = True) -> tuple[mz.Model, np.ndarray]:
+    """Stewart platforms whose legs stand on the one below; the platforms themselves are free, in
+    coordinates relative to the one below or to the world.
+    """
+    b, q, below = mz.Builder("stack"), [], None
+    disk = mz.Inertia(2.0, (0.0, 0.02, 0.01), np.diag([0.05, 0.05, 0.09]))
+    feet = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
+    balls = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
+    for s in range(n):
+        b.add(f"platform_{s}", below if free_on_each_other else None, mz.Free(), disk)
+        q += [0.0, 0.0, 0.7 if free_on_each_other else 0.7 * (s + 1), 0.0, 0.0, 0.0, 1.0]
+        for k, (x, y) in enumerate(zip(feet, balls, strict=True)):
+            foot = np.array([0.6 * math.cos(x), 0.6 * math.sin(x), 0.0])
+            ball = np.array([0.3 * math.cos(y), 0.3 * math.sin(y), 0.0])
+            d = ball + [0.0, 0.0, 0.7] - foot
+            length = float(np.linalg.norm(d))
+            z = d / length
+            u = np.cross([0.0, 1.0, 0.3], z)
+            u /= np.linalg.norm(u)
+            R = np.eye(4)
+            R[:3, :3], R[:3, 3] = np.stack([u, np.cross(z, u), z], 1), foot
+            tube, piston = f"tube_{s}_{k}", f"piston_{s}_{k}"
+            b.add(tube, below, mz.Universal("x", "y"), rod(0.3), placement=SE3.from_matrix(R))
+            b.add(piston, tube, mz.Prismatic("z"), rod(0.3))
+            b.loop(f"ball_{s}_{k}", piston, f"platform_{s}", mz.Spherical(), None, tuple(ball))
+            q += [0.0, 0.0, length]
+        below = f"platform_{s}"
+    return b.build(), np.array(q)
+
+
+@pytest.mark.parametrize("free_on_each_other", [True, False])
+def test_platforms_on_platforms_cost_linearly(free_on_each_other: bool):
+    """Operations of one more platform: the same for the third and the fourth."""
+    counts = [
+        program_of(mz.forward_dynamics, stacked(n, free_on_each_other)[0]).flops for n in (2, 3, 4)
+    ]
+    assert counts[2] - counts[1] <= 1.001 * (counts[1] - counts[0])
+
+
+def test_rows_that_end_at_a_free_joint_are_all_that_matters():
+    """Accelerations are those of the null space, on two platforms."""
+    model, q = stacked(2)
+    v, tau = state(model, q)
+    a = mz.forward_dynamics.python(model, q, v, tau)
+    exact = null_space_accelerations(model, q, v, tau)
+    assert np.abs(np.array(a, dtype=float) - exact).max() < 1e-9 * np.abs(exact).max()
+
+
+@pytest.mark.slow
+def test_five_platforms_compile():
+    model, q = stacked(5)
+    v, tau = state(model, q)
+    exact = null_space_accelerations(model, q, v, tau)
+    a = mz.forward_dynamics(model, q, v, tau)
+    assert np.abs(a - exact).max() < 1e-8 * np.abs(exact).max()
