@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
-from mozzi.cli.console import put, stdout
+from mozzi.cli.console import escape, put, stdout
 from mozzi.cli.info import Base
 from mozzi.cli.robot import Root, open_robot
 from mozzi.errors import ConfigurationError

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from mozzi.cli.console import put
+from mozzi.cli.console import escape, put
 
 __all__ = ["cache"]
 

@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 
-__all__ = ["complain", "put", "stderr", "stdout"]
+__all__ = ["complain", "escape", "put", "stderr", "stdout", "visible"]
 
 # Tables fit the terminal; in a file or a pipe nothing is cut.
 stdout = Console(highlight=False, width=None if sys.stdout.isatty() else 10_000)
 stderr = Console(highlight=False, stderr=True)
 
 
-def put(markup: str) -> None:
-    """A line of the result, however long."""
-    stdout.print(markup, soft_wrap=True)
+def visible(text: str) -> str:
+    """Text of a file with what a terminal would obey (controls, also U+0080 to U+009F, and marks
+    that turn the direction of writing) spelled out.
+    """
+    return "".join(
+        f"\\x{ord(c):02x}" if unicodedata.category(c) == "Cc"
+        else f"\\u{ord(c):04x}" if unicodedata.category(c) in ("Cf", "Zl", "Zp", "Cs")
+        else c
+        for c in text
+    )  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """Text of a file, for a line with markup."""
+    return markup.escape(visible(text))
+
+
+def put(line: str) -> None:
+    """A line of the result, however long, with markup."""
+    stdout.print(line, soft_wrap=True)
 
 
 def complain(message: str) -> None:
     """Say what went wrong, and what to do about it."""
-    stderr.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    lines = "\n".join(escape(line) for line in message.split("\n"))
+    stderr.print(f"[bold red]error:[/] {lines}", soft_wrap=True)

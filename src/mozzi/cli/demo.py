@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
-from mozzi.cli.console import put, stdout
+from mozzi.cli.console import escape, put, stdout
 from mozzi.errors import ExtraMissingError
 from mozzi.viz.progress import watched
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mozzi.cli.console import put, stdout
+from mozzi.cli.console import escape, put, stdout, visible
 from mozzi.viz.outline import limits, outline, type_of
 
 if TYPE_CHECKING:
@@ -108,8 +107,8 @@ def tree(model: Model) -> Table:
     for prefix, i in outline(model.parents):
         body = model.body(i)
         table.add_row(
-            Text(prefix + body.name, no_wrap=True, overflow="ellipsis"),
-            Text(body.joint_name, no_wrap=True, overflow="ellipsis"),
+            Text(prefix + visible(body.name), no_wrap=True, overflow="ellipsis"),
+            Text(visible(body.joint_name), no_wrap=True, overflow="ellipsis"),
             type_of(body.joint),
             str(body.joint.nv),
             f"{body.inertia.m:.4g}",

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.markup import escape
 
-from mozzi.cli.console import put
+from mozzi.cli.console import escape, put
 from mozzi.errors import ConfigurationError, LeftOutWarning, UnphysicalWarning
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
-from mozzi.cli.console import complain, put, stderr, stdout
+from mozzi.cli.console import complain, escape, put, stderr, stdout
 from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
 from mozzi.cli.robot import File, Root, configuration, inside, open_robot, vector

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from mozzi.cli.console import put
+from mozzi.cli.console import escape, put
 from mozzi.cli.info import Base
 from mozzi.cli.robot import File, Root, open_robot
 

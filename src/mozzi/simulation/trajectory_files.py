@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TypedDict
@@ -25,6 +28,12 @@ FORMAT = "mozzi trajectory 1"
 DERIVED = ("a", "kinetic", "potential", "momentum")
 FIELDS = ("a", "tau", "kinetic", "potential", "momentum")
 """What a file may hold besides t, q and v."""
+DAMAGED = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, OverflowError,
+    NotImplementedError, RuntimeError, MemoryError, OSError, EOFError, zipfile.BadZipFile,
+    zlib.error, lzma.LZMAError, struct.error, csv.Error,
+)  # fmt: skip
+"""What readers of .npz and .csv files raise on files that something happened to."""
 OF_MODEL = "parameter "
 """What arrays are called that hold numbers of the model, (B, 1), before their name."""
 
@@ -62,7 +71,9 @@ def load(path: Path, model: Model | None = None) -> Trajectory:
     try:
         head, arrays = (_read_npz if path.suffix == ".npz" else _read_csv)(path)
         found = _trajectory(head, arrays)
-    except (ValueError, KeyError, zipfile.BadZipFile, StopIteration, TypeError) as error:
+    except FileNotFoundError:
+        raise
+    except DAMAGED as error:
         raise ConfigurationError(f"{path}: is no trajectory of mozzi ({error})") from None
     if model is not None:
         if model.digest != head["model"]:

@@ -16,6 +16,7 @@ from mozzi.errors import ExtraMissingError, LoopError
 from mozzi.viz.marks import Mark, marks
 from mozzi.viz.meshes import smoothed
 from mozzi.viz.page import ball_around, corners, floor_of
+from mozzi.viz.serving import free_port, only_own_pages
 from mozzi.viz.shapes import PAGE_FACES, Drawing, drawing
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class Viewer:
         self.closed = bool(model.loops or model.distances or model.couplings)
         self.start = self._closed_near(model.neutral())
         self.q = self.start
-        self.server = viser.ViserServer(host=host, port=port, label="mozzi", verbose=False)
+        port = free_port(host, port)
+        with only_own_pages(host):
+            self.server = viser.ViserServer(host=host, port=port, label="mozzi", verbose=False)
         self.url = f"http://{host}:{self.server.get_port()}"
         self._closed = threading.Event()
         self._lock = threading.RLock()
