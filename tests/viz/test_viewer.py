@@ -137,3 +137,24 @@ def test_a_slider_moves_a_closed_mechanism_along_its_loops():
             assert [s.value for s in viewer.sliders] == pytest.approx(viewer.q, abs=1e-2)
         viewer.reset()
         assert np.allclose(viewer.q, viewer.start)
+
+
+def test_chromium_moves_the_time_line(browser):
+    """The time slider takes the robot to the record of its time, and play goes on from there."""
+    model = double_pendulum()
+    motion = mz.simulate(model, [1.0, 0.0], [0.0, 0.0], 1.0, 1e-2)
+    with Viewer(model, trajectory=motion, port=8395) as viewer:
+        browser.open(viewer.url)
+        count = model.nv + 2  # joints, time, speed
+        wait(lambda: browser.run("document.querySelectorAll('[role=slider]').length") >= count)
+        scene = (0.0, 160.0, 640.0, 540.0)
+        before = steady(browser, scene)
+        browser.run(f"document.querySelectorAll('[role=slider]')[{model.nv}].focus()")
+        browser.press("ArrowRight", 400)
+        wait(lambda: viewer.clock.value > 0.1)
+        changed(browser, scene, before)
+        k = int(np.searchsorted(motion.t, viewer.clock.value))
+        assert np.array_equal(viewer.q, motion.q[k])
+        find = "[...document.querySelectorAll('label')].find(x => x.textContent == 'play')"
+        browser.run(f"{find}.click()")
+        wait(lambda: viewer.playing.value and not np.array_equal(viewer.q, motion.q[k]))

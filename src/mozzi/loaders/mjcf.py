@@ -63,6 +63,7 @@ def read_mjcf(
     root: Element, file: str, roots: Roots, notes: Notes, *, strict: bool = True
 ) -> Description:
     """The description in a ``<mujoco>`` element."""
+    _mujoco(root.place)  # missing, it is told before anything needs it
     safe = make_safe(root, file, roots, notes, strict=strict)
     return _Reader(_compile(safe, root.place, notes), safe, root.place, notes).read()
 
