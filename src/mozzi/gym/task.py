@@ -1,0 +1,202 @@
+"""`Task`: a mechanism with what an agent does, sees and earns, traced and compiled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.compiler import compile
+from mozzi.errors import ConfigurationError
+from mozzi.model import Model
+from mozzi.program.arrays import traced_array
+from mozzi.program.program import Input, trace
+from mozzi.program.scalar import Real, select
+from mozzi.simulation.actuators import actuate
+from mozzi.simulation.law import plainly
+from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.resistance import Limits
+from mozzi.simulation.stepper import stepper
+from mozzi.types import Array, ArrayLike, DType, Kernel, Method, Target, Traced
+
+__all__ = ["Task"]
+
+Function: TypeAlias = Callable[..., Any]
+Range: TypeAlias = tuple[float, float]
+
+
+class Task:
+    """What an agent does with a mechanism, sees of it and earns, as traced functions.
+
+    Args:
+        model: the mechanism.
+        observation: what is seen, of (q, v): an array of numbers. All of q and v unless told.
+        reward: a number, of (q, v, u) behind the step that the action u made.
+        terminated: a comparison, of (q, v): where it holds the episode ends. None: never.
+        control: joint forces (nv), of (q, v, u), held over the step. Unless told, actions are
+            controls of the model's actuators; of a model without actuators, shares in [−1, 1] of
+            the efforts of the actuated joints.
+        actuated: names of joints that actions drive, where there is no `control`; all that have
+            one coordinate, unless told.
+        actions: (low, high), each a number or an array: the space of actions.
+        start: (q, v) at which episodes start; the neutral one at rest unless told.
+        noise: how far from there, at random: uniform in ±noise along each velocity, for q and v.
+        dt: a step of the integrator, in seconds.
+        substeps: steps of the integrator for one action.
+        duration: seconds until an episode is truncated.
+        method, limits: as in `simulate`.
+        parameters: numbers of the model that differ from episode to episode, by name, with the
+            ends of their ranges: ``{"pole.mass": (0.5, 2.0)}``.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        reward: Function,
+        observation: Function | None = None,
+        terminated: Function | None = None,
+        control: Function | None = None,
+        actuated: Sequence[str] | None = None,
+        actions: tuple[ArrayLike, ArrayLike] | None = None,
+        start: tuple[ArrayLike, ArrayLike] | None = None,
+        noise: float = 0.0,
+        dt: float = 0.005,
+        substeps: int = 4,
+        duration: float = 10.0,
+        method: Method | OneStep | None = "semi_implicit",
+        limits: Limits = False,
+        parameters: Mapping[str, Range] | None = None,
+    ):
+        self.model, self.dt, self.substeps = model, float(dt), int(substeps)
+        if not (dt > 0.0 and substeps >= 1 and duration >= dt * substeps):
+            raise ConfigurationError("Task: dt, substeps and duration are positive, in this order")
+        self.limit = round(duration / (dt * substeps))
+        self.method: Method | OneStep | None = None if model.contacts else method
+        self.limits: Limits = limits
+        self.ranges = dict(parameters or {})
+        q, v = (model.neutral(), np.zeros(model.nv)) if start is None else start
+        self.start = np.array(q, dtype=float), np.array(v, dtype=float)
+        self.noise = float(noise)
+        self._observation = observation or (lambda q, v: np.concatenate([q, v]))
+        self._reward, self._terminated = reward, terminated
+        self._control, low, high = self._acting(control, actuated, actions)
+        self.low, self.high = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (low, high))
+        self._check()
+
+    def _acting(
+        self, control: Function | None, actuated: Sequence[str] | None,
+        actions: tuple[ArrayLike, ArrayLike] | None,
+    ) -> tuple[Function, ArrayLike, ArrayLike]:  # fmt: skip
+        """Joint forces of (q, v, u), and the ends of u."""
+        model = self.model
+        if control is not None:
+            if actions is None:
+                raise ConfigurationError("Task: control goes with actions=(low, high)")
+            return control, *actions
+        if model.actuators and actuated is None:
+            ends = np.array([one.control for one in model.actuators])
+            if actions is None and not np.isfinite(ends).all():
+                raise ConfigurationError(
+                    "Task: some actuators have no range of control; give actions=(low, high)"
+                )
+            low, high = (ends[:, 0], ends[:, 1]) if actions is None else actions
+
+            def driven(q: Traced, v: Traced, u: Traced) -> Traced:
+                return np.asarray(actuate(model, lambda t, q, v: u)(0.0, q, v))
+
+            return driven, low, high
+        if actuated is None:
+            actuated = [b.joint_name for b in model if b.joint.nv == 1]
+        places = [model.v_slices[name].start for name in actuated]
+        efforts = [e for b in model for e in b.dynamics.effort]
+        missing = [n for n, k in zip(actuated, places) if not math.isfinite(efforts[k])]
+        if missing and actions is None:
+            raise ConfigurationError(
+                f"Task: joint {missing[0]!r} has no effort limit; give actions=(low, high) in N or "
+                "N m, or control="
+            )
+        scale = [1.0 if actions is not None else efforts[k] for k in places]
+        ends = actions or (-np.ones(len(places)), np.ones(len(places)))
+
+        def shared(q: Traced, v: Traced, u: Traced) -> Traced:
+            tau = np.zeros(model.nv, dtype=object)
+            for k, size, x in zip(places, scale, u, strict=True):
+                tau[k] = size * x
+            return tau
+
+        whole = np.zeros(len(places))
+        return shared, whole + np.asarray(ends[0]), whole + np.asarray(ends[1])
+
+    def _check(self) -> None:
+        """The functions, traced once: what does not fit is told by its line."""
+        model, many = self.model, len(self.low)
+        sizes = [Input("q", (model.nq,)), Input("v", (model.nv,)), Input("u", (many,))]
+        try:
+            tau = trace(lambda q, v, u: self.controlled(q, v, u), sizes, "control")
+            seen = trace(lambda q, v, u: self.seen(q, v, u), sizes, "observe")
+        except Exception as error:
+            raise ConfigurationError(f"Task: {plainly(error)}") from error
+        if tau.outputs[0].shape != (model.nv,):
+            raise ConfigurationError(
+                f"Task: control gives shape {tau.outputs[0].shape}; give nv = {model.nv} forces"
+            )
+        self.observed = seen.outputs[0].shape
+        if seen.outputs[1].shape != () or seen.outputs[2].shape != ():
+            raise ConfigurationError("Task: reward and terminated give one number each")
+
+    def controlled(self, q: Traced, v: Traced, u: Traced) -> Traced:
+        """Joint forces of an action, while tracing."""
+        return np.asarray(self._control(*map(traced_array, (q, v, u))), dtype=object)
+
+    def seen(self, q: Traced, v: Traced, u: Traced) -> tuple[Traced, Real, Real]:
+        """(observation, reward, whether it ends), while tracing."""
+        q, v, u = map(traced_array, (q, v, u))
+        ends = 0.0 if self._terminated is None else select(self._terminated(q, v), 1.0, 0.0)
+        seen = np.atleast_1d(np.asarray(self._observation(q, v), dtype=object))
+        return seen, self._reward(q, v, u), ends
+
+    def kernels(self, target: Target, dtype: DType) -> tuple[Kernel[Any], ...]:
+        """(control, step, observe) for a target."""
+        model, many = self.model, len(self.low)
+        inputs = {"q": (model.nq,), "v": (model.nv,), "u": (many,)}
+
+        def control(q: Traced, v: Traced, u: Traced) -> Traced:
+            return self.controlled(q, v, u)
+
+        def observe(q: Traced, v: Traced, u: Traced) -> tuple[Traced, Real, Real]:
+            return self.seen(q, v, u)
+
+        step = stepper(
+            model, self.method, held=True, limits=self.limits, target=target, dtype=dtype,
+            parameters=list(self.ranges),
+        )  # fmt: skip
+        made: list[Any] = [
+            compile(f, model, target, dtype, inputs=inputs) for f in (control, observe)
+        ]
+        return made[0], step, made[1]
+
+    def starts(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """States at which episodes start, (count, nq) and (count, nv)."""
+        model = self.model
+        off = rng.uniform(-self.noise, self.noise, (2, count, model.nv))
+        q = np.broadcast_to(self.start[0], (count, model.nq))
+        return integrate(model, q, off[0]), self.start[1] + off[1]
+
+    def draws(self, rng: np.random.Generator, count: int) -> Array:
+        """Parameters of the model for episodes, (count, p)."""
+        ends = np.array([*self.ranges.values()]).reshape(-1, 2)
+        return rng.uniform(ends[:, 0], ends[:, 1], (count, len(ends)))
+
+    def action_space(self, dtype: DType, many: tuple[int, ...] = ()) -> Box:
+        """The space of actions, of one environment or of many."""
+        low, high = (np.broadcast_to(x, (*many, len(x))) for x in (self.low, self.high))
+        return Box(low.astype(dtype), high.astype(dtype), dtype=np.dtype(dtype).type)
+
+    def observation_space(self, dtype: DType, many: tuple[int, ...] = ()) -> Box:
+        """The space of observations, of one environment or of many."""
+        return Box(-np.inf, np.inf, (*many, *self.observed), dtype=np.dtype(dtype).type)
