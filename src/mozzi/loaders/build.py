@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """From a description to a model: the tree is spanned, checked and handed to the builder."""
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Tree:
     """The joints of a description from the root outwards, parents first, depth first."""
 
     root: str
-    order: list[Edge] = field(default_factory=list)
+    order: list[Edge] = field(default_factory=list[Edge])
 
 
 def assemble(

@@ -141,16 +141,16 @@ class Description:
     name: str
     place: Place
     format: str
-    links: dict[str, Link] = field(default_factory=dict)
-    edges: dict[str, Edge] = field(default_factory=dict)
-    loops: list[LoopData] = field(default_factory=list)
-    frames: list[tuple[str, str, SE3]] = field(default_factory=list)
+    links: dict[str, Link] = field(default_factory=dict[str, Link])
+    edges: dict[str, Edge] = field(default_factory=dict[str, Edge])
+    loops: list[LoopData] = field(default_factory=list[LoopData])
+    frames: list[tuple[str, str, SE3]] = field(default_factory=list[tuple[str, str, SE3]])
     """Further named frames: name, link, pose in the link."""
-    couplings: list[CouplingData] = field(default_factory=list)
-    shapes: list[ShapeData] = field(default_factory=list)
-    states: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
+    couplings: list[CouplingData] = field(default_factory=list[CouplingData])
+    shapes: list[ShapeData] = field(default_factory=list[ShapeData])
+    states: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=lambda: {})
     """Named configurations: coordinates by joint."""
-    actuators: list[ActuatorData] = field(default_factory=list)
+    actuators: list[ActuatorData] = field(default_factory=list[ActuatorData])
     contacts: Callable[[], list[ContactData]] | None = None
     """Finds which shapes may touch, where the format says it."""
     world: str | None = None

@@ -57,7 +57,7 @@ def names_of(shapes: list[ShapeData]) -> list[str]:
     """
     given = [shape.name for shape in shapes]
     taken: set[str] = set()
-    names = []
+    names: list[str] = []
     for shape in shapes:
         name = shape.name
         if not name or given.count(name) > 1:

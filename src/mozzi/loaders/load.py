@@ -1,3 +1,4 @@
+# pyright: reportMissingTypeStubs=false, reportUnnecessaryIsInstance=false
 """One door for all formats."""
 
 from __future__ import annotations
@@ -142,7 +143,8 @@ def _expand(file: str) -> bytes:
             f"{file}: xacro files need xacrodoc; install it with: pip install 'mozzi[xacro]'"
         ) from None
     try:
-        return XacroDoc.from_file(file, resolve_packages=False).to_urdf_string().encode()
+        made = XacroDoc.from_file(file, resolve_packages=False)  # pyright: ignore[reportUnknownMemberType]
+        return made.to_urdf_string().encode()  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise Place(file).error("file", f"xacro: {text}", "correct the xacro file") from None

@@ -47,7 +47,7 @@ def add_loops(found: Description, loops: Loops) -> None:
     """Add loops to a description, from a file or from triples (frame, frame, type)."""
     if isinstance(loops, (str, os.PathLike)):
         place = Place(os.fspath(loops))
-        table = read_yaml(loops)
+        table: dict[str, Names] = read_yaml(loops)
     else:
         place = found.place
         if any(isinstance(loop, str) or len(loop) != 3 for loop in loops):

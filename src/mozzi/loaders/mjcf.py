@@ -1,3 +1,5 @@
+# pyright: basic
+# (MuJoCo's C interface is not typed)
 """MJCF, compiled by the ``mujoco`` package, which owns that format.
 
 q is laid out as MuJoCo's qpos, except that quaternions are (x, y, z, w) here. Several joints on

@@ -1,3 +1,5 @@
+# pyright: basic
+# (MuJoCo's C interface is not typed)
 """MJCF, made safe before the ``mujoco`` package sees it.
 
 MuJoCo's compiler reads whatever files a model names, and repeats whatever it is told to repeat. So

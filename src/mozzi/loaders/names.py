@@ -1,3 +1,4 @@
+# pyright: reportMissingTypeStubs=false, reportUnnecessaryIsInstance=false
 """Robots by name: those of ``example-robot-data`` and ``robot_descriptions``, where installed."""
 
 from __future__ import annotations

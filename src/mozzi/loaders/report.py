@@ -34,7 +34,7 @@ class Report:
     def tree(self) -> list[tuple[int, str, str, str, int, float]]:
         """One row per body, parents first: depth, body, joint, kind of joint, nv, mass."""
         depths: list[int] = []
-        rows = []
+        rows: list[tuple[int, str, str, str, int, float]] = []
         for body in self.model:
             depth = 0 if body.parent < 0 else depths[body.parent] + 1
             depths.append(depth)

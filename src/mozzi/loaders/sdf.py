@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false, reportMatchNotExhaustive=false
 """SDF: links and joints placed by poses relative to named frames.
 
 One model, by itself or in a world. A joint whose child is already connected closes a loop.

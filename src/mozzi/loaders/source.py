@@ -78,7 +78,7 @@ class Note:
 class Notes:
     """The oddities of one file, in the order in which they were met."""
 
-    items: list[Note] = field(default_factory=list)
+    items: list[Note] = field(default_factory=list[Note])
 
     def add(self, place: Place, thing: str, fact: str) -> None:
         self.items.append(Note(place, thing, fact))
@@ -233,7 +233,8 @@ def _environment() -> list[Path]:
 
 def _packages(folders: Sequence[Path], name: str) -> list[Path]:
     """Folders of this name with a manifest, some levels below these: as workspaces have them."""
-    found, level = [], [folder for folder in folders if folder in _environment()]
+    found: list[Path] = []
+    level = [folder for folder in folders if folder in _environment()]
     for _ in range(DEEP):
         inner = [path for folder in level for path in _folders(folder)]
         found += [path for path in inner if path.name == name and (path / "package.xml").is_file()]

@@ -36,7 +36,7 @@ def split(
     chosen: dict[str, Edge] = {}
     waiting = order
     while waiting:
-        left = []
+        left: list[Edge] = []
         for edge in waiting:
             if root(edge.child) == edge.child and root(edge.parent) != edge.child:
                 above[edge.child] = edge.parent

@@ -171,7 +171,7 @@ def joint_screws(model: Model, rep: Placing = "spatial") -> np.ndarray:
     """
     _check(rep)
     B, A = _references(model)
-    rows = []
+    rows: list[object] = []
     for i, body in enumerate(model):
         joint = body.joint
         X = joint.frame_child.push(joint.screws(joint.neutral()))

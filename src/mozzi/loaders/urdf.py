@@ -1,3 +1,4 @@
+# pyright: reportMatchNotExhaustive=false
 """URDF, read strictly.
 
 Existing readers accept broken files silently: words after a number, two parents, missing masses.
@@ -5,6 +6,8 @@ This one refuses what is wrong with file, line and remedy, and notes what is odd
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from mozzi.errors import ModelError
 from mozzi.loaders.description import Description, Edge, Link
@@ -18,6 +21,7 @@ from mozzi.model.shapes import Box, Capsule, Cylinder, Geometry, Role, Sphere, a
 __all__ = ["read_urdf"]
 
 WORLD = "world"
+Item = TypeVar("Item", Link, Edge)
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -58,7 +62,7 @@ def _refuse_xacro(root: Element) -> None:
         stack.extend(element.children)
 
 
-def _once(kind: str, item: Link | Edge, items: dict) -> None:
+def _once(kind: str, item: Item, items: dict[str, Item]) -> None:
     first = items.setdefault(item.name, item)
     if first is not item:
         fact = f"is declared twice, first in line {first.place.line}"

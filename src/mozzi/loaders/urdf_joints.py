@@ -15,14 +15,13 @@ __all__ = ["origin_of", "read_joint"]
 
 ZERO = (0.0, 0.0, 0.0)
 
-MOVING = {
+ALONG_AN_AXIS = {
     "revolute": Revolute,
     "continuous": Revolute,
     "prismatic": Prismatic,
     "planar": Planar,
-    "floating": Free,
 }
-KINDS = ("fixed", *MOVING)
+KINDS = ("fixed", *ALONG_AN_AXIS, "floating")
 
 
 def origin_of(element: Element) -> SE3:
@@ -89,7 +88,7 @@ def _joint_of_axis(element: Element, kind: str, notes: Notes) -> Joint:
             raise axis.error(fact, "give a non-zero axis", thing=element.thing)
         if abs(length - 1.0) > 1e-6:
             notes.add(axis.place, element.thing, f"axis of length {length:.6g} is normalised")
-    return MOVING[kind](axis=direction)
+    return ALONG_AN_AXIS[kind](axis=direction)
 
 
 def _mimic(element: Element, kind: str, notes: Notes) -> Mimic | None:

@@ -21,8 +21,8 @@ __all__ = ["Word", "check_words", "table"]
 class Word:
     """An element: what may stand in it. The value of an attribute says whether it is read."""
 
-    attributes: dict[str, bool] = field(default_factory=dict)
-    children: dict[str, Word] = field(default_factory=dict)
+    attributes: dict[str, bool] = field(default_factory=dict[str, bool])
+    children: dict[str, Word] = field(default_factory=lambda: {})
     foreign: bool = False
     """Left to others: passed over, with a note."""
     unchecked: bool = False

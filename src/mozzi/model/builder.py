@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false, reportUnnecessaryIsInstance=false
 """Builder: from what people write down to an immutable model."""
 
 from __future__ import annotations
@@ -425,7 +426,7 @@ class Builder:
         if name in self._actuators:
             raise ModelError(f"{what}: an actuator has this name; give another name")
         b0, b1, b2 = as_vector(bias, 3, f"{what}: bias")
-        ends = []
+        ends: list[tuple[float, float]] = []
         for word, given in (("control", control), ("force", force)):
             try:
                 low, high = map(float, given)

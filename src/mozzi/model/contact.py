@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false, reportUnnecessaryIsInstance=false
 """Contacts: which shapes of a model may touch, and how. Data, checked here.
 
 Pairs are chosen, not searched for: `Model.with_ground`, `Model.with_contact`. What their points,
@@ -183,7 +184,8 @@ def extremal_points(shape: Shape) -> list[Point]:
             "pip install mozzi[viz], or give it a simpler shape to touch with"
         ) from None
     path = shape.geometry.file()
-    vertices: np.ndarray = getattr(trimesh.load(path, force="mesh"), "vertices")  # noqa: B009
+    mesh: object = trimesh.load(path, force="mesh")  # pyright: ignore[reportUnknownMemberType]
+    vertices: np.ndarray = getattr(mesh, "vertices")  # noqa: B009
     p = np.asarray(vertices, dtype=float) * np.asarray(shape.geometry.scale)
     if len(p) == 0:
         raise ModelError(f"shape {shape.name!r}: mesh {str(path)!r} has no points")

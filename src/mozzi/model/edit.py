@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """Changed copies of models."""
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def lock(
 ) -> Model:
     """The model with joints held at q."""
     locked: dict[str, tuple[float, ...]] = {}
-    by_name = cast("Mapping[str, ArrayLike]", q) if isinstance(q, Mapping) else None
+    by_name = q if isinstance(q, Mapping) else None
     given = q is not None and by_name is None
     whole = model.check_configuration(cast("ArrayLike", q)) if given else None
     if whole is not None and whole.ndim != 1:

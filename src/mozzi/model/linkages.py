@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Linkages without an order: bodies and joints, of which any may close a loop.
 
 A model is a tree and loops; where a linkage is cut into them is a choice that its motion does not
@@ -152,12 +153,12 @@ def ring(
         for p, e in axes
     ]
     names = [GROUND, *(f"link_{k}" for k in range(1, n))]
-    at, bodies = {GROUND: SE3.identity()}, {}
+    at, bodies = {GROUND: SE3.identity()}, dict[str, Inertia]()
     for k in range(1, n):
         middle = (points[k - 1] + points[k]) * 0.5
         at[names[k]] = SE3(random_pose(rng).R, middle)
         bodies[names[k]] = random_inertia(rng)
-    joints = []
+    joints: list[LinkageJoint] = []
     for k in range(n):
         a, b = names[k], names[(k + 1) % n]
         joint = (kinds[k] if kinds else Revolute)()
@@ -198,7 +199,7 @@ def spherical(n: int = 4, seed: int = 0) -> Linkage:
     rng = np.random.default_rng(seed + 2000)
     turns = np.arange(n) * 2.0 * math.pi / n + rng.uniform(-0.4, 0.4, n)
     slopes = rng.uniform(0.5, 1.0, n)
-    axes = []
+    axes: list[Axis] = []
     for t, s in zip(turns, slopes, strict=True):
         e = np.array([math.sin(s) * math.cos(t), math.sin(s) * math.sin(t), math.cos(s)])
         axes.append((tuple(e * rng.uniform(0.5, 1.0)), tuple(e)))
@@ -308,7 +309,7 @@ def _closed(
         angles = _close(links, start)
         if angles is None:
             continue
-        axes, T = [], np.eye(4)
+        axes, T = list[Axis](), np.eye(4)
         for (a, alpha, d), angle in zip(links, angles, strict=True):
             axes.append((T[:3, 3].tolist(), T[:3, 2].tolist()))
             T = T @ _link(a, alpha, d, angle)
@@ -334,8 +335,9 @@ def _screws(axes: Sequence[Axis]) -> np.ndarray:
 
 def _close(links: Sequence[tuple[float, ...]], angles: np.ndarray) -> np.ndarray | None:
     """Angles near these at which the ring is closed, the first one held; None where none is."""
+    error, R = np.full(6, np.inf), np.eye(3)
     for _ in range(60):
-        T, columns = np.eye(4), []
+        T, columns = np.eye(4), list[list[float]]()
         for (a, alpha, d), angle in zip(links, angles, strict=True):
             columns.append([*T[:3, 2], *np.cross(T[:3, 3], T[:3, 2])])
             T = T @ _link(a, alpha, d, angle)

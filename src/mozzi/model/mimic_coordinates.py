@@ -43,7 +43,7 @@ def followed(model: Model, q: NDArray[np.float64]) -> NDArray[np.float64]:
     NaN where that leads outside of the limits.
     """
     C, b = _rows(model)
-    left, followers = C.copy(), []
+    left, followers = C.copy(), list[int]()
     for row in range(len(C)):  # Gauss, by the largest entry of each row
         k = int(np.abs(left[row]).argmax())
         if abs(left[row, k]) > 1e-12:

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false, reportPrivateUsage=false
 """Named parameters of a model: the numbers of it that may vary, and models in which they do.
 
 `vary` gives a model whose named numbers are scalars of any kind, traced ones among them: what is

@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """What ties velocities: rolling without slip, rows that users write, and joints that are driven.
 
 Together with loops, distances and couplings these are the closures of a model. They are data; the

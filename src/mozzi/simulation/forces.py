@@ -9,10 +9,11 @@ import numpy as np
 
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.program.scalar import Real
 from mozzi.simulation.law import Law, check_traceable
 from mozzi.simulation.parameters import Varying
 from mozzi.simulation.system import Feedback
-from mozzi.types import Array, ArrayLike
+from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Torque", "torque_of"]
 
@@ -45,7 +46,11 @@ class Torque:
         """All of them as numbers, or as a law: what shows which joints have some."""
         if self.own is not None:
             law, row = self.own, self.own.start(model, t).astype(object)
-            return lambda t, q, v: law.sample(model, t, q, v, row, 1.0)[0]
+
+            def sampled(t: Real, q: Traced, v: Traced) -> Traced:
+                return law.sample(model, t, q, v, row, 1.0)[0]
+
+            return sampled
         if self.law is not None:
             return self.law
         return self.rows if self.rows is not None else self.at(0, t, q, v)

@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """What acts besides motors: springs, dampers, friction, and stops at the limits of joints."""
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from mozzi.algorithms.dynamics.springs import spring_wrenches
 from mozzi.errors import ConfigurationError
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
+from mozzi.model.body import Body
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
 from mozzi.types import Array, Traced
 
@@ -75,7 +77,7 @@ class Resistance:
                 "friction", *(() if self.damping else ("damping",)),
                 *(() if self.springs else ("stiffness",)),
             ]  # fmt: skip
-            bodies = []
+            bodies: list[Body] = []
             for b in model:
                 nothing = dict.fromkeys(names, (0.0,) * b.joint.nv)
                 bodies.append(replace(b, dynamics=replace(b.dynamics, **nothing)))

@@ -307,9 +307,12 @@ class Simulation:
                 assert isinstance(self.method, DormandPrince)
                 modes = self._inputs | {"touch": (3 * contact_count(self.model),)}
                 cache[key] = attempt_kernel(self.method, self.system, modes, self.place)
+            elif isinstance(self.method, DormandPrince):
+                assert name == "attempt"
+                cache[key] = attempt_kernel(self.method, self.system, self._inputs, self.place)
             else:
-                make = {"attempt": attempt_kernel, "start": start_kernel}
-                cache[key] = make[name](self.method, self.system, self._inputs, self.place)
+                assert name == "start"
+                cache[key] = start_kernel(self.method, self.system, self._inputs, self.place)
         return cache[key]
 
     def _forces(self, step: int, t: float, q: np.ndarray, v: np.ndarray) -> Forces:

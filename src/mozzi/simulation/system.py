@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """What is integrated: a mechanism with the forces that act on it."""
 
 from __future__ import annotations

@@ -242,7 +242,8 @@ class Trajectory:
 
     def _modes(self) -> Array:
         rows, model = self._contact("row_forces"), self._model()
-        modes, start = [], 0
+        modes: list[np.ndarray] = []
+        start = 0
         for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
             size = 3 if contact.friction[0] or f"{contact.name}.friction" in self.parameters else 1
             for _ in range(part.start, part.stop):

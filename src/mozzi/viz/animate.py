@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """Trajectories as moving pictures."""
 
 from __future__ import annotations

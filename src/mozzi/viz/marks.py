@@ -75,7 +75,7 @@ def _frames(model: Model, T: np.ndarray, length: float) -> Mark:
 
 def _screws(model: Model, q: np.ndarray, T: np.ndarray, length: float) -> Mark:
     axes = [screw_axes(model, x, t) for x, t in zip(q, T)]
-    ends, colors = [], []
+    ends, colors = list[np.ndarray](), list[Color]()
     labels: dict[int, str] = {}
     for k, name in enumerate(model.v_names):
         pitch = axes[0][k][1]
@@ -101,7 +101,7 @@ def _center(model: Model, q: np.ndarray) -> Mark:
 
 def _loops(model: Model, T: np.ndarray) -> Mark:
     """From each body to the point where a loop closes; rods between their points."""
-    ends, labels = [], {}
+    ends, labels = list[np.ndarray](), dict[int, str]()
     for loop in model.loops:
         for body, P in ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)):
             here = _points(T, body, np.array(P.p.flatten(), dtype=float))
@@ -116,7 +116,7 @@ def _loops(model: Model, T: np.ndarray) -> Mark:
 
 def _springs(model: Model, T: np.ndarray, width: float) -> Mark:
     """A zigzag between the ends of every spring."""
-    ends, labels = [], {}
+    ends, labels = list[np.ndarray](), dict[int, str]()
     for spring in model.springs:
         a, b = (
             _points(T, body, point)

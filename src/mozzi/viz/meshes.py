@@ -1,3 +1,5 @@
+# pyright: basic
+# (trimesh and pycollada are not typed)
 """Meshes of files as triangles: read with their colours, coarsened, smoothed but at edges."""
 
 from __future__ import annotations

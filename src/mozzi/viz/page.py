@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """Trajectories as a page of their own: no server, no network, one file."""
 
 from __future__ import annotations
@@ -122,8 +123,8 @@ def shown_records(
     """The records that are shown of each motion, and the time between two."""
     span = float(trajectory.t[-1] - trajectory.t[0])
     count = int(min(SCENE_FRAMES, max(2, round(span * fps) + 1))) if span > 0.0 else 1
-    times = np.linspace(trajectory.t[0], trajectory.t[-1], count)
-    index = []
+    times = np.linspace(float(trajectory.t[0]), float(trajectory.t[-1]), count)
+    index: list[np.ndarray] = []
     for motion in motions:
         last = int(np.isfinite(motion.q).all(axis=-1).sum())
         if last == 0:
@@ -137,7 +138,7 @@ def _energy(motions: Sequence[Trajectory], index: Sequence[np.ndarray]) -> dict[
     """How far the energy is from what it was; nothing where something drives or brakes."""
     if any(motion.driven for motion in motions):
         return None
-    drifts = []
+    drifts: list[np.ndarray] = []
     for motion, k in zip(motions, index):
         energy = motion.energy()
         drifts.append(np.abs(energy[k] - energy[0]))
@@ -173,7 +174,7 @@ def _round(x: float) -> float:
 
 def limbs(model: Model, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n, limbs, 2, 3) ends of the limbs of all bodies in the inertial frame; (n, 3) the tip."""
-    lines = []
+    lines: list[np.ndarray] = []
     for i, body in enumerate(model):
         start = np.array(body.joint.frame_child.p.flatten(), dtype=float)
         ends = [np.array(model.body(k).joint.frame_parent.p.flatten(), dtype=float)
@@ -212,7 +213,7 @@ def _put(file: IO[bytes], text: str) -> None:
 
 def corners(parts: Sequence[Part], poses: np.ndarray) -> np.ndarray:
     """(n, points, 3) in the inertial frame: corners of boxes about what is drawn of each body."""
-    out = []
+    out: list[np.ndarray] = []
     for body in sorted({part.body for part in parts}):
         own = np.concatenate([part.vertices for part in parts if part.body == body])
         ends = np.stack([own.min(axis=0), own.max(axis=0)])

@@ -1,3 +1,5 @@
+# pyright: basic
+# (Matplotlib is typed in part)
 """Trajectories as figures."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# pyright: basic
+# (IPython is typed in part)
 """A bar for long work: in a notebook below its cell, in a terminal on stderr, elsewhere none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: reportMatchNotExhaustive=false
 """What a mechanism looks like, as triangles: its shapes, or a figure of its joints and masses."""
 
 from __future__ import annotations

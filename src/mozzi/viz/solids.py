@@ -76,7 +76,7 @@ def cone(a: ArrayLike, b: ArrayLike, radius: float, around: int = 16) -> Triangl
 
 def merged(*pieces: Triangles) -> Triangles:
     """Several pieces as one."""
-    points, faces, start = [], [], 0
+    points, faces, start = list[np.ndarray](), list[np.ndarray](), 0
     for vertices, triangles in pieces:
         points.append(vertices)
         faces.append(triangles + start)
@@ -86,7 +86,7 @@ def merged(*pieces: Triangles) -> Triangles:
 
 def box(edges: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)) -> Triangles:
     """A box, with edges of its own so that its faces are flat."""
-    points, faces = [], []
+    points, faces = list[np.ndarray](), list[list[int]]()
     for axis in range(3):
         for sign in (-1.0, 1.0):
             u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -116,7 +116,7 @@ def _lathe(
     ]
     k = np.arange(around)
     n = (k + 1) % around
-    faces = []
+    faces: list[np.ndarray] = []
     for m in range(len(rings) - 1):
         a, b = m * around, (m + 1) * around
         faces += [np.stack([a + k, b + k, b + n], 1), np.stack([a + k, b + n, a + n], 1)]
@@ -139,6 +139,6 @@ def field(ground: HeightField) -> Triangles:
     rows, columns = ground.heights.shape
     x, y = (np.linspace(-0.5, 0.5, n) * e for n, e in zip((columns, rows), ground.extent))
     points = np.stack([*np.meshgrid(x, y), ground.heights], axis=-1).reshape(-1, 3)
-    k = np.arange(rows * columns).reshape(rows, columns)
+    k = np.arange(int(rows * columns)).reshape(int(rows), int(columns))
     a, b, c, d = (part.ravel() for part in (k[:-1, :-1], k[:-1, 1:], k[1:, 1:], k[1:, :-1]))
     return points, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])

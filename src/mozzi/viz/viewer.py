@@ -280,7 +280,7 @@ class Viewer:
 
 def ranges(model: Model) -> list[tuple[str, float, float]]:
     """(label, low, high) of a slider for every degree of freedom."""
-    out = []
+    out: list[tuple[str, float, float]] = []
     for body in model:
         own, joint = body.dynamics, body.joint
         for k, name in enumerate(joint.v_names):

@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """Linear state-space models of a mechanism near a motion."""
 
 from __future__ import annotations
@@ -59,11 +60,15 @@ def linearize(
     if resistance and any(any(body.friction) for body in model.bodies):
         tau, slope, model = _dry(model, v, tau)
     changes = forward_dynamics_derivatives(model, q, v, tau, resistance=resistance)
-    a_q, a_v, a_tau = (x if isinstance(x, np.ndarray) else x.array() for x in changes)
+    a_q, a_v, a_tau = (_array(x) for x in changes)
     a_v = a_v + a_tau * slope
     n = model.nv
     A = np.block([[_turns(model, q, v).array(), np.eye(n).astype(object)], [a_q, a_v]])
     return A, np.block([[np.zeros((n, n)).astype(object)], [a_tau]])
+
+
+def _array(x: BlockArray | Traced) -> Traced:
+    return x.array() if isinstance(x, BlockArray) else x
 
 
 @linearize.on_arrays

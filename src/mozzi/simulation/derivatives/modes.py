@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Eigenvalues of what is left free near a steady motion."""
 
 from __future__ import annotations

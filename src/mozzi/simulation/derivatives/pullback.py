@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """The adjoint of one step: derivatives behind it turned into derivatives before it, O(n).
 
 A step is run backwards as it was computed, stage by stage. Joint vectors are read and written by
@@ -64,14 +65,14 @@ class Backwards:
         """(q̄, v̄, τ̄) from the derivatives dq, dv behind v′ = v + h a, q′ = q ⊕ h v′."""
         model, q, v, h = self.model, self.q, self.v, self.h
         a, loops = self._accelerations(q, v)
-        new = self._each(lambda x, y: x + h * y, v, a)
-        step = self._each(lambda x: h * x, new)
+        new = self._sum(v, a, h)
+        step = self._times(new, h)
         p, r = self._closing(step, new, dq, dv)
         X, Y = pull_integrate(model, q, step, p)
-        bar = self._each(lambda x, y: x + h * y, r, Y)
-        by_q, by_v, by_tau = self._pull(q, v, a, loops, self._each(lambda x: h * x, bar))
-        q_bar = self._each(lambda x, y: x + y, X, by_q)
-        v_bar = self._each(lambda x, y: x + y, bar, by_v)
+        bar = self._sum(r, Y, h)
+        by_q, by_v, by_tau = self._pull(q, v, a, loops, self._times(bar, h))
+        q_bar = self._sum(X, by_q)
+        v_bar = self._sum(bar, by_v)
         return q_bar.array(), v_bar.array(), by_tau.array()
 
     def munthe_kaas(
@@ -145,6 +146,20 @@ class Backwards:
             out[i] = [function(*numbers) for numbers in blocks]
         return out
 
+    def _times(self, x: JointVector, h: Real) -> BlockArray:
+        def times(x: Real) -> Real:
+            return h * x
+
+        return self._each(times, x)
+
+    def _sum(self, x: JointVector, y: JointVector, h: Real = 1.0) -> BlockArray:
+        """x + h y."""
+
+        def total(x: Real, y: Real) -> Real:
+            return x + h * y
+
+        return self._each(total, x, y)
+
     def _drive(self, v: JointVector) -> tuple[BlockArray, BlockArray | None]:
         """τ with dry friction in it, and the slope of that in v (None: there is none)."""
         friction = self.friction
@@ -178,10 +193,10 @@ class Backwards:
         else:
             mu = mass_matrix_solve(model, q, bar)
             by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, mu, *given)
-        by_q, by_v = self._each(lambda x: -x, by_q), self._each(lambda x: -x, by_v)
+        by_q, by_v = self._each(_negative, by_q), self._each(_negative, by_v)
         slope = self._drive(v)[1]
         if slope is not None:
-            by_v = self._each(lambda x, s, m: x + s * m, by_v, slope, mu)
+            by_v = self._each(_plus_product, by_v, slope, mu)
         return by_q, by_v, mu
 
     def _closing(
@@ -236,3 +251,11 @@ class _Vectors:
     def array(self) -> Traced:
         """The first of them."""
         return np.array([load(self.buffer, None, 0, n) for n in range(self.model.nv)], dtype=object)
+
+
+def _negative(x: Real) -> Real:
+    return -x
+
+
+def _plus_product(x: Real, s: Real, m: Real) -> Real:
+    return x + s * m

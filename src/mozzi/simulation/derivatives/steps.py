@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Derivatives of integration steps: Jacobians of one step, gradients through many.
 
 A step is differentiated as it is computed, stage by stage, so that the derivative is exactly that
@@ -39,7 +40,7 @@ from mozzi.simulation.derivatives.projection import deviations_closed_again
 from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.law import Law, check_traceable
 from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
-from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.method import OneStep, State
 from mozzi.simulation.methods.moreau import honoured
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
@@ -341,10 +342,11 @@ def step_kernel(
         return _Solved(solved_step(model, rule, acting))
 
     def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, Traced]:
-        x = {"t": 0.0, "q": q, "v": v} | first_rows(model, q)
+        rows = first_rows(model, q)
+        x: State = {"t": 0.0, "q": q, "v": v, **rows}
         with held_rows(model, x):
             new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
-        new = closed_again(model, new, x.get("rows"), last=True)
+        new = closed_again(model, new, rows.get("rows"), last=True)
         return new["q"], new["v"]
 
     return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)

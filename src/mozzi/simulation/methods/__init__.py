@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
@@ -40,7 +40,7 @@ def as_method(name: str) -> Method:
     """A name of a method, checked."""
     if name not in METHODS:
         raise ConfigurationError(f"no method {name!r}; there are {known(name, METHODS)}")
-    return cast(Method, name)
+    return name
 
 
 def method_for(model: Model, method: Method | Integrator | None) -> Method | Integrator:

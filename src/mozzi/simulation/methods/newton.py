@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Implicit steps: Newton's method with the tangent that differentiation of the program gives."""
 
 from __future__ import annotations
