@@ -2,8 +2,9 @@
 
 A row is brought inward by articulated bodies. Here x is the wrench of a row when it has come to a
 body, and y = Sᵀ x what it does in the joint there (with what a coupling does directly); the
-admittance of the loops is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y.  O(m d). Behind the joint Sᵀ (x − U D⁻¹ y) = 0:
-what a joint leaves free it does not transmit, and a row ends at a joint of six freedoms.
+admittance of the loops is Λ = A M⁻¹ Aᵀ = Σ yᵀ D⁻¹ y.  O(m d). Behind the joint
+Sᵀ (x − U D⁻¹ y) = 0: what a joint leaves free it does not transmit, and a row ends at a joint of
+six freedoms.
 """
 
 from __future__ import annotations
