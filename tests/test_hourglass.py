@@ -45,6 +45,7 @@ TWINS = "reference"
 DOORS = {
     ("mozzi.model.model", "mozzi.algorithms.constraints.velocity_rows.velocity_rows_of"),
     ("mozzi.model.model", "mozzi.algorithms.loops.random.random_closed"),
+    ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.lazily"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
     *(
         ("mozzi.algorithms.calls.with_loops", f"mozzi.algorithms.{answer}")

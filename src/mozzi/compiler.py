@@ -307,6 +307,37 @@ def run(
         raise function.misfit(model, error) from None
 
 
+def lazily(
+    function: Algorithm,
+    model: Model,
+    arrays: Mapping[str, ArrayLike],
+    options: Mapping[str, object],
+) -> Any:
+    """An algorithm on arrays of Dask or xarray: nothing is computed here but the shape of what it
+    gives.
+    """
+    from mozzi.targets.lazy import laid_over
+
+    extra = {n: True for n in arrays if n not in function.required}
+    kernel = compile(function, model, options={**options, **extra})
+    each = _OnChunks(function, model, tuple(arrays), dict(options))
+    taken, given = [x.shape for x in kernel.inputs], [x.shape for x in kernel.outputs]
+    return laid_over(each, taken, given, tuple(arrays.values()))
+
+
+class _OnChunks:
+    """An algorithm as a function of arrays, which travels by content."""
+
+    def __init__(
+        self, function: Algorithm, model: Model, names: tuple[str, ...], options: dict[str, object]
+    ):
+        self.function, self.model, self.names, self.options = function, model, names, options
+
+    def __call__(self, *arrays: ArrayLike) -> Any:
+        given = dict(zip(self.names, arrays, strict=True))
+        return self.function(self.model, **given, **self.options)
+
+
 def set_checks(on: bool) -> None:
     """Whether algorithms refuse arrays of configurations that are none.
 

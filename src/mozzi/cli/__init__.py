@@ -29,6 +29,7 @@ COMMANDS: tuple[str, ...] = (
     "export",
     "info",
     "simulate",
+    "sweep",
     "view",
 )  # fmt: skip
 

@@ -14,11 +14,12 @@ with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError, ModelError, UnphysicalWarning, known, nearest
 from mozzi.lie import SE3, Inertia, Twist, Vec3
@@ -32,7 +33,9 @@ from mozzi.types import Array, ArrayLike
 if TYPE_CHECKING:
     from mozzi.model.model import Model
 
-__all__ = ["Place", "check_numbers", "geometric", "nominal_numbers", "place_of", "vary"]
+__all__ = [
+    "Place", "check_numbers", "geometric", "nominal_numbers", "place_of", "refused", "vary",
+]  # fmt: skip
 
 Part = TypeVar("Part", Spring, Distance, Coupling, Contact)
 
@@ -288,32 +291,45 @@ def check_numbers(model: Model, names: Sequence[str], numbers: ArrayLike) -> Arr
         raise ConfigurationError(
             f"parameters have shape {x.shape}; give {len(names)}: {', '.join(names[:8])}"
         )
-    places = [place_of(model, name) for name in names]
-    for k, (name, at) in enumerate(zip(names, places, strict=True)):
-        column = x[..., k]
-        _refuse(name, column, ~np.isfinite(column), "is not finite; give a finite number")
-        if at.what in POSITIVE or (at.family, at.what) == ("contact", "friction"):
-            _refuse(name, column, column <= 0.0, "is not positive; give a number > 0")
-        if at.what in NOT_NEGATIVE:
-            _refuse(name, column, column < 0.0, "is negative; give 0 or more")
-        if at.what == "restitution":
-            _refuse(name, column, column > 1.0, "is more than 1; give a number from 0 to 1")
-    _warn_unphysical(model, names, places, x)
+    for name, column, wrong, fact in _faults(model, names, x):
+        if wrong.any():
+            raise _refusal(name, column, wrong, fact)
+    _warn_unphysical(model, [place_of(model, name) for name in names], x)
     return x
 
 
-def _refuse(name: str, column: Array, wrong: np.ndarray, fact: str) -> None:
-    if wrong.any():
-        where = np.argwhere(wrong)
-        at = tuple(map(int, where[0]))
-        more = f" (and {len(where) - 1} more samples)" if len(where) > 1 else ""
-        sample = f", sample {at[0] if len(at) == 1 else at}" if at else ""
-        raise ConfigurationError(f"parameter {name!r}{sample}{more}: {column[at]:.6g} {fact}")
+def refused(model: Model, names: Sequence[str], numbers: Array) -> NDArray[np.bool_]:
+    """Which samples `check_numbers` refuses."""
+    out = np.zeros(numbers.shape[:-1], dtype=bool)
+    for _, _, wrong, _ in _faults(model, names, numbers):
+        out |= wrong
+    return out
 
 
-def _warn_unphysical(
-    model: Model, names: Sequence[str], places: Sequence[Place], x: Array
-) -> None:
+def _faults(
+    model: Model, names: Sequence[str], x: Array
+) -> Iterator[tuple[str, Array, NDArray[np.bool_], str]]:
+    """Whatever may be wrong with the numbers of each name, and with which samples it is."""
+    for k, name in enumerate(names):
+        at, column = place_of(model, name), x[..., k]
+        yield name, column, ~np.isfinite(column), "is not finite; give a finite number"
+        if at.what in POSITIVE or (at.family, at.what) == ("contact", "friction"):
+            yield name, column, column <= 0.0, "is not positive; give a number > 0"
+        if at.what in NOT_NEGATIVE:
+            yield name, column, column < 0.0, "is negative; give 0 or more"
+        if at.what == "restitution":
+            yield name, column, column > 1.0, "is more than 1; give a number from 0 to 1"
+
+
+def _refusal(name: str, column: Array, wrong: np.ndarray, fact: str) -> ConfigurationError:
+    where = np.argwhere(wrong)
+    at = tuple(map(int, where[0]))
+    more = f" (and {len(where) - 1} more samples)" if len(where) > 1 else ""
+    sample = f", sample {at[0] if len(at) == 1 else at}" if at else ""
+    return ConfigurationError(f"parameter {name!r}{sample}{more}: {column[at]:.6g} {fact}")
+
+
+def _warn_unphysical(model: Model, places: Sequence[Place], x: Array) -> None:
     for k in sorted({at.index for at in places if at.family == "body"}):
         own = [n for n, at in enumerate(places) if at.family == "body" and at.index == k]
         if all(places[n].what == "density" for n in own):

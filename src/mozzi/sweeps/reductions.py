@@ -37,7 +37,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def check_words(words: str | Sequence[str]) -> tuple[Reduction, ...]:
     """What a caller wants to know."""
-    given = words.split(",") if isinstance(words, str) else words
+    given = [w for w in words.split(",") if w.strip()] if isinstance(words, str) else words
     found: list[Reduction] = []
     for word in given:
         match = [w for w in get_args(Reduction) if w == word.strip()]

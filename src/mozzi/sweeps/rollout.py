@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,8 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.model.parameters import check_numbers, place_of
+from mozzi.model.parameters import check_numbers, nominal_numbers, place_of, refused
+from mozzi.simulation.parameters import names_of
 from mozzi.simulation.simulate import simulate
 from mozzi.types import Array, ArrayLike, Device, DType
 
@@ -35,7 +36,8 @@ class Rollout:
     ``q0`` (n, nq), ``v0`` (n, nv) where starts vary. Results: ``q`` and ``v`` at the end,
     ``q_min``, ``q_max`` and ``v_max`` (of |v|) on the way, ``diverged``, the time at which a
     sample diverged (the duration where it did not); and with ``record`` the motion ``q_record``,
-    ``v_record`` (n, times, …). Samples that diverge are NaN.
+    ``v_record`` (n, times, …). Samples that diverge, or whose numbers no mechanism has (a mass of
+    0), are NaN.
 
     Args:
         model: the mechanism.
@@ -112,10 +114,30 @@ class Rollout:
         out["diverged"] = {"units": "s"}
         return out
 
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse names that are neither of the model nor of the law.
+
+        Args:
+            names: of columns.
+        """
+        names_of([n for n in names if n not in ("q0", "v0", "seed")], self.model, self.torque)
+
+    def _unfit(self, given: dict[str, Array], n: int) -> NDArray[np.bool_]:
+        """Samples that no mechanism has: the others go on, and these are moved out of their way."""
+        own = names_of(given, self.model, self.torque).names
+        unfit = np.zeros(n, dtype=bool)
+        if own:
+            unfit = refused(self.model, own, np.stack([given[name] for name in own], axis=-1))
+        if unfit.any():
+            for name, x in zip(own, nominal_numbers(self.model, own), strict=True):
+                given[name] = np.where(unfit, x, given[name])
+        return unfit
+
     def __call__(self, chunk: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
         given = {n: np.asarray(x, dtype=float) for n, x in chunk.items() if n != "seed"}
         q0, v0 = given.pop("q0", self.q0), given.pop("v0", self.v0)
         n = len(next(iter(chunk.values())))
+        unfit = self._unfit(given, n)
         motion = simulate(
             self.model,
             np.broadcast_to(self.model.neutral() if q0 is None else q0, (n, self.model.nq)),
@@ -126,13 +148,14 @@ class Rollout:
         stopped = np.full(n, float(self.duration))
         for sample, time in motion.diverged.items():
             stopped[sample] = time
+        stopped[unfit] = np.nan
         whole = (stopped >= self.duration)[:, None]
         out: dict[str, Array] = {
             "q": np.where(whole, motion.q[:, -1], np.nan),
             "v": np.where(whole, motion.v[:, -1], np.nan),
-            "q_min": motion.q.min(axis=1),
-            "q_max": motion.q.max(axis=1),
-            "v_max": np.abs(motion.v).max(axis=1),
+            "q_min": np.where(whole, motion.q.min(axis=1), np.nan),
+            "q_max": np.where(whole, motion.q.max(axis=1), np.nan),
+            "v_max": np.where(whole, np.abs(motion.v).max(axis=1), np.nan),
             "diverged": stopped,
         }
         if self.record is None:
@@ -142,6 +165,7 @@ class Rollout:
         for name, x in (("q_record", motion.q), ("v_record", motion.v)):
             padded = np.full((n, times, x.shape[-1]), np.nan, self.record_dtype)
             padded[:, : x.shape[1]] = x[:, :times]
+            padded[unfit] = np.nan
             records[name] = padded
         return records
 
@@ -176,10 +200,18 @@ class Evaluation:
         parts = self.function.name, self.model.digest, held, sorted(self.options.items())
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse names that are neither of the model nor of the algorithm's arrays.
+
+        Args:
+            names: of columns.
+        """
+        for name in names:
+            if name not in self.function.arrays and name != "seed":
+                place_of(self.model, name)
+
     def __call__(self, chunk: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
         names = [n for n in chunk if n not in self.function.arrays and n != "seed"]
-        for name in names:
-            place_of(self.model, name)
         given = {**self.arrays, **{n: x for n, x in chunk.items() if n in self.function.arrays}}
         missing = [n for n in self.function.required if n not in given]
         if missing:

@@ -156,6 +156,9 @@ def sweep(
     if chunk is not None and chunk < 1:
         raise ConfigurationError(f"sweep: chunk {chunk}; give 1 or more samples")
     words = check_words(reduce)
+    check = getattr(run, "check", None)
+    if check is not None:  # names that are wrong are told before any job begins
+        check(getattr(parameters, "columns", parameters))
     facts = _facts(run, words)
     if store is not None and seed is None and Path(store).exists():
         seed = _seed_of(store)

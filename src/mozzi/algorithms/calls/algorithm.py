@@ -131,6 +131,10 @@ class Algorithm:
         if active() is not None:
             return self.inline(model, *args, **options)
         arrays, others = self.bind(model, args, options)
+        if any(type(x).__module__.startswith(("dask.", "xarray.")) for x in arrays.values()):
+            from mozzi.compiler import lazily
+
+            return lazily(self, model, arrays, others)
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
             if answer is None:
                 continue

@@ -18,6 +18,7 @@ from mozzi.targets.cpu import jit, memory, single_call, threads, ufunc
 from mozzi.targets.cpu.batch_loop import TABLE, operands_of
 from mozzi.targets.cpu.threads import get_num_threads
 from mozzi.targets.disk_cache import Entry
+from mozzi.targets.lazy import is_lazy, laid_over
 from mozzi.types import ArrayLike, Result
 
 __all__ = ["CpuKernel"]
@@ -134,6 +135,9 @@ class CpuKernel(Generic[Result]):
         arrays, dtype, numbers = args, self.dtype, 0
         for x in args:
             if type(x) is not np.ndarray or x.dtype is not dtype:
+                if any(map(is_lazy, args)) and out is None:
+                    given = [y.shape for y in self.outputs]
+                    return laid_over(self, self._shapes, given, args, self.dtype.name)
                 arrays = [self._array(x) for x in args]
                 numbers = UNCOUNTED
                 break
