@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.model.vehicles import bicycle
+from mozzi.model.vehicles import bicycle, car
 
 METHODS = {  # and what they reach in steps of 5 ms
     "rkmk4": 1e-10, "dopri5": 1e-7, "generalized_alpha": 1e-4, "momentum": 1e-4,
@@ -264,3 +264,39 @@ def test_snakeboard():
         assert a == pytest.approx([float(e) for e in truth], rel=1e-13, abs=1e-13)
         assert lam == pytest.approx([float(solved[6]), float(solved[7])], rel=1e-12, abs=1e-13)
     assert mz.loop_rank(model, q)[0] == 2
+
+
+# -- a car: twelve rows of rank nine --
+
+
+def test_car_turns_in_a_circle():
+    """With the steering held it turns about the point where its axles meet, wheels without slip;
+    rows depend on one another, and the energy still has the order of the method.
+    """
+    model, angle, speed = car(), 0.3, 5.0
+    q = model.neutral()
+    q[model.q_slices["steer"]] = angle
+    assert [int(mz.loop_rank(model, x)[0]) for x in (q, model.neutral())] == [9, 9]
+    v = np.zeros(model.nv)
+    v[3] = speed
+    v = mz.consistent_velocities(model, q, v)
+    turn = v[3] * np.tan(angle) / 2.4
+    rear = [(v[3] + side * 0.7 * turn) / 0.3 for side in (-1.0, 1.0)]
+    assert v[[2, 9, 10]] == pytest.approx([turn, *rear])
+    drifts = []
+    for dt in (0.04, 0.02):
+        motion = mz.simulate(model, q, v, 2.0, dt, prescribed={"steer": angle})
+        drifts.append(motion.energy_drift())
+        radius = 2.4 / np.tan(angle)
+        path = motion.q[:, :2] - [0.0, radius]
+        assert np.linalg.norm(path, axis=-1) == pytest.approx(radius, rel=1e-6)
+        slip = np.einsum("tmv,tv->tm", mz.loop_jacobian(model, motion.q), motion.v)
+        assert np.abs(slip).max() < 1e-12
+    assert drifts[1] < 1e-9
+    free = [mz.simulate(model, q, v + 0.0, 2.0, dt).energy_drift() for dt in (0.04, 0.02)]
+    assert free[1] < 1e-8 and free[0] / free[1] > 8.0
+    weight = model.mass * 9.81
+    forces = mz.simulate(model, q, v, 0.1, 0.02).wrenches()
+    lift = sum(forces[f"{x}_contact"].wrenches[:, 0, 5] for x in
+               ("front_left", "front_right", "rear_left", "rear_right"))  # fmt: skip
+    assert lift == pytest.approx(weight, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Mechanisms that roll: a bicycle, a car, a snakeboard."""
+"""Mechanisms that roll: a bicycle, and a car that steers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mozzi.model.builder import Builder
 from mozzi.model.joints.joint import Revolute
 from mozzi.model.joints.spatial import Free
 from mozzi.model.model import Model
-from mozzi.model.shapes import Capsule, Disc, Plane
+from mozzi.model.shapes import Box, Capsule, Disc, Plane
 
-__all__ = ["bicycle"]
+__all__ = ["bicycle", "car"]
 
 ACROSS = SE3.exp(Twist(Vec3(-0.5 * math.pi, 0.0, 0.0), Vec3.zero()))
 """Shapes whose axis z lies along y: wheels."""
@@ -50,6 +50,39 @@ def bicycle(gravity: float = 9.81) -> Model:
     build.shape(None, Plane(), name="ground", role="collision")
     model = build.build().with_rolling("rear_contact", "rear_rim", "ground")
     return model.with_rolling("front_contact", "front_rim", "ground")
+
+
+def car(length: float = 2.4, width: float = 1.4, radius: float = 0.3) -> Model:
+    """A car on four wheels that roll on the plane z = 0; its front axle turns as a whole.
+
+    x points ahead, z up, and the frame of the chassis is above the middle of the rear axle at the
+    ground. Joints: ``chassis`` (free), ``steer`` (of the front axle, about z), and the wheels
+    ``front_left``, … (about y: positive rates ride ahead). Twelve rows of rank nine leave two
+    degrees of freedom: how fast it rides and how fast it steers.
+    """
+    build = Builder("car")
+    box = 1.2 * length, width, 0.5
+    inertia = 900.0 / 12.0 * np.diag([width**2 + 0.25, box[0] ** 2 + 0.25, box[0] ** 2 + width**2])
+    build.add("chassis", None, Free(), Inertia(900.0, (0.5 * length, 0.0, 0.6), inertia))
+    beam = Inertia(40.0, (0.0, 0.0, 0.0), np.diag([8.0, 1.0, 8.0]))
+    at = SE3.translation(length, 0.0, radius)
+    build.add("axle", "chassis", Revolute("z").between(at), beam, joint_name="steer")
+    middle = SE3.translation(0.5 * length, 0.0, 2.0 * radius + 0.1)
+    build.shape("chassis", Box(box), middle, "body", "visual", (0.7, 0.2, 0.2))
+    build.shape("axle", Box((0.1, width, 0.1)), None, "beam", "visual", (0.4, 0.4, 0.4))
+    build.shape(None, Plane(), name="ground", role="collision")
+    wheel = Inertia(20.0, (0.0, 0.0, 0.0), np.diag([0.5, 0.9, 0.5]))
+    names = [f"{end}_{side}" for end in ("front", "rear") for side in ("left", "right")]
+    for name in names:
+        parent, x, z = ("axle", 0.0, 0.0) if "front" in name else ("chassis", 0.0, radius)
+        y = 0.5 * width if "left" in name else -0.5 * width
+        hub = SE3.translation(x, y, z)
+        build.add(f"{name}_wheel", parent, Revolute("y").between(hub), wheel, joint_name=name)
+        build.shape(f"{name}_wheel", Disc(radius), ACROSS, name, color=(0.15, 0.15, 0.15))
+    model = build.build()
+    for name in names:
+        model = model.with_rolling(f"{name}_contact", name, "ground")
+    return model
 
 
 def _part(

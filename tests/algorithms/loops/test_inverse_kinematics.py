@@ -5,6 +5,7 @@ import pytest
 
 import mozzi as mz
 from mozzi.model.generate import delta_robot, four_bar
+from mozzi.model.vehicles import car
 
 INERTIA = mz.Inertia(1.0, (0.0, 0.0, 0.1), 0.01 * np.eye(3))
 
@@ -63,3 +64,51 @@ def test_a_frame_that_no_loop_moves_comes_with_closed_loops():
     T = mz.pose(model, model.random_configuration(3), "l5")
     found = mz.inverse_kinematics(model, {"l5": T}).check()
     assert found.q[6] == pytest.approx(found.q[7], abs=1e-12)
+
+
+def mobile_arm() -> mz.Model:
+    """A cart that cannot slide sideways, with an arm."""
+    body = mz.Inertia(1.0, (0.1, 0.0, 0.0), 0.1 * np.eye(3))
+    build = mz.Builder("mobile").add("cart", None, mz.Planar(), body, joint_name="base")
+    build.add("upper", "cart", mz.Revolute("z").between((0.2, 0.0, 0.3), None), body)
+    build.add("fore", "upper", mz.Revolute("z").between((0.5, 0.0, 0.0), None), body)
+    build.frame("hand", "fore", mz.SE3.translation(0.4, 0.0, 0.0))
+    tree = build.build()
+    return tree.with_velocity_rows("no_slide", lambda m, q: mz.jacobian(m, q, "cart", "body")[4])
+
+
+def test_a_mobile_base_does_not_slide():
+    """Steps obey velocity rows: a near target is reached by rolling, up to second order, where
+    the tree alone slides; far ones are reached too.
+    """
+    model = mobile_arm()
+    q0 = np.array([0.3, -0.2, 0.4, 0.5, -0.9])
+    goal = mz.pose(model, q0, "hand")[:3, 3] + np.array([1e-3, 2e-3, 0.0])
+    found = mz.inverse_kinematics(model, {"hand": goal}, q0, restarts=0)
+    assert found.success
+    delta = mz.difference(model, q0, found.q)
+    slip = mz.loop_jacobian(model, q0) @ delta
+    assert np.abs(slip).max() < 1e-5 < 1e-3 < np.abs(delta).max()
+    tree = model.without_velocity_rows("no_slide")
+    free = mz.inverse_kinematics(tree, {"hand": goal}, q0, restarts=0).q
+    assert np.abs(mz.loop_jacobian(model, q0) @ mz.difference(model, q0, free)).max() > 1e-4
+    far = np.array([[2.0, -1.0, 0.3], [-1.5, 3.0, 0.3]])
+    there = mz.inverse_kinematics(model, {"hand": far}, q0)
+    assert there.success.all()
+    assert mz.pose(model, there.q, "hand")[:, :3, 3] == pytest.approx(far, abs=1e-7)
+
+
+def test_wheels_stay_on_the_ground():
+    """Rolling has a position part: the targets of a car are met with all wheels on the plane."""
+    model = car()
+    q0 = model.neutral()
+    q0[:2] = 0.3, -0.2
+    goal = mz.pose(model, q0, "chassis") @ mz.SE3.translation(0.7, 0.0, 0.0).matrix()
+    found = mz.inverse_kinematics(model, {"chassis": goal[:3, 3]}, q0)
+    assert found.success
+    assert found.q[[0, 1, 8, 10]] == pytest.approx([1.0, -0.2, 0.7 / 0.3, 0.7 / 0.3])  # rolled
+    assert np.abs(mz.loop_residual(model, found.q)).max() < 1e-10
+    q0[2] = 0.1  # above the ground
+    assert mz.assemble(model, q0)[2] == pytest.approx(0.0, abs=1e-9)
+    wild = model.random_configuration(1)
+    assert np.abs(mz.loop_residual(model, wild)).max() < 1e-9

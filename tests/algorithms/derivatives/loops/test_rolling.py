@@ -1,4 +1,4 @@
-"""Derivatives of what rolls and skates: against differences, in all directions and of all orders."""
+"""Derivatives of what rolls and skates: against differences, in all directions."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ def test_steps(case, method):
     qs, vs = mz.rollout(model, q, v, torques, dt, method=method)
     bar_q, bar_v = np.zeros((5, n)), np.zeros((5, n))
     bar_q[-1], bar_v[-1] = RNG.normal(size=(2, n))
-    to_q, to_v, to_tau = mz.rollout_gradient(model, qs, vs, torques, dt, bar_q, bar_v, method=method)
+    seen = bar_q, bar_v
+    to_q, to_v, to_tau = mz.rollout_gradient(model, qs, vs, torques, dt, *seen, method=method)
 
     def cost(x, u=0.0):
         start = mz.integrate(model, q, x[:n]), v + x[n:]
