@@ -637,7 +637,8 @@ def inverse_kinematics(
     of the joints. A row that gets stuck starts again from random configurations, twice as many
     each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
     `InverseKinematicsResult.report`. Loops are closed. Where a model rolls or has velocity rows,
-    steps obey them, A δ = 0: a mobile base drives to its target, it does not slide there sideways.
+    steps obey them, A δ = 0: a mobile base drives to its target, it does not slide there sideways
+    (nor does it plan manoeuvres: what needs some counts as out of reach).
 
     Args:
         model: the mechanism.
