@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -102,3 +104,20 @@ def test_a_forked_child_keeps_its_own():
         os._exit(0 if ok else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert np.all(x == 1.0)
+
+
+_LAST = """
+import numpy as np, time
+from mozzi.targets.cpu import memory
+kept = [memory.empty((1000, 100), np.dtype(float)) for _ in range(3)]
+class Late:
+    def __init__(self): self.array = memory.empty((1000, 200), np.dtype(float))
+late = Late(); late.itself = late
+memory._timer = None
+"""
+
+
+def test_arrays_that_live_to_the_end_do_not_hold_the_interpreter():
+    """Their memory comes back when no thread can be started any more."""
+    done = subprocess.run([sys.executable, "-c", _LAST], timeout=60, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr

@@ -8,6 +8,7 @@ wanted for a second.
 
 from __future__ import annotations
 
+import atexit
 import mmap
 import os
 import threading
@@ -24,6 +25,7 @@ MOST = 1 << 30  # bytes that are kept, at most
 
 _free: dict[int, list[_Block]] = {}
 _timer: threading.Timer | None = None
+_ending = False
 
 
 class _Block:
@@ -75,7 +77,7 @@ def _returned(block: _Block) -> None:
     """The last array on a block has gone. This may run between any two instructions of any thread:
     so nothing here takes a lock, and every step is one that no other can divide.
     """
-    if held() + block.size <= MOST:
+    if not _ending and held() + block.size <= MOST:
         block.since = time.monotonic()
         _free.setdefault(block.size, []).append(block)
         _watch()
@@ -109,6 +111,14 @@ def _forget() -> None:
     """A forked child has no timer; what is kept it has a copy of, and lets go of."""
     global _timer
     _timer = None
+    _free.clear()
+
+
+@atexit.register
+def _end() -> None:
+    """When the interpreter ends it starts no thread, and waits for one for ever."""
+    global _ending
+    _ending = True
     _free.clear()
 
 
