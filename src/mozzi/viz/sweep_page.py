@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import cast, IO, TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.files import write_atomically
-from mozzi.types import Array
+from mozzi.types import Array, ArrayLike
 
 if TYPE_CHECKING:
     from mozzi.sweeps.sweep import Swept
@@ -60,7 +60,7 @@ def _columns(arrays: object, n: int) -> dict[str, Array]:
     """Columns of one number each."""
     out: dict[str, Array] = {}
     assert isinstance(arrays, dict)
-    for name, x in arrays.items():
+    for name, x in cast("dict[str, ArrayLike]", arrays).items():
         values = np.asarray(x, dtype=float)
         if values.shape[:1] != (n,):
             continue
