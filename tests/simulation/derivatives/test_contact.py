@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 from support.contact_models import ball, boxes
 
 import mozzi as mz
@@ -121,3 +122,62 @@ def test_dampers_and_friction_of_joints():
     A, B = mz.linearize(model, q, v, tau, dt=H)
     D = differences(model, q, v, tau)
     np.testing.assert_allclose(np.c_[A, B], D, atol=1e-6 * abs(D).max())
+
+
+def closed_leg():
+    """Two arms, a coupler and a rod, standing on the ground: a loop and a contact; where it is."""
+    builder = mz.Builder("bar")
+    for name, x in (("left", -0.2), ("right", 0.2)):
+        joint = mz.Revolute("y").between((x, 0.0, 0.5), None)
+        builder.add(name, None, joint, mz.Inertia(0.5, (0, 0, -0.15), 0.01 * np.eye(3)))
+    joint = mz.Revolute("y").between((0.0, 0.0, -0.3), None)
+    rod = mz.Inertia(1.0, (0.2, 0.0, 0.0), 0.02 * np.eye(3))
+    builder.add("coupler", "left", joint, rod)
+    builder.distance("close", "right", "coupler", (0, 0, -0.3), (0.45, 0.0, 0.02), 0.15)
+    builder.shape("coupler", mz.Sphere(0.05), mz.SE3.translation(0.2, 0.0, 0.0), name="foot")
+    model = builder.build()
+    q = mz.assemble(model, np.array([0.2, 0.6, -0.2]), hold=["left"])
+    height = mz.contact_gaps(model.with_ground(), q)[0] + 1e-5  # the foot is just inside
+    return model.with_ground(height=height, friction=0.3), q
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.4])
+def test_loops(speed):
+    """A mechanism with a loop that slides on the ground, along deviations that keep it closed."""
+    model, q = closed_leg()
+    N = null_space(mz.loop_jacobian(model, q))
+    v = N @ np.full(N.shape[1], -speed)
+    tau = np.array([0.1, 0.0, -0.05])
+    A, B = mz.linearize(model, q, v, tau, dt=H)
+    n, e = model.nv, 1e-6
+    assert mz.rollout(model, q, v, tau[None], H)[0].shape == (2, n)
+
+    def after(d, u, t):
+        start = mz.integrate(model, q, N @ d)
+        start = mz.assemble(model, start, hold=["left"])
+        w = v + u
+        w = w - np.linalg.pinv(mz.loop_jacobian(model, start)) @ mz.loop_jacobian(model, start) @ w
+        return start, w, mz.rollout(model, start, w, (tau + t)[None], H)
+
+    zero = np.zeros(n)
+    for k in range(N.shape[1] + n):
+        ends = []
+        for s in (e, -e):
+            d = s * np.eye(N.shape[1])[k] if k < N.shape[1] else np.zeros(N.shape[1])
+            t = s * np.eye(n)[k - N.shape[1]] if k >= N.shape[1] else zero
+            ends.append(after(d, zero, t))
+        (q_a, v_a, (Qa, Va)), (q_b, v_b, (Qb, Vb)) = ends
+        found = np.r_[mz.difference(model, Qb[1], Qa[1]), Va[1] - Vb[1]] / (2 * e)
+        x = np.r_[mz.difference(model, q_b, q_a), v_a - v_b] / (2 * e)
+        u = zero if k < N.shape[1] else np.eye(n)[k - N.shape[1]]
+        np.testing.assert_allclose(A @ x + B @ u, found, atol=2e-5 * max(1.0, abs(A).max()))
+    rng = np.random.default_rng(0)
+    dq, dv = rng.normal(size=(2, n))
+    Q, V = mz.rollout(model, q, v, tau[None], H)
+    zeros = np.zeros(n)
+    by_q, by_v, by_tau = mz.rollout_gradient(
+        model, Q, V, tau[None], H, np.array([zeros, dq]), np.array([zeros, dv])
+    )
+    bar = np.r_[dq, dv]
+    np.testing.assert_allclose(np.r_[by_q, by_v], bar @ A, atol=1e-8 * abs(A).max())
+    np.testing.assert_allclose(by_tau[0], bar @ B, atol=1e-9)

@@ -11,17 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias, overload
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
 from mozzi.program.scalar import Real
+from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
+from mozzi.simulation.projection import closed_again, row_sizes
 from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.system import System
 from mozzi.types import Array, Kernel, Traced
@@ -31,14 +35,17 @@ __all__ = ["contact_jacobians", "contact_pullback", "solved_step"]
 
 def solved_step(
     model: Model, rule: Moreau, acting: Resistance | None
-) -> Kernel[tuple[Array, Array, Array]]:
-    """The kernel (q, v, tau, dt) ↦ (q′, v′, force), of a step that starts from no impulse."""
+) -> Kernel[tuple[Array, ...]]:
+    """The kernel (q, v, tau, dt) ↦ (q′, v′, force, q, v) of a step that starts from no impulse; the
+    last two before the way back onto the loops.
+    """
     rule = honoured(model, rule, None, acting)[1]
 
-    def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, Traced, Traced]:
+    def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, ...]:
         x = rule.start(System(model), {"t": 0.0, "q": q, "v": v})
         new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
-        return new["q"], new["v"], new["force"]
+        shut = closed_again(model, new, last=True)
+        return shut["q"], shut["v"], new["force"], new["q"], new["v"]
 
     return _kept(model, ("step", rule, acting), step, _shapes(model, "q", "v", "tau", "dt"))
 
@@ -49,7 +56,7 @@ def contact_jacobians(
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ."""
     n = model.nv
     rule = honoured(model, rule, None, acting)[1]
-    q1, _, force = solved_step(model, rule, acting)(q, v, tau, dt)
+    _, _, force, q1, v1 = solved_step(model, rule, acting)(q, v, tau, dt)
 
     def tangent(d: Traced, dt: Real, **at: Traced) -> Traced:
         return forward(*_step(model, rule, acting, dt, **at), d)
@@ -58,7 +65,7 @@ def contact_jacobians(
     kernel = _kept(model, ("tangent", rule, acting), tangent, shapes)
     each = [np.asarray(x)[..., None, :] for x in (q, v, tau, force, q1)]
     columns = kernel(*each[:3], dt, *each[3:], np.zeros(n), np.eye(3 * n))
-    J = np.swapaxes(columns, -1, -2)
+    J = deviations_closed_again(model, q1, v1, np.swapaxes(columns, -1, -2))
     return J[..., : 2 * n], J[..., 2 * n :]
 
 
@@ -69,7 +76,10 @@ def contact_pullback(
     """(q̄, v̄, τ̄) of the derivatives dq, dv of a number with respect to the state after a step."""
     n = model.nv
     rule = honoured(model, rule, None, acting)[1]
-    q1, _, force = solved_step(model, rule, acting)(q, v, tau, dt)
+    _, _, force, q1, v1 = solved_step(model, rule, acting)(q, v, tau, dt)
+    if closed(model):
+        dq, dv = _kept(model, ("closing", rule, acting), partial(_closing, model),
+                       _shapes(model, "q", "v", "dq", "dv"))(q1, v1, dq, dv)  # fmt: skip
 
     def pull(bar: Traced, dt: Real, **at: Traced) -> Traced:
         return reverse(*_step(model, rule, acting, dt, **at), bar)
@@ -79,6 +89,12 @@ def contact_pullback(
     bar = np.concatenate([dq, dv], axis=-1)
     out = kernel(q, v, tau, dt, force, q1, np.zeros(n), bar)
     return out[..., :n], out[..., n : 2 * n], out[..., 2 * n :]
+
+
+def _closing(
+    model: Model, q: Traced, v: Traced, dq: Traced, dv: Traced
+) -> tuple[Traced, Traced]:
+    return pull_closing(model, q, v, dq, dv)
 
 
 def _step(
@@ -109,23 +125,13 @@ Key: TypeAlias = tuple[str, Moreau, Resistance | None]
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
 
 
-@overload
 def _kept(
-    model: Model, key: Key, function: Callable[..., Traced], shapes: Shapes
-) -> Kernel[Array]: ...
-@overload
-def _kept(
-    model: Model, key: Key, function: Callable[..., tuple[Traced, Traced, Traced]], shapes: Shapes
-) -> Kernel[tuple[Array, Array, Array]]: ...
-def _kept(
-    model: Model,
-    key: Key,
-    function: Callable[..., Traced | tuple[Traced, Traced, Traced]],
-    shapes: Shapes,
-) -> Kernel[Array] | Kernel[tuple[Array, Array, Array]]:
-    if model.closures:
+    model: Model, key: Key, function: Callable[..., Traced | tuple[Traced, ...]], shapes: Shapes
+) -> Any:
+    if row_sizes(model):
         raise ConfigurationError(
-            f"model {model.name!r} has loops; steps of moreau have derivatives on trees only"
+            f"model {model.name!r} has loops whose rows depend on each other; steps of moreau have "
+            "no derivatives there"
         )
     place = ("contact derivatives", *key)
     if place not in model.cache:

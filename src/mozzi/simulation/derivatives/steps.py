@@ -385,7 +385,7 @@ def pullback_kernel(
 class _Solved:
     """A step of moreau without its forces."""
 
-    kernel: Kernel[tuple[Array, Array, Array]]
+    kernel: Kernel[tuple[Array, ...]]
 
     def __call__(
         self, *arrays: ArrayLike, out: tuple[Array, Array] | None = None
