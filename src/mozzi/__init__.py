@@ -88,6 +88,8 @@ _HOME: dict[str, str] = {
     "twists": "mozzi.algorithms.kinematics.poses",
     # contact
     "contact_frames": "mozzi.algorithms.contact.gaps",
+    "contact_inverse_dynamics": "mozzi.algorithms.contact.inverse",
+    "contact_wrenches": "mozzi.algorithms.contact.inverse",
     "contact_gaps": "mozzi.algorithms.contact.gaps",
     "contact_points": "mozzi.algorithms.contact.gaps",
     "impact": "mozzi.algorithms.contact.step",

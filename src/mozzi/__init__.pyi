@@ -206,6 +206,8 @@ __all__ = [
     "system_jacobian_factors",
     "twists",
     "contact_frames",
+    "contact_inverse_dynamics",
+    "contact_wrenches",
     "contact_gaps",
     "contact_points",
     "impact",
@@ -1033,6 +1035,54 @@ def contact_frames(model: Model, q: ArrayLike) -> Array:
         >>> ball = mz.load("ball.urdf", base="free").with_ground()
         >>> mz.contact_frames(ball, ball.neutral()).shape
         (1, 4, 4)
+    """
+
+def contact_inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    actuated: Sequence[str] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Joint forces and contact forces for accelerations a: τ + Jᵀ f = M a + C v + g, with f of all
+    points that touch in their friction cones, and τ = 0 in joints without motors as nearly as such
+    forces can: least squares over the cones, by an interior point. Of several such f the least.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        actuated: names of the joints with motors; by default all but free ones.
+
+    Returns:
+        tau (B, nv): what the motors give.
+        forces (B, k, 3): on bodies a, in world axes.
+        missing (B, 1): the norm of what joints without motors would need on top.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> rest = np.zeros((2, 6))
+        >>> tau, forces, missing = mz.contact_inverse_dynamics(ball, ball.neutral(), *rest)
+    """
+
+def contact_wrenches(model: Model, q: ArrayLike, forces: ArrayLike) -> Array:
+    """What contact forces exert on all bodies, body-fixed: to be given to `inverse_dynamics` and
+    `forward_dynamics` as ``wrenches``.
+
+    Args:
+        model: the mechanism, with ``model.contacts``.
+        q (B, nq): configuration.
+        forces (B, k, 3): on bodies a, in world axes, in the order of `contact_points`; moments
+            where a contact is a cone.
+
+    Returns:
+        (B, nb, 6): moment and force on each body.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground()
+        >>> mz.contact_wrenches(ball, ball.neutral(), np.zeros((1, 3))).shape
+        (1, 6)
     """
 
 def contact_gaps(model: Model, q: ArrayLike) -> Array:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.guard import unchecked
-from mozzi.algorithms.contact.gaps import contact_frames, contact_gaps, contact_points
+from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
+from mozzi.algorithms.contact.inverse import contact_wrenches
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.algorithms.loops.wrenches import LoopWrench, joint_force_wrenches, loop_wrenches
@@ -212,25 +213,7 @@ class Trajectory:
 
     def contact_wrenches(self) -> Array:
         """What the contacts exert on every body, body-fixed, (B, n, nb, 6)."""
-        model, F = self._model(), self.contact_forces
-        points = self._of(contact_frames, self.q)[..., :3, 3]
-        T = self.poses()
-        out = np.zeros((*self.q.shape[:-1], model.nb, 6))
-        for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
-            for name, sign in ((contact.shape_a, 1.0), (contact.shape_b, -1.0)):
-                body = model.shape(name).body
-                if body < 0:
-                    continue
-                R, p = T[..., body, :3, :3], T[..., body, :3, 3]
-                for k in range(part.start, part.stop):
-                    force = np.einsum("...ij,...i->...j", R, sign * F[..., k, :])
-                    if contact.kind == "cone":
-                        out[..., body, :3] += force
-                        continue
-                    lever = np.einsum("...ij,...i->...j", R, points[..., k, :] - p)
-                    out[..., body, :3] += np.cross(lever, force)
-                    out[..., body, 3:] += force
-        return out
+        return contact_wrenches(self._model(), self.q, self.contact_forces)
 
     def _contact(self, name: str) -> Array:
         if name not in self.stored:

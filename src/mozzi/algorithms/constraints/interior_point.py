@@ -32,11 +32,14 @@ class ConePairs:
 
     count = 1.0
 
-    def __init__(self, state: Sequence[Real], w: Sequence[Real], kappa: Real):
+    def __init__(self, kind: Cone, state: Sequence[Real], w: Sequence[Real], kappa: Real):
         self.l, self.u = l, u = list(state[:3]), list(state[3:])
-        shift = sqrt(u[1] * u[1] + u[2] * u[2] + SMOOTH * kappa * kappa + TINY)
-        inverse = reciprocal(shift)
-        self.g1, self.g2 = g1, g2 = u[1] * inverse, u[2] * inverse
+        shift, g1, g2 = 0.0, 0.0, 0.0
+        if not kind.convex:
+            shift = sqrt(u[1] * u[1] + u[2] * u[2] + SMOOTH * kappa * kappa + TINY)
+            inverse = reciprocal(shift)
+            g1, g2 = u[1] * inverse, u[2] * inverse
+        self.g1, self.g2 = g1, g2
         r = [w[0] + shift - u[0], w[1] - u[1], w[2] - u[2]]
         self.r = [r[0] + g1 * r[1] + g2 * r[2], r[1], r[2]]  # du = E dw + r
         self.Q = [
@@ -250,7 +253,7 @@ def interior_point(problem: Problem, steps: int) -> list[Real]:
         for kind, span, rows in zip(sets, spans, problem.blocks, strict=True):
             own, at = state[span], [w[k] for k in rows]
             parts.append(
-                ConePairs(own, at, kappa)
+                ConePairs(kind, own, at, kappa)
                 if isinstance(kind, Cone)
                 else LinePairs(kind, own, at, kappa)
             )

@@ -116,8 +116,11 @@ class Line:
 
 @dataclass
 class Cone:
-    """Contact with friction: (n, t₁, t₂), of slope 1."""
+    """Contact with friction: (n, t₁, t₂), of slope 1. ``convex``: x and w in the cone and its dual,
+    without De Saxcé's shift, as in least squares over the cone; for the interior point only.
+    """
 
+    convex: bool = False
     size = 3
 
     def scaled(self, a: Real) -> Cone:
