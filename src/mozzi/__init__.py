@@ -164,7 +164,9 @@ _HOME: dict[str, str] = {
     "set_num_threads": "mozzi.targets.cpu.threads",
     # beside other libraries
     "Layout": "mozzi.adapters.layout",
+    "casadi_function": "mozzi.adapters.casadi",
     "layout": "mozzi.adapters.layout",
+    "state_space": "mozzi.adapters.control",
     # laws
     "Law": "mozzi.simulation.law",
     "array": "mozzi.program.functions",
