@@ -278,7 +278,9 @@ __all__ = [
     "set_checks",
     "set_num_threads",
     "Layout",
+    "casadi_function",
     "layout",
+    "state_space",
     "Law",
     "array",
     "clip",
@@ -3071,6 +3073,37 @@ def set_num_threads(number: int | None) -> None:
         >>> mz.set_num_threads(None)
     """
 
+def casadi_function(
+    function: Callable[..., object],
+    model: Model,
+    *,
+    kind: Literal['expression', 'callback'] = 'expression',
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    options: Mapping[str, object] | None = None,
+    name: str | None = None,
+) -> Any:
+    """A function as a `casadi.Function`, with derivatives of any order.
+
+    Args:
+        function: an algorithm, or a function of arrays that calls algorithms, as `compile` takes.
+        model: the mechanism.
+        kind: "expression": scalars of CasADi, which it differentiates and writes as C itself.
+            "callback": calls of machine code, Jacobians and Hessians by program differentiation;
+            for large mechanisms, whose expressions are slow.
+        inputs: as in `compile`.
+        options: as in `compile`.
+        name: of the function.
+
+    Returns:
+        A `casadi.Function` of columns and matrices with the names of the arguments.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> f = mz.casadi_function(mz.forward_dynamics, arm)
+        >>> f.name_in(), f.size1_out(0)
+        (['q', 'v', 'tau'], 3)
+    """
+
 def layout(
     name: LayoutName,
     model: Model,
@@ -3111,6 +3144,44 @@ def layout(
         >>> qpos, qvel = mz.layout("mujoco", craft).from_mozzi(craft.neutral(), np.ones(6))
         >>> qpos[3:7]
         array([1., 0., 0., 0.])
+    """
+
+def state_space(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    *,
+    dt: float | None = None,
+    method: Method | None = None,
+    actuated: Sequence[str] | None = None,
+    resistance: bool = True,
+    library: Literal['control', 'scipy'] = 'control',
+) -> Any:
+    """The linear model of `linearize` as an object of python-control or SciPy.
+
+    States are deviations (δ, δv) by the names of the velocities, inputs are joint forces, outputs
+    all states.
+
+    Args:
+        model: the mechanism.
+        q (nq): where it is linearized.
+        v (nv), optional: with which velocities; at rest, unless told.
+        tau (nv), optional: with which joint forces; none, unless told.
+        dt: a step in seconds, for the discrete system of one step of `method`; None: continuous.
+        method: the integrator of that step.
+        actuated: names of the joints whose forces are inputs; all, unless told.
+        resistance: as in `linearize`.
+        library: "control" for a `control.StateSpace`, "scipy" for a `scipy.signal.StateSpace`.
+
+    Returns:
+        The system; with python-control its states, inputs and outputs have names.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> system = mz.state_space(arm, arm.neutral(), actuated=["joint_1"])
+        >>> system.nstates, system.ninputs
+        (6, 1)
     """
 
 def array(values: ArrayLike) -> Array:
