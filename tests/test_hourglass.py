@@ -16,7 +16,7 @@ MODULE = re.compile(r"mozzi(\.[a-z_]+)+(:\w+)?")  # a string that names a module
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # the leaves that all may import
     "types": set(),
-    "files": set(),
+    "files": {"errors"},
     "locks": set(),
     "program": set(),
     "lie": {"errors", "program.scalar"},

@@ -3337,6 +3337,7 @@ def simulate(
     target: Device = 'cpu',
     dtype: DType = 'float64',
     parameters: Mapping[str, ArrayLike] | None = None,
+    save: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] | bool | None = None,
     **options: object,
 ) -> Trajectory:
@@ -3394,6 +3395,9 @@ def simulate(
             behind (t, q, v), such as gains. Each broadcasts with the batch axes B. A law that calls
             algorithms on the model sees it as it is; one with an argument `model` gets that which
             moves.
+        save: a folder of zarr to which records go as they come (extra ``cluster``): memory holds
+            one block of them, and after a crash the same call goes on from the last block, to the
+            same numbers. A law of torque must be the same one, and have no memory of its own.
         progress: True for a bar, below the cell of a notebook or in the terminal; or a function
             that is called with the share of the work that is done.
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of

@@ -1,4 +1,4 @@
-"""Files that are complete, or as they were before."""
+"""Files that are complete, or as they were before, and on the disk when it is said."""
 
 from __future__ import annotations
 
@@ -6,9 +6,32 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-__all__ = ["write_atomically"]
+from mozzi.errors import ExtraMissingError
+
+__all__ = ["to_disk", "write_atomically", "zarr_library"]
+
+
+def zarr_library() -> Any:
+    """zarr, which brings stores of chunked arrays."""
+    try:
+        import zarr
+    except ImportError:
+        raise ExtraMissingError("a store needs zarr: pip install 'mozzi[cluster]'") from None
+    return zarr
+
+
+def to_disk(path: Path) -> None:
+    """Wait until a file is on the disk, and its name in its folder: machines lose their power."""
+    for place in (path, path.parent):
+        if place.is_dir() and os.name == "nt":  # Windows opens no folders
+            continue
+        handle = os.open(place, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
@@ -23,6 +46,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
         os.replace(name, path)
+        if os.name != "nt":
+            to_disk(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

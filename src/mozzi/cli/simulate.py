@@ -92,6 +92,11 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the trajectory: .npz or .csv.")
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="A .zarr folder that records go to as they come; the same command goes "
+                          "on where it broke off."),
+    ] = None,
     record: Annotated[
         str | None,
         typer.Option(help="What --out holds besides t, q and v, by commas: a, tau, kinetic, "
@@ -114,7 +119,7 @@ def simulate(
     from mozzi.simulation.methods import as_method
     from mozzi.simulation.simulate import Simulation
 
-    check_paths(out, plot, view)
+    check_paths(out, plot, view, save)
     fields = fields_of(record)
     model = open_robot(file, base.value, root)
     acts = limits and limited(model)
@@ -143,7 +148,7 @@ def simulate(
     run = Simulation(
         model, start, speed, duration, dt, None if method is None else as_method(method),
         torque=law_of(model, controller, goal, rate), record_every=every,
-        resistance=resistance, limits=acts,
+        resistance=resistance, limits=acts, save=save,
     )  # fmt: skip
     if acts:
         put("[yellow]note:[/] stops act at the limits of the joints; --no-limits takes them away")
@@ -263,9 +268,12 @@ def keep(
     return written
 
 
-def check_paths(out: Path | None, plot: Path | None, view: Path | None) -> None:
+def check_paths(
+    out: Path | None, plot: Path | None, view: Path | None, save: Path | None = None
+) -> None:
     """Before anything is computed: can it be written?"""
     known = (out, (".npz", ".csv")), (plot, (".png", ".svg", ".pdf")), (view, (".html",))
+    known = *known, (save, (".zarr",))
     for path, kinds in known:
         if path is None:
             continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -34,6 +36,7 @@ from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.reactions import shared_reactions
 from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
+from mozzi.simulation.saved import Saved, block_records, events_of, open_saved, opened
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.times import Grid, check_memory
@@ -74,6 +77,7 @@ def simulate(
     target: Device = "cpu",
     dtype: DType = "float64",
     parameters: Mapping[str, ArrayLike] | None = None,
+    save: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] | bool | None = None,
     **options: object,
 ) -> Trajectory:
@@ -131,6 +135,9 @@ def simulate(
             behind (t, q, v), such as gains. Each broadcasts with the batch axes B. A law that calls
             algorithms on the model sees it as it is; one with an argument `model` gets that which
             moves.
+        save: a folder of zarr to which records go as they come (extra ``cluster``): memory holds
+            one block of them, and after a crash the same call goes on from the last block, to the
+            same numbers. A law of torque must be the same one, and have no memory of its own.
         progress: True for a bar, below the cell of a notebook or in the terminal; or a function
             that is called with the share of the work that is done.
         options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
@@ -149,7 +156,7 @@ def simulate(
         model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
         resistance=resistance, limits=limits, prescribed=prescribed, loop_offsets=loop_offsets,
         record_every=record_every, t0=t0, trace=trace, target=target, dtype=dtype,
-        parameters=parameters, **options,
+        parameters=parameters, save=save, **options,
     )  # fmt: skip
     try:
         if progress is True:
@@ -163,6 +170,7 @@ def simulate(
                 if callable(progress):
                     progress(share)
     except KeyboardInterrupt:
+        simulation.keep()
         raise Interrupted(simulation.trajectory(tell=False)) from None
     return simulation.trajectory()
 
@@ -194,6 +202,7 @@ class Simulation:
         target: Device = "cpu",
         dtype: DType = "float64",
         parameters: Mapping[str, ArrayLike] | None = None,
+        save: str | os.PathLike[str] | None = None,
         **options: object,
     ):
         check_model(model)
@@ -251,13 +260,15 @@ class Simulation:
             shown, self.torque.law, self.resistance, self.stops, self.varying, drives=self.drives
         )
         self._inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
-        n = check_memory(self.grid, model, self.batch)
+        n = self._room(save)
         self._q = np.empty((n, *self.q0.shape))
         self._v = np.empty((n, *self.v0.shape))
         self._tau = np.empty_like(self._v) if self.torque.sampled else None
         self._between: tuple[float, dict[str, np.ndarray]] | None = None  # since the last record
         self._share, self._pace, self._slow = 0.0, Pace(), Pace()
         self._done = self._checked = 0  # records that are there; that were looked at
+        self._first = 0  # the first of those in memory
+        self._state: dict[str, np.ndarray] = {}  # at the last record, to go on from
         self._defect = 0.0
         moreau = sizes(self.method, shown) if isinstance(self.method, Moreau) else {}
         self._rows: dict[str, np.ndarray] = {
@@ -277,10 +288,56 @@ class Simulation:
         self.events: list[Event] = []
         self.ended: set[tuple[int, ...]] = set()  # samples that an event ended
         self.spent: dict[tuple[int, ...], float] = {}  # samples that used up their tries
+        self.saved = None if save is None else self._open(save)
         if not isinstance(self.method, DormandPrince):
             tell_stiff(self.varying, self.method, self.resistance, self.q0, self.dt)
         self._run = self._adapted if self.adaptive else self._stepped
         self._kernel("attempt" if self.adaptive else "advance")
+
+    def _room(self, save: str | os.PathLike[str] | None) -> int:
+        """For how many records there is memory: all, or a block of those that are saved."""
+        if save is None:
+            return check_memory(self.grid, self.model, self.batch)
+        if self.varying.count or self.touches:
+            what = "parameters (see mozzi.sweep)" if self.varying.count else "dopri5 with contacts"
+            raise ConfigurationError(f"save= does not go with {what}")
+        numbers = self.model.nq + self.model.nv
+        return block_records(len(self.grid.t), math.prod(self.batch), numbers)
+
+    def _kept(self) -> dict[str, np.ndarray]:
+        """All that is recorded, by name."""
+        tau = {} if self._tau is None else {"tau": self._tau}
+        return {"q": self._q, "v": self._v, **tau, **self._rows}
+
+    def _open(self, path: str | os.PathLike[str]) -> Saved:
+        """The store; where it holds records, the run goes on behind them."""
+        rows = {name: x.shape[-1] for name, x in self._kept().items()}
+        saved = open_saved(path, self, rows, len(self._q))
+        self._done = self._checked = self._first = saved.records
+        self.diverged = {tuple(k): t for k, t in saved.head.get("diverged", ())}
+        self.spent = {tuple(k): t for k, t in saved.head.get("spent", ())}
+        self.ended = {tuple(k) for k in saved.head.get("ended", ())}
+        self._defect = saved.head.get("defect", 0.0)
+        return saved
+
+    def keep(self) -> None:
+        """Write the records that are in memory, where they are to be saved."""
+        if self.saved is None or self._done == self._first:
+            return
+        over = self._over() == math.prod(self.batch)
+        told: dict[str, object] = {
+            "diverged": [[list(k), t] for k, t in self.diverged.items()],
+            "spent": [[list(k), t] for k, t in self.spent.items()],
+            "ended": [list(k) for k in self.ended],
+            "events": [[list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()]
+                       for e in self.events],
+            "defect": self._defect, "driven": self._driven(),
+            "done": over or self._done == len(self.grid.t),
+        }  # fmt: skip
+        count = self._done - self._first
+        state = {name: on_the_host(x) for name, x in self._state.items()}
+        self.saved.write({n: x[:count] for n, x in self._kept().items()}, state, told)
+        self._first = self._done
 
     def _kernel(self, name: str) -> Any:
         """A kernel of this system, made once; those with a law are never shared."""
@@ -323,20 +380,27 @@ class Simulation:
     def run(self) -> Iterator[float]:
         """Run on to the end; yields the share that is done, from time to time."""
         last = len(self.grid.t) - 1
+        if self.saved is not None and self.saved.head["done"]:
+            yield 1.0
+            return
         with np.errstate(all="ignore"):
             for record in self._run():
                 if record is not None:
                     q, v, forces = record
-                    self._q[self._done], self._v[self._done] = on_the_host(q), on_the_host(v)
+                    at = self._done - self._first
+                    self._q[at], self._v[at] = on_the_host(q), on_the_host(v)
                     if self._tau is not None:
-                        self._tau[self._done] = forces[0]
-                    if np.isfinite(self._q[self._done]).any():
+                        self._tau[at] = forces[0]
+                    if np.isfinite(self._q[at]).any():
                         self._between = None
                     self._done += 1
                     self._share = float(self.grid.ends[self._done - 1]) / self.grid.steps
                 full = self._done - self._checked >= CHECKED_RECORDS or self._done > last
-                if full or self._pace.due():
+                block = self.saved is not None and self._done % self.saved.block == 0
+                if full or block or self._pace.due():
                     going = self._look()
+                    if block or not going or self._done > last:
+                        self.keep()
                     yield self._share
                     if not going:
                         return
@@ -354,14 +418,19 @@ class Simulation:
             forces = [self.place.put(x) for x in forces]
         state = [self.place.put(x) for x in (self.q0, self.v0)]
         advance, start = self._kernel("advance"), self._kernel("start")
-        if start is not None:
-            state += _listed(start(*state, self.t0, *forces))
         assert not isinstance(self.method, DormandPrince)
-        if self.torque.own is not None:
-            state.append(self.place.put(self._rows["law"][0]))
         names = list(sizes(self.method, self.system.model, self.torque.own))
-        yield self.q0, self.v0, forces
-        for segments in self.grid.records():
+        if self.saved is not None and self._done:
+            at = self.saved.checkpoint()
+            state = [self.place.put(at[name]) for name in names]
+        else:
+            if start is not None:
+                state += _listed(start(*state, self.t0, *forces))
+            if self.torque.own is not None:
+                state.append(self.place.put(self._rows["law"][0]))
+            self._state = dict(zip(names, state, strict=True))
+            yield self.q0, self.v0, forces
+        for segments in itertools.islice(self.grid.records(), self._done - 1, None):
             for step, t, h, count in segments:
                 k, clock = 0, t
                 while k < count:
@@ -380,10 +449,11 @@ class Simulation:
                 defect = on_the_host(state[names.index("defect")])
                 self._defect = float(np.nanmax(defect, initial=self._defect))
             for name, rows in self._rows.items():
-                rows[self._done] = on_the_host(state[names.index(name)])
+                rows[self._done - self._first] = on_the_host(state[names.index(name)])
             if self.contact:  # the residual of a record is that since the record before
                 k = names.index("residual")
                 state[k] = state[k] * 0.0
+            self._state = dict(zip(names, state, strict=True))
             yield state[0], state[1], forces
 
     def _adapted(self) -> Iterator[tuple[np.ndarray, np.ndarray, Forces] | None]:
@@ -399,9 +469,14 @@ class Simulation:
         else:
             drives = None if self.drives is None else self.drives.on_arrays
             x = Adaptive(*begin, self.place, drives)
-        self._touched(x, self.t0, self.q0, x.here("v"), forces)
-        yield self.q0, x.here("v"), forces
-        for record, segments in enumerate(self.grid.records(), 1):
+        if self.saved is not None and self._done:
+            x.restore(self.saved.checkpoint(), events_of(self.saved.head))
+        else:
+            self._touched(x, self.t0, self.q0, x.here("v"), forces)
+            self._state = x.checkpoint() if self.saved is not None else {}
+            yield self.q0, x.here("v"), forces
+        records = itertools.islice(self.grid.records(), self._done - 1, None)
+        for record, segments in enumerate(records, self._done):
             now = float(self.grid.t[record])
             end = float(self.grid.t[-1])
             for step, t, h, count in segments:
@@ -422,6 +497,7 @@ class Simulation:
             self._ends(x, now)
             q, v = self._state_of(x, now)
             self._touched(x, now, q, v, forces)
+            self._state = x.checkpoint() if self.saved is not None else {}
             yield q, v, forces
 
     def _alone(self, x: Adaptive, tau: Forces) -> None:
@@ -454,13 +530,14 @@ class Simulation:
     def _look(self) -> bool:
         """Find samples that diverged since the last look; whether any is still going."""
         since, self._checked = self._checked, self._done
-        q, v = self._q[since : self._done], self._v[since : self._done]
+        part = slice(since - self._first, self._done - self._first)
+        q, v = self._q[part], self._v[part]
         good = np.asarray(np.isfinite(q).all(axis=-1) & (np.abs(v) < HUGE).all(axis=-1))  # (n, *B)
         for sample in map(tuple, np.argwhere(~good.all(axis=0))):
             sample = tuple(map(int, sample))
             first = since + int(np.argmin(good[(slice(None), *sample)]))
-            self._q[(slice(first, None), *sample)] = np.nan
-            self._v[(slice(first, None), *sample)] = np.nan
+            self._q[(slice(first - self._first, None), *sample)] = np.nan
+            self._v[(slice(first - self._first, None), *sample)] = np.nan
             if sample not in self.ended and sample not in self.spent:
                 self.diverged.setdefault(sample, float(self.grid.t[max(first - 1, 0)]))
         return self._over() < math.prod(self.batch)
@@ -476,6 +553,11 @@ class Simulation:
             tell: whether to warn of what is odd in it, which takes a moment.
         """
         self._look()
+        if self.saved is not None:
+            self.keep()
+            found = opened(self.saved.path, self.model)
+            found.accelerations = self._accelerate
+            return found
         n, t = self._done, self.grid.t
         last: dict[str, np.ndarray] = {}
         if self._over() == math.prod(self.batch):

@@ -322,7 +322,8 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:
-        """Read what `save` wrote; ``model`` gives back what needs the mechanism, such as poses.
+        """Read what `save`, or ``simulate(save=…)``, wrote; ``model`` gives back what needs the
+        mechanism, such as poses.
 
         Args:
             path: the file.

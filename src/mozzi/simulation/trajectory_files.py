@@ -19,6 +19,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.files import write_atomically
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.simulation.saved import opened
 from mozzi.simulation.trajectory import Trajectory
 from mozzi.types import Array
 
@@ -66,6 +67,8 @@ def save(trajectory: Trajectory, path: Path, fields: Sequence[str] | None = None
 
 
 def load(path: Path, model: Model | None = None) -> Trajectory:
+    if path.suffix == ".zarr":
+        return opened(path, model)
     if path.suffix not in (".npz", ".csv"):
         raise ConfigurationError(f"{path}: no format {path.suffix!r}; give a .npz or .csv file")
     try:

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.errors import ConfigurationError, ExtraMissingError
+from mozzi.errors import ConfigurationError
+from mozzi.files import to_disk, zarr_library
 
 __all__ = ["DONE", "FAILED", "Store", "open_store"]
 
@@ -28,14 +29,6 @@ Facts: TypeAlias = dict[str, Any]
 DONE, FAILED = 1, 2
 REPORT = 4096  # bytes of what a job tells
 STATUS, TOLD = "job_status", "job_report"
-
-
-def _zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise ExtraMissingError("a store needs zarr: pip install mozzi[cluster]") from None
-    return zarr
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class Store:
         return -(-self.size // self.chunk)
 
     def _group(self) -> Any:
-        return _zarr().open_group(str(self.path), mode="r+", use_consolidated=False)
+        return zarr_library().open_group(str(self.path), mode="r+", use_consolidated=False)
 
     @property
     def attributes(self) -> Facts:
@@ -115,11 +108,7 @@ class Store:
         """To the disk, before it is said to be done: machines lose their power."""
         file = self.path / name / "c" / str(job) / "/".join(["0"] * (ndim - 1))
         if file.is_file():
-            handle = os.open(file, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            to_disk(file)
 
     def status(self) -> NDArray[np.int8]:
         """What became of every job: 0 where it is missing."""
@@ -141,7 +130,7 @@ class Store:
         """Gather what arrays are in one file, so that readers open it at once."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it is no part of the format's version 3 yet
-            _zarr().consolidate_metadata(str(self.path))
+            zarr_library().consolidate_metadata(str(self.path))
 
 
 def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, default: int,
@@ -150,7 +139,7 @@ def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, defau
 
     facts: what says which sweep it is. A store of another one is refused.
     """
-    zarr, place = _zarr(), Path(path)
+    zarr, place = zarr_library(), Path(path)
     if not place.exists():
         store = Store(place, size, chunk or default)
         group = zarr.open_group(str(place), mode="w-")

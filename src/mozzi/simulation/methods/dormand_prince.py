@@ -7,7 +7,7 @@ have. So the motion of a sample does not depend on the batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Protocol, TypeAlias
@@ -194,6 +194,7 @@ class Adaptive:
         self.x["t"] = self.x["t_old"] = np.full(batch, t)
         self.x["h_old"] = np.ones(batch)
         self.x |= first_rows(model, q)
+        self.place = place
         self.stopped = np.zeros(batch, dtype=bool)
         self.spent = np.zeros(batch, dtype=bool)  # stopped for want of tries
         self.end = np.full(batch, np.inf)  # until when the motion of a stopped sample is known
@@ -241,6 +242,21 @@ class Adaptive:
             self.stopped |= lost
             self.end = np.where(lost, now, self.end)
             yield
+
+    def checkpoint(self) -> dict[str, Array]:
+        """All that it goes on from, but for the events."""
+        own = {"stopped": self.stopped, "spent": self.spent, "end": self.end}
+        found = {f"g_{k}": x for k, x in enumerate(self._g)}
+        own = {n: x.copy() for n, x in own.items()}
+        return {f"x_{n}": self.here(n) for n in self.x} | own | found
+
+    def restore(self, at: Mapping[str, Array], events: Sequence[Event]) -> None:
+        """Go on from a checkpoint."""
+        self.x = {n: self.place.put(at[f"x_{n}"]) for n in self.x}
+        self.stopped, self.spent = (np.asarray(at[n], dtype=np.bool_) for n in ("stopped", "spent"))
+        self.end = at["end"]
+        self._g = [at[f"g_{k}"] for k in range(len(self._g))]
+        self.events = list(events)
 
     def share(self, t0: float, end: float) -> float:
         """How far the last sample has come."""
