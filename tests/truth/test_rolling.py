@@ -116,6 +116,27 @@ def test_disc_in_a_steady_circle(method, tube):
     assert np.abs(slip).max() < 1e-12
 
 
+def test_ball_in_a_pipe():
+    """A ball that runs around in an upright pipe rises again: its height swings with √(2/7) of the
+    rate at which it runs around, without end (Neimark and Fufaev).
+    """
+    R, r, rate = 1.0, 0.1, 6.0
+    build = mz.Builder("pipe")
+    build.add("ball", None, mz.Free(), mz.Inertia(0.5, (0, 0, 0), 0.2 * r * r * np.eye(3)))
+    build.shape("ball", mz.Sphere(r), name="ball").shape(None, mz.Cylinder(R, 9.0), name="pipe")
+    model = build.build().with_rolling("contact", "ball", "pipe", inside=True)
+    q, v = model.neutral(), np.zeros(6)
+    q[0] = R - r
+    v[4] = rate * (R - r)
+    v[2] = -v[4] / r  # no slip at the wall
+    assert mz.consistent_velocities(model, q, v) == pytest.approx(v, abs=1e-12)
+    motion = mz.simulate(model, q, v, 3.0, 0.02, method="dopri5", rtol=1e-10)
+    w = rate * np.sqrt(2.0 / 7.0)
+    depth = 5.0 / 7.0 * 9.81 / w**2
+    assert motion.q[:, 2] == pytest.approx(-depth * (1.0 - np.cos(w * motion.t)), abs=1e-6)
+    assert motion.energy_drift() < 1e-8
+
+
 # -- the bicycle of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) --
 
 M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])

@@ -542,7 +542,9 @@ class Model(Derived):
         """
         return without_contact(self, name)
 
-    def with_rolling(self, name: str, shape_a: str, shape_b: str) -> Model:
+    def with_rolling(
+        self, name: str, shape_a: str, shape_b: str, *, inside: bool = False
+    ) -> Model:
         """A copy in which two shapes touch and roll on each other without slip (see `Rolling`): a
         sphere, disc, torus or ellipsoid on a plane, or on the round shape of another body.
 
@@ -552,8 +554,9 @@ class Model(Derived):
             name: its name.
             shape_a: name of the shape that rolls.
             shape_b: name of the shape it rolls on; its frame has the directions of the rows.
+            inside: whether shape b is hollow, a bowl or a pipe that shape a rolls in.
         """
-        made = rolling_of(self, name, shape_a, shape_b)
+        made = rolling_of(self, name, shape_a, shape_b, inside)
         return self._replace(rollings=(*self.rollings, made))
 
     def with_velocity_rows(self, name: str, function: RowFunction) -> Model:

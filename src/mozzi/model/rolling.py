@@ -46,12 +46,13 @@ class Rolling:
 
     Three rows: the distance of the shapes, along the normal of shape b (position and velocity), and
     the velocities across it, which have no position part. Multipliers are the force on the body of
-    shape a along these three directions.
+    shape a along these three directions. ``inside``: shape b is hollow, and a rolls in it.
     """
 
     name: str
     shape_a: str
     shape_b: str
+    inside: bool = False
 
     @property
     def rows(self) -> int:
@@ -66,7 +67,7 @@ class Rolling:
     @property
     def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
-        return ("Rolling", self.name, self.shape_a, self.shape_b)
+        return ("Rolling", self.name, self.shape_a, self.shape_b, self.inside)
 
 
 @final
@@ -202,7 +203,9 @@ def rolls_on(a: Geometry, b: Geometry) -> bool:
             return False
 
 
-def rolling_of(model: Model, name: str, shape_a: str, shape_b: str) -> Rolling:
+def rolling_of(
+    model: Model, name: str, shape_a: str, shape_b: str, inside: bool = False
+) -> Rolling:
     """A rolling contact of a model, checked."""
     what = closure_name(model, name, "rolling")
     a, b = (model.shape(x) for x in (shape_a, shape_b))
@@ -215,7 +218,12 @@ def rolling_of(model: Model, name: str, shape_a: str, shape_b: str) -> Rolling:
         )
     if a.body == b.body:
         raise ModelError(f"{what}: both shapes are on one body and never roll; give two bodies")
-    return Rolling(name, shape_a, shape_b)
+    if inside and not isinstance(b.geometry, (Sphere, Cylinder, Capsule)):
+        kind = type(b.geometry).__name__
+        raise ModelError(
+            f"{what}: nothing rolls inside of {shape_b!r} ({kind}); give a Sphere or a Cylinder"
+        )
+    return Rolling(name, shape_a, shape_b, bool(inside))
 
 
 def row_matrix(name: str, function: RowFunction, model: Model, q: Traced) -> np.ndarray:

@@ -18,7 +18,7 @@ def pose(*numbers: float) -> mz.SE3:
     return mz.SE3.exp(mz.Twist.unflatten(numbers))
 
 
-def two_bodies(a, b) -> mz.Model:
+def two_bodies(a, b, inside=False) -> mz.Model:
     """Shape a on a free body, shape b on a body that moves too, at oblique placements."""
     builder = mz.Builder("pair")
     builder.add("arm", None, mz.Revolute("x"), body(2.0), joint_name="shoulder")
@@ -26,7 +26,7 @@ def two_bodies(a, b) -> mz.Model:
     builder.add("wheel", None, mz.Free(), body(), joint_name="free")
     builder.shape("wheel", a, pose(0.3, -0.2, 0.1, 0.05, 0.02, -0.04), name="a")
     builder.shape("ground", b, pose(-0.1, 0.2, 0.4, 0.1, -0.1, 0.05), name="b")
-    return builder.build().with_rolling("contact", "a", "b")
+    return builder.build().with_rolling("contact", "a", "b", inside=inside)
 
 
 PAIRS = [
@@ -37,12 +37,19 @@ PAIRS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("a", "b"), PAIRS, ids=lambda x: type(x).__name__)
-def test_rows_are_rates(a, b):
+HOLLOW = [
+    (mz.Sphere(0.2), mz.Sphere(3.0)), (mz.Torus(0.3, 0.05), mz.Sphere(3.0)),
+    (mz.Sphere(0.2), mz.Cylinder(2.0, 5.0)),
+]  # fmt: skip
+CASES = [(a, b, False) for a, b in PAIRS] + [(a, b, True) for a, b in HOLLOW]
+
+
+@pytest.mark.parametrize(("a", "b", "inside"), CASES, ids=lambda x: type(x).__name__)
+def test_rows_are_rates(a, b, inside):
     """Row 0 is the rate of the distance, also where shapes are apart, and A a + Ȧ v is the rate of
     all rows of A v, whatever the state; contact forces come in opposite pairs.
     """
-    model = two_bodies(a, b)
+    model = two_bodies(a, b, inside)
     q = np.array([*RNG.normal(size=2) * 0.3, *RNG.normal(size=3), *RNG.normal(size=4)])
     q = model.normalize(q)
     v, acc = RNG.normal(size=(2, model.nv))
@@ -132,6 +139,8 @@ def test_refusals():
             model.with_rolling("rolls", shape, "floor")
     with pytest.raises(mz.ModelError, match="both shapes are on one body"):
         model.with_rolling("rolls", "wheel", "bed")
+    with pytest.raises(mz.ModelError, match="nothing rolls inside of 'floor'"):
+        model.with_rolling("rolls", "wheel", "floor", inside=True)
     with pytest.raises(mz.ModelError, match="no shape 'wheeel'"):
         model.with_rolling("rolls", "wheeel", "floor")
     rolling = model.with_rolling("rolls", "wheel", "floor")

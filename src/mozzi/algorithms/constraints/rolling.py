@@ -55,7 +55,7 @@ def rolling_rows(model: Mechanism, part: Rolling, move: Moving) -> Rows:
     pair = Pair(model, (a.body, b.body), (a.placement, b.placement), move)
     A = pair.G.inverse()  # the pose of shape a in frame B
     axes = [A.R.rotate(Vec3(*(1.0 if i == k else 0.0 for i in range(3)))) for k in range(3)]
-    at = touch(a.geometry, b.geometry, A.p, axes)
+    at = touch(a.geometry, b.geometry, A.p, axes, part.inside)
     lever = at.c - A.p
     directions = [d * sign for d in (at.n, at.t1, at.t2)]
     on_a, on_b = pair.F_a, pair.F_b
@@ -71,9 +71,8 @@ def rolling_rows(model: Mechanism, part: Rolling, move: Moving) -> Rows:
         w_a, w_b, w = pair.w_a, pair.w_b, pair.w_a - pair.w_b
         V = -pair.V
         p_rate = V.lin + V.ang.cross(A.p)
-        moving = touch(
-            a.geometry, b.geometry, _rated(A.p, p_rate), [_rated(s, w.cross(s)) for s in axes]
-        )
+        shapes, turning_axes = (a.geometry, b.geometry), [_rated(s, w.cross(s)) for s in axes]
+        moving = touch(*shapes, _rated(A.p, p_rate), turning_axes, part.inside)
         u, c_rate = p_rate + w.cross(lever), _rate(moving.c)
         swing_a = _centripetal(move.velocities[1][pair.a], on_a @ pair.G.R.rotate(lever))
         swing_b = _centripetal(move.velocities[1][pair.b], on_b @ at.c)
@@ -105,23 +104,27 @@ def _centripetal(w: Vec3, x: Vec3) -> Vec3:
 X, Y, Z = (Vec3(*(1.0 if i == k else 0.0 for i in range(3))) for k in range(3))
 
 
-def touch(a: Geometry, b: Geometry, p: Vec3, axes: Sequence[Vec3]) -> Touch:
-    """Contact of a, with its centre and axes in frame B, with b."""
+def touch(
+    a: Geometry, b: Geometry, p: Vec3, axes: Sequence[Vec3], inside: bool = False
+) -> Touch:
+    """Contact of a, with its centre and axes in frame B, with b (from inside)."""
     match b:
         case Plane():
             c = _lowest(a, p, axes)
             return Touch(c, Z, X, Y, c.z)
         case Cylinder(radius=r) | Capsule(radius=r):
             n, far = _unit(Vec3(p.x, p.y, 0.0))
-            return _round(a, p, n, far - r, (Z, n.cross(Z)))
+            n, apart = (-n, r - far) if inside else (n, far - r)
+            return _round(a, p, n, apart, (Z, n.cross(Z)))
         case Disc(radius=R) | Torus(radius=R):
             d, _ = _unit(Vec3(p.x, p.y, 0.0))
             n, far = _unit(p - d * R)
             return _round(a, p, n, far - _tube(b), _tangents(n))
         case Sphere(radius=r):
-            x = _nearest(a, p, axes)
+            x = _nearest(a, p, axes, inside)
             n, far = _unit(x)
-            return _round(a, x, n, far - r, _tangents(n))
+            n, apart = (-n, r - far) if inside else (n, far - r)
+            return _round(a, x, n, apart, _tangents(n))
         case _:
             raise AssertionError(f"nothing rolls on {b!r}")  # refused where it was added
 
@@ -171,13 +174,15 @@ def _lowest(a: Geometry, p: Vec3, axes: Sequence[Vec3]) -> Vec3:
             return p - Z * _tube(a)
 
 
-def _nearest(a: Geometry, p: Vec3, axes: Sequence[Vec3]) -> Vec3:
-    """The point of the circle of a (its centre, where it has none) nearest to the origin."""
+def _nearest(a: Geometry, p: Vec3, axes: Sequence[Vec3], inside: bool) -> Vec3:
+    """The point of the circle of a (its centre, where it has none) nearest to the origin, or
+    farthest from it.
+    """
     match a:
         case Disc(radius=R) | Torus(radius=R):
             s = axes[2]
             toward, _ = _unit(s * s.dot(p) - p, axes[0])
-            return p + toward * R
+            return p - toward * R if inside else p + toward * R
         case _:
             return p
 
