@@ -87,6 +87,11 @@ def test_crank(method):
     torque = mz.inverse_dynamics(model, motion.q, motion.v, motion.a, actuated=["crank"])[:, 0]
     assert motion.drive_forces["crank"][:, 0] == pytest.approx(torque, abs=1e-10)
     assert motion.loop_forces.shape == (len(motion), 5)
+    assert motion.model is model
+    found = motion.wrenches()
+    assert found["crank"].bodies == ("crank", "world")  # the motor, and where it stands
+    assert found["crank"].wrenches[:, 0, :3] @ [0, 1, 0] == pytest.approx(torque, abs=1e-10)
+    assert found[model.loops[0].name].wrenches.shape == (len(motion), 2, 6)
     assert balance(motion) < (1e-2 if method == "moreau" else 1e-6)
 
 

@@ -67,5 +67,6 @@ def law_of(
             tau = mz.gravity_forces(model, q) + M @ (rate * rate * away - 2.0 * rate * v)
         return tau * driven
 
-    tree = model._replace(loops=(), distances=(), couplings=()) if model.closures else model  # pyright: ignore[reportPrivateUsage]
+    none = dict.fromkeys(("loops", "distances", "couplings", "rollings", "velocity_rows"), ())
+    tree = model._replace(**none) if model.closures else model  # pyright: ignore[reportPrivateUsage]
     return law

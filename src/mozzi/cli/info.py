@@ -86,6 +86,11 @@ def show(found: Report) -> None:
         terms = " + ".join(f"{c:g} {joint}" for joint, _, c in coupling.terms)
         equation = f"{terms} = {coupling.offset:g}".replace("+ -", "− ")
         put(f"[cyan]coupling[/] {escape(coupling.name)}: {escape(equation)}")
+    for contact in model.rollings:
+        ends = f"{contact.shape_a} {'in' if contact.inside else 'on'} {contact.shape_b}"
+        put(f"[cyan]rolling[/] {escape(contact.name)}: {escape(ends)}")
+    for part in model.velocity_rows:
+        put(f"[cyan]velocity rows[/] {escape(part.name)}: {part.rows}")
     for one in model.actuators:
         data = f"{one.kind} on {one.joint}, gear {one.gear:g}, gain {one.gain:g}"
         put(f"[cyan]actuator[/] {escape(one.name)}: {escape(data)}")

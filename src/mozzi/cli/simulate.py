@@ -291,7 +291,7 @@ def closed(
     model: Model, q: Array | list[float], v: Array | list[float]
 ) -> tuple[Array | list[float], Array | list[float]]:
     """The nearest state in which loops are closed and stay so; told where that is another one."""
-    if not (model.loops or model.distances or model.couplings):
+    if not model.closures:
         return q, v
     import numpy as np
 

@@ -588,7 +588,7 @@ class Simulation:
             t,
             first("q"),
             first("v"),
-            self.model,
+            self.user,
             self._applied(first),
             self.method_name,
             self.resistance is not None and self.resistance.springs,

@@ -58,7 +58,7 @@ class Viewer:
                 "the viewer needs viser; install it with: pip install 'mozzi[viz]'"
             ) from None
         self.model, self.trajectory = model, trajectory
-        self.closed = bool(model.loops or model.distances or model.couplings)
+        self.closed = bool(model.closures)
         self.start = self._closed_near(model.neutral())
         self.q = self.start
         port = free_port(host, port)
