@@ -130,3 +130,29 @@ def test_partial_derivatives_and_rate_of_the_inverse(seed):
     agree(dX, expected, 1e-9)
     agree(dX @ v, value(mz.mass_matrix_inverse_rate, model, q, v), 1e-9)
     agree(program_value(mz.mass_matrix_inverse_partials, model, q, rolled=True)[0], dX, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "function", [mz.inverse_dynamics_hessian, mz.forward_dynamics_hessian, mz.christoffel]
+)
+def test_loops_over_directions_compute_what_straight_lines_do(function, monkeypatch):
+    """Joints of all kinds, on three targets; and the program has one direction, not all."""
+    from mozzi.algorithms.calls import inlining
+
+    model = loaded_tree(6, 3)
+    q, v, a, covector = state(model, 3)
+    given = {"q": q, "v": v, "a": a, "tau": a, "covector": covector}
+    args = [given[name] for name in function.required]
+    exact = mz.compile(function, model, rolled=False)(*args)
+    flat = program_of(function, model, rolled=False).flops
+    monkeypatch.setattr(inlining, "LONG_WAYS", 0)
+    if function is not mz.forward_dynamics_hessian:  # its products of matrices are dense then
+        assert program_of(function, model).flops < flat
+    for found in (
+        mz.compile(function, model)(*args),
+        mz.compile(function, model, target="interpret")(*args),
+        function.python(model, *args),
+    ):
+        both = zip(found, exact) if isinstance(exact, tuple) else [(found, exact)]
+        for x, y in both:
+            agree(np.asarray(x, dtype=float), y, 1e-11)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.calls.inlining import inlined
+from mozzi.algorithms.calls.inlining import along_units, inlined, loops_over_units
 from mozzi.algorithms.derivatives.first import inverse_changes, solved
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -54,7 +54,7 @@ def inverse_dynamics_hessian(
         >>> H_qq.shape
         (3, 3)
     """
-    H_qq, H_qv, H_vv, H_qa = inlined(model, _hessian, q, v, a, covector)
+    H_qq, H_qv, H_vv, H_qa = _hessian_of(model, q, v, a, covector)
     return H_qq, H_qv, H_vv, H_qa
 
 
@@ -85,7 +85,7 @@ def forward_dynamics_hessian(
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau)
     dq, dv, _ = inverse_changes(model, q, v, a)
-    qq, qv, vv, qa = inlined(model, _hessian, q, v, a, inverse.vector(covector))
+    qq, qv, vv, qa = _hessian_of(model, q, v, a, inverse.vector(covector))
     turned = qa @ inverse.times(dq, -1.0).array()
     mixed = qa @ inverse.times(dv, -1.0).array()
     return -(qq + turned + turned.T), -(qv + mixed), -vv, -(qa @ inverse.matrix().array())
@@ -108,6 +108,32 @@ def _gradients(
     both = reverse(f, np.concatenate([q, v]), 1.0)
     N = tangent_basis(model, q)
     return N.T @ both[: model.nq], both[model.nq :], N
+
+
+def _hessian_of(model: Mechanism, *arrays: BlockArray | Traced) -> tuple[Traced, ...]:
+    """The four Hessians, as straight-line code or as loops over directions."""
+    if not loops_over_units(model):
+        return inlined(model, _hessian, *arrays)
+    qq, vq, aq = along_units(model, _along_q, *arrays)
+    (vv,) = along_units(model, _along_v, *arrays)
+    return qq, vq.T, vv, aq.T
+
+
+def _along_q(
+    model: Model, q: Traced, v: Traced, a: Traced, covector: Traced, dq: Traced
+) -> tuple[Traced, ...]:
+    """The changes of the gradients of λᵀ τ with respect to q, v and a along dq."""
+    by_q, by_v, _ = _gradients(model, q, v, a, covector)
+    by_a = mass_matrix(model, q) @ covector
+    changes = forward(np.concatenate([by_q, by_v, by_a]), q, rates(model, q, dq))
+    return changes[: model.nv], changes[model.nv : -model.nv], changes[-model.nv :]
+
+
+def _along_v(
+    model: Model, q: Traced, v: Traced, a: Traced, covector: Traced, dv: Traced
+) -> tuple[Traced, ...]:
+    """The change of the gradient with respect to v along dv."""
+    return (forward(_gradients(model, q, v, a, covector)[1], v, dv),)
 
 
 def _hessian(model: Model, q: Traced, v: Traced, a: Traced, covector: Traced) -> tuple[Traced, ...]:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import final
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.inlining import along_units, loops_over_units
 from mozzi.algorithms.dynamics.mass_matrix import second_moments_flow
 from mozzi.algorithms.recursion.blocks import summed, transposed
 from mozzi.algorithms.recursion.containers import (
@@ -32,7 +33,9 @@ from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Inertia, Mat3, Momentum, Screws, Twist, Vec3
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial
+from mozzi.model import Model
 from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = ["christoffel", "coriolis_matrix"]
 
@@ -136,7 +139,7 @@ def coriolis_matrix(model: Mechanism, q: JointVector, v: JointVector) -> BlockAr
 
 
 @algorithm(regroup=True)
-def christoffel(model: Mechanism, q: JointVector) -> BlockArray:
+def christoffel(model: Mechanism, q: BlockArray) -> BlockArray | Traced:
     """Γ (nv, nv, nv):  C(q, v)_ij = Σ_k Γ_ijk v_k, so that bias forces are Σ Γ_ijk v_j v_k + g.
 
     Composite bodies, O(n d²): with m the outermost of i, j, k, and +1 where k is not outside j,
@@ -155,6 +158,8 @@ def christoffel(model: Mechanism, q: JointVector) -> BlockArray:
         >>> np.allclose(mz.christoffel(arm, q) @ v, mz.coriolis_matrix(arm, q, v))
         True
     """
+    if not model.rolled and loops_over_units(model):
+        return along_units(model, _matrix, q)[0]  # Γ_ijk = C(q, e_k)_ij
     C, I = per_body(model, "C I", SE3, Inertia)
     J, dJ = per_body(model, "J dJ", Local[Screws[Twist]], Local[tuple[Screws[Twist], ...]])
     G = joint_array(model, "v", "v", "v", letter="G")
@@ -178,6 +183,10 @@ def christoffel(model: Mechanism, q: JointVector) -> BlockArray:
             for i, j in ((a, m), (m, a)):  # joint screws that depend on their own coordinates
                 G[i, j, j] = _symbols(I[m], J[i], J[j], J[j], outside=False, own=dJ[j])
     return G
+
+
+def _matrix(model: Model, q: Traced, v: Traced) -> tuple[Traced, ...]:
+    return (coriolis_matrix(model, q, v),)
 
 
 def _symbols(
