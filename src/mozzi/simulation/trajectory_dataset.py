@@ -63,6 +63,8 @@ def to_xarray(x: Trajectory) -> Dataset:
     coordinates: dict[str, object] = {
         "time": ("time", x.t, {"units": "s", "long_name": "time"}),
     }
+    for name, numbers in x.parameters.items():
+        coordinates[name] = (batch, numbers, {"long_name": f"parameter {name} of the model"})
     if "momentum" in variables:
         coordinates["component"] = list(MOMENTUM)
         units = ["N m s"] * 3 + ["N s"] * 3

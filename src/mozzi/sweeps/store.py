@@ -2,16 +2,19 @@
 
 A job writes its chunk of every array, each a file that is renamed into its place when it is
 complete, and says last that it is done. What is not said to be done is computed again. Jobs do not
-meet in a file, so that nobody waits.
+meet in a file, so that nobody waits. Chunks are plain numbers, little end first, which jobs write
+without zarr's help: that takes a tenth of its time, and numbers of motions do not compress.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -56,10 +59,6 @@ class Store:
         """Say more of itself."""
         self._group().attrs.update(dict(facts))
 
-    def arrays(self) -> dict[str, Any]:
-        """The arrays of samples that are there, as zarr has them."""
-        return {n: x for n, x in self._group().arrays() if n not in (STATUS, TOLD)}
-
     def has(self) -> bool:
         """Whether the arrays are there."""
         return bool(self._group().attrs.get("arrays"))
@@ -81,34 +80,52 @@ class Store:
             note = dict(notes.get(name, {}))
             every = [f"{name}_{k}" for k in range(x.ndim - 1)]
             own = cast("list[str]", note.pop("axes", None) or every)
-            fill = np.nan if x.dtype.kind == "f" else 0
             group.create_array(
                 name, shape=(rows, *x.shape[1:]), chunks=(chunk, *(max(1, n) for n in x.shape[1:])),
-                dtype=x.dtype, fill_value=fill, dimension_names=[axis, *own], attributes=note,
+                dtype=x.dtype.newbyteorder("<"), fill_value=_missing(x.dtype), compressors=None,
+                dimension_names=[axis, *own], attributes=note,
             )  # fmt: skip
-        group.attrs["arrays"] = list(examples)
+        group.attrs["arrays"] = {n: [x.dtype.str, *x.shape[1:]] for n, x in examples.items()}
 
     def write(
         self, job: int, columns: Mapping[str, NDArray[np.generic]], axis: str, status: int,
         report: Mapping[str, object],
     ) -> None:  # fmt: skip
         """The chunks of a job, then that it is done."""
-        group = self._group()
-        start = job * self.chunk if axis == "sample" else job
+        layout = _layout(self.path, _changed(self.path)) if columns else {}
+        rows = self.chunk if axis == "sample" else 1
+        files: list[Path] = []
         for name, x in columns.items():
-            group[name][start : start + len(x)] = x
-            self._flush(name, job, x.ndim)
+            kind, *shape = layout.get(name, [None])
+            if kind is None or list(x.shape[1:]) != shape:
+                raise ConfigurationError(
+                    f"{self.path}: run gives {name!r} of shape {x.shape}; the store has "
+                    f"{layout.get(name)}; give the same names and shapes for all chunks"
+                )
+            dtype = np.dtype(kind)
+            whole = np.full((rows, *shape), _missing(dtype), dtype.newbyteorder("<"))
+            whole[: len(x)] = x
+            files.append(self._put(name, job, whole))
         told = json.dumps(report).encode()[:REPORT]
-        line = np.zeros(REPORT, np.uint8)
-        line[: len(told)] = np.frombuffer(told, np.uint8)
-        group[TOLD][job] = line
-        group[STATUS][job] = status
-
-    def _flush(self, name: str, job: int, ndim: int) -> None:
-        """To the disk, before it is said to be done: machines lose their power."""
-        file = self.path / name / "c" / str(job) / "/".join(["0"] * (ndim - 1))
-        if file.is_file():
+        line = np.zeros((1, REPORT), np.uint8)
+        line[0, : len(told)] = np.frombuffer(told, np.uint8)
+        self._put(TOLD, job, line)
+        for file in files:  # to the disk, before it is said to be done: machines lose their power
             to_disk(file)
+        self._put(STATUS, job, np.array([status], np.int8))
+
+    def _put(self, name: str, job: int, chunk: NDArray[np.generic]) -> Path:
+        """Write a chunk beside its place, and rename it."""
+        file = self.path.joinpath(name, "c", str(job), *["0"] * (chunk.ndim - 1))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f".{file.name}.{os.getpid()}.{uuid.uuid4().hex}.partial")
+        try:
+            beside.write_bytes(chunk.tobytes())
+            beside.replace(file)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+        return file
 
     def status(self) -> NDArray[np.int8]:
         """What became of every job: 0 where it is missing."""
@@ -133,6 +150,23 @@ class Store:
             zarr_library().consolidate_metadata(str(self.path))
 
 
+def _missing(dtype: np.dtype[Any]) -> float:
+    """What stands where nothing was computed."""
+    return np.nan if dtype.kind == "f" else 0
+
+
+def _changed(path: Path) -> int:
+    """When a store last said something else of itself."""
+    return (path / "zarr.json").stat().st_mtime_ns
+
+
+@lru_cache(maxsize=16)
+def _layout(path: Path, changed: int) -> dict[str, list[Any]]:
+    """Types and shapes of the arrays."""
+    facts = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
+    return facts["attributes"]["arrays"]
+
+
 def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, default: int,
                facts: Mapping[str, object]) -> Store:  # fmt: skip
     """The store at a path: made, or one of the same sweep.
@@ -144,6 +178,7 @@ def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, defau
         store = Store(place, size, chunk or default)
         group = zarr.open_group(str(place), mode="w-")
         options: Facts = {"fill_value": 0, "dimension_names": ["job"]}
+        options["compressors"] = None
         group.create_array(STATUS, shape=(store.jobs,), chunks=(1,), dtype="int8", **options)
         options["dimension_names"] = ["job", "byte"]
         group.create_array(TOLD, shape=(store.jobs, REPORT), chunks=(1, REPORT), dtype="uint8",

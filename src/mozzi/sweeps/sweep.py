@@ -26,7 +26,7 @@ __all__ = ["Failure", "Progress", "Swept", "sweep"]
 
 CHUNK = 4096  # samples of a job, where a run does not say
 TRIES = 3
-AHEAD = 3  # jobs that wait for each worker
+AHEAD = 8  # jobs that wait for each worker, so that it never waits for the next one
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ class _Driver:
         if self.store is None:
             columns = self._gathered(table, jobs)
         elif self.plan.reduce:
-            columns = {n: self.store.read(n) for n in self.store.arrays()}
+            columns = {n: self.store.read(n) for n in self.store.attributes["arrays"]}
         if self.plan.reduce:
             floats = {n: np.asarray(x, dtype=float) for n, x in columns.items()}
             columns = dict(combined(floats, self.plan.reduce))

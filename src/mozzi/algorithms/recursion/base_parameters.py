@@ -28,10 +28,14 @@ def regrouped(
     that J_yy = 0 remains (or, with ``moments``, the second moment ∫ z² dm = 0). So does the whole
     rotational inertia behind a prismatic joint. Body wrenches change; joint forces, accelerations
     and the momentum of the whole do not. Also returns what has gone to the world.
+
+    What is constant goes: an inertia is the sum of its numbers that are and of those that vary.
     """
-    inertia = [*(body.inertia for body in bodies), Inertia.zero()]  # number −1: the world's
+    inertia = [*(_some(body.inertia, varies=False) for body in bodies), Inertia.zero()]  # −1: world
     for k, body in reversed(list(enumerate(bodies))):
         I = inertia[k]
+        if any(number(x) is None for x in body.placement.flatten()):
+            continue
         if type(body.joint) is Revolute:
             J = I.J
             c = 0.5 * (J.xx + J.yy - J.zz) if moments else J.yy
@@ -48,7 +52,14 @@ def regrouped(
         inertia[k] = rest
         inertia[body.parent] += body.placement.push(part)
     pairs = zip(bodies, inertia[:-1], strict=True)
-    return tuple(replace(body, inertia=I) for body, I in pairs), inertia[WORLD]
+    made = (replace(body, inertia=I + _some(body.inertia, varies=True)) for body, I in pairs)
+    return tuple(made), inertia[WORLD]
+
+
+def _some(I: Inertia, varies: bool) -> Inertia:
+    """The numbers of an inertia that vary, or those that do not; zeros for the others."""
+    ten = I.parameters()
+    return Inertia.from_parameters(x if (number(x) is None) == varies else 0.0 for x in ten)
 
 
 def aligned(bodies: Sequence[BodyData]) -> tuple[BodyData, ...]:

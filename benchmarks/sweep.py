@@ -1,0 +1,219 @@
+"""`python -m benchmarks.sweep`: parameters that vary, and sweeps beside the kernels they run.
+
+- parameters: what twenty varied numbers of panda cost beside the constant model;
+- efficiency: samples a second of 1 and 2 workers, beside the bare simulation on as many threads;
+- overhead: of a chunk that does nothing, by engine, with and without a store;
+- model: what these constants say of 10² to 10⁴ workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mozzi as mz
+from benchmarks.__main__ import machine, save, states
+from benchmarks.robots import mozzi_model
+from mozzi.model.parameters import nominal_numbers
+
+BATCH, CHUNKS, EMPTY = 4096, 4, 200
+
+
+def varied(model: Any) -> dict[str, list[str]]:
+    """Sets of twenty numbers of panda."""
+    b, j = model.bodies, model.joint_names
+    return {
+        "mass and com of 5 links": [f"{x}.{w}" for x in b[:5] for w in ("mass", "com.x", "com.y",
+                                                                       "com.z")],
+        "7 masses, 7 dampings, 6 frictions": [f"{x}.mass" for x in b[:7]]
+        + [f"{x}.damping" for x in j[:7]] + [f"{x}.friction" for x in j[:6]],
+        "7 densities, 7 dampings, 6 placements": [f"{x}.density" for x in b[:7]]
+        + [f"{x}.damping" for x in j[:7]] + [f"{x}.placement.z" for x in j[:6]],
+    }  # fmt: skip
+
+
+def best(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Seconds of each, best of `rounds`, measured in turns."""
+    found = dict.fromkeys(calls, np.inf)
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            found[name] = min(found[name], time.perf_counter() - start)
+    return found
+
+
+def parameters(rounds: int) -> list[dict[str, Any]]:
+    """Kernels with twenty more inputs, beside those of the constant model, on one core."""
+    model = mozzi_model("panda")
+    mz.set_num_threads(1)
+    rows: list[dict[str, Any]] = []
+    for function in (mz.inverse_dynamics, mz.forward_dynamics):
+        options = {"resistance": True}
+        arrays = states(model, function.required, BATCH, "float64")
+        plain = mz.compile(function, model, options=options)
+        calls: dict[str, Callable[[], object]] = {"constant": partial(plain, *arrays)}
+        for name, names in varied(model).items():
+            kernel = mz.compile(function, model, options=options, parameters=names)
+            P = np.repeat(nominal_numbers(model, names)[None], BATCH, axis=0)
+            calls[name] = partial(kernel, *arrays, P)
+        times = best(calls, 20 * rounds)
+        rows += _ratios(function.name, times, BATCH)
+    q, v = states(model, ("q", "v"), BATCH, "float64")
+    step = mz.stepper(model)
+    calls = {"constant": partial(step, q, v, 0.0, 1e-3, 20)}
+    for name, names in varied(model).items():
+        kernel = mz.stepper(model, parameters=names)
+        P = np.repeat(nominal_numbers(model, names)[None], BATCH, axis=0)
+        calls[name] = partial(kernel, q, v, 0.0, 1e-3, 20, P)
+    rows += _ratios("a step of rkmk4", best(calls, rounds), 20 * BATCH)
+    mz.set_num_threads(None)
+    return rows
+
+
+def _ratios(function: str, times: dict[str, float], n: int) -> list[dict[str, Any]]:
+    constant = times.pop("constant")
+    return [
+        {"function": function, "varied": name, "ns": 1e9 * x / n, "constant_ns": 1e9 * constant / n,
+         "ratio": x / constant}
+        for name, x in times.items()
+    ]  # fmt: skip
+
+
+def dask(workers: int) -> Any:
+    """A client of workers of one thread on this machine."""
+    from distributed import Client
+
+    return Client(n_workers=workers, threads_per_worker=1, dashboard_address=None,
+                  memory_limit=0, silence_logs=50)  # fmt: skip
+
+
+def engines(workers: int) -> dict[str, Any]:
+    """What sweeps run on."""
+    return {"processes": ProcessPoolExecutor(workers), "dask": dask(workers)}
+
+
+def close(engine: Any) -> None:
+    """End its workers."""
+    engine.shutdown() if isinstance(engine, Executor) else engine.close()
+
+
+def nothing(chunk: Any) -> dict[str, Any]:
+    """A run that does nothing."""
+    return {"y": chunk["x"]}
+
+
+def efficiency(rounds: int) -> list[dict[str, Any]]:
+    """Chunks of about a second: samples a second beside the bare simulation."""
+    model = mozzi_model("panda")
+    names = {f"{b}.density": mz.Uniform(0.8, 1.2) for b in model.bodies[:7]}
+    run = mz.Rollout(model, 0.5, 1e-3)
+    n, rows = run.chunk, []
+    chunk = {name: np.random.default_rng(0).uniform(0.8, 1.2, n) for name in names}
+    for workers in (1, 2):
+        made = engines(workers)
+        for engine in made.values():  # load the kernels
+            mz.sweep(run, names, engine, chunk=8, samples=8 * workers, seed=0)
+        mz.set_num_threads(workers)
+        calls: dict[str, Callable[[], object]] = {
+            "bare": lambda: run({k: np.tile(x, CHUNKS) for k, x in chunk.items()})
+        }
+        for name, engine in made.items():
+            calls[name] = lambda engine=engine: mz.sweep(
+                run, names, engine, chunk=n, samples=n * CHUNKS, seed=0
+            )
+        times = best(calls, rounds)
+        mz.set_num_threads(None)
+        for engine in made.values():
+            close(engine)
+        rows.append({
+            "workers": workers, "chunk": n, "chunk_s": times["bare"] * workers / CHUNKS,
+            **{f"{k}_per_s": n * CHUNKS / x for k, x in times.items()},
+            **{f"{k}_efficiency": times["bare"] / x for k, x in times.items() if k != "bare"},
+        })  # fmt: skip
+    return rows
+
+
+def overhead() -> list[dict[str, Any]]:
+    """Milliseconds of a chunk that does nothing."""
+    rows: list[dict[str, Any]] = []
+    made = {"this process": None, **engines(2)}
+    for name, engine in made.items():
+        for stored in (False, True):
+            mz.sweep(nothing, {"x": np.arange(10.0)}, engine, chunk=1)
+            found: list[float] = []
+            for _ in range(3):
+                with tempfile.TemporaryDirectory() as folder:
+                    store = Path(folder) / "a.zarr" if stored else None
+                    start = time.perf_counter()
+                    mz.sweep(nothing, {"x": np.arange(float(EMPTY))}, engine, 1, store)
+                    found.append((time.perf_counter() - start) / EMPTY)
+            rows.append({"engine": name, "store": stored, "ms": 1e3 * min(found)})
+    for engine in made.values():
+        if engine is not None:
+            close(engine)
+    return rows
+
+
+def bandwidth() -> dict[str, float]:
+    """Bytes a second that one job writes to a store on this disk."""
+    size, n = 2**21, 4
+
+    def large(chunk: Any) -> dict[str, Any]:
+        return {"y": np.random.default_rng(0).normal(size=(len(chunk["x"]), size))}
+
+    with tempfile.TemporaryDirectory() as folder:
+        plain = best({"run": lambda: mz.sweep(large, {"x": np.arange(n)}, chunk=1)}, 2)["run"]
+        start = time.perf_counter()
+        mz.sweep(large, {"x": np.arange(n)}, chunk=1, store=Path(folder) / "a.zarr")
+        seconds = time.perf_counter() - start - plain
+    return {"bytes_per_s": 8.0 * size * n / max(seconds, 1e-9)}
+
+
+def model_of(overheads: list[dict[str, Any]], bytes_per_s: float) -> list[dict[str, Any]]:
+    """Where it stops scaling: the scheduler hands out a chunk in so many ms, one after another; a
+    store takes so many bytes a second.
+    """
+    ms = next(x["ms"] for x in overheads if x["engine"] == "dask" and not x["store"])
+    rows: list[dict[str, Any]] = []
+    for workers in (10**2, 10**3, 10**4):
+        needed = workers * ms * 1e-3
+        chunk_s = needed / 0.9
+        rows.append({"workers": workers, "least_chunk_s_at_90_percent": chunk_s,
+                     "most_bytes_of_a_chunk": bytes_per_s * chunk_s / workers})  # fmt: skip
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sweep", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="alternations")
+    parser.add_argument("--no-save", action="store_true", help="print only")
+    options = parser.parse_args()
+    result: dict[str, Any] = {"machine": machine() | {"threads": len(os.sched_getaffinity(0))}}
+    result["parameters"] = parameters(options.rounds)
+    result["efficiency"] = efficiency(options.rounds)
+    result["overhead"] = overhead()
+    result["store"] = bandwidth()
+    result["model"] = model_of(result["overhead"], result["store"]["bytes_per_s"])
+    for part, rows in result.items():
+        for row in rows if isinstance(rows, list) else [rows]:
+            print(part, json.dumps({k: round(x, 4) if isinstance(x, float) else x
+                                    for k, x in row.items()}), flush=True)  # fmt: skip
+    if not options.no_save:
+        print("saved", save("sweep", result).name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
