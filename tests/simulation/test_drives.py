@@ -110,6 +110,21 @@ def test_batches_samples_and_one_coordinate():
     assert balance(motion[2]) < 1e-7
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_reactions_are_kept_in_files(tmp_path, suffix):
+    model = four_bar()
+    q = mz.assemble(model, [[0.3, 0.5, 1.5]] * 2, hold=["crank"])
+    motion = mz.simulate(
+        model, q, np.zeros(3), 0.1, 0.01, prescribed={"crank": lambda t: 0.3 + np.tanh(t)}
+    )
+    path = motion.save(tmp_path / f"motion{suffix}", fields=["a", "reactions"])
+    again = mz.Trajectory.load(path, model)
+    assert again.drive_forces["crank"] == pytest.approx(motion.drive_forces["crank"])
+    assert again.loop_forces == pytest.approx(motion.loop_forces)
+    assert again[1].drive_work() == pytest.approx(motion[1].drive_work())
+    assert again.wrenches()["crank"].wrenches == pytest.approx(motion.wrenches()["crank"].wrenches)
+
+
 # -- closures that move --
 
 

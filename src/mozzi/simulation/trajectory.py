@@ -94,7 +94,7 @@ class Trajectory:
             complete=self.complete,
             stored={name: x[sample] for name, x in self.derived().items()},
             applied=lambda _: None if (tau := self.joint_forces()) is None else tau[sample],
-            reactions=lambda _: {name: x[sample] for name, x in self._reactions().items()},
+            reactions=lambda _: {name: x[sample] for name, x in self.all_reactions().items()},
             law_state={name: x[sample] for name, x in self.law_state.items()},
             driven=self.driven,
             parameters=numbers,
@@ -134,7 +134,7 @@ class Trajectory:
     @property
     def drive_forces(self) -> dict[str, Array]:
         """What drives joints that follow a law, by joint: (B, n, nv of the joint)."""
-        found = self._reactions()
+        found = self.all_reactions()
         return {n.removeprefix("drive:"): x for n, x in found.items() if n.startswith("drive:")}
 
     def drive_power(self) -> Array:
@@ -169,16 +169,23 @@ class Trajectory:
                 found[joint] = joint_force_wrenches(model, self.q, joint, force)
         return found
 
-    def _reactions(self) -> dict[str, Array]:
-        """What closures and drives exert, computed once."""
-        if "drive_power" not in self.stored and self.reactions is not None:
+    @property
+    def reactions_known(self) -> bool:
+        """Whether what closures and drives exert has been computed."""
+        return "drive_power" in self.stored
+
+    def all_reactions(self) -> dict[str, Array]:
+        """What closures and drives exert, computed once: "loop_forces", "drive_power", and what
+        drives a joint as "drive:joint".
+        """
+        if not self.reactions_known and self.reactions is not None:
             with np.errstate(all="ignore"):
                 self.stored |= self.reactions(self)
         return {n: x for n, x in self.stored.items()
                 if n in ("loop_forces", "drive_power") or n.startswith("drive:")}  # fmt: skip
 
     def _reaction(self, name: str) -> Array:
-        found = self._reactions()
+        found = self.all_reactions()
         if name not in found:
             raise ConfigurationError(f"this trajectory holds no {name}; simulate again")
         return found[name]
@@ -314,7 +321,8 @@ class Trajectory:
         Args:
             path: the file.
             fields: what is written besides t, q and v: some of a, tau, kinetic, potential,
-                momentum; all that there is where not given.
+                momentum, reactions; all that there is where not given (reactions of closures and
+                drives where they have been looked at).
         """
         from mozzi.simulation.trajectory_files import save
 

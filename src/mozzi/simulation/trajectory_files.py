@@ -26,9 +26,12 @@ from mozzi.types import Array
 __all__ = ["load", "save"]
 
 FORMAT = "mozzi trajectory 1"
+DRIVE = "drive:"  # before the names of driven joints
 DERIVED = ("a", "kinetic", "potential", "momentum")
-FIELDS = ("a", "tau", "kinetic", "potential", "momentum")
-"""What a file may hold besides t, q and v."""
+FIELDS = ("a", "tau", "kinetic", "potential", "momentum", "reactions")
+"""What a file may hold besides t, q and v; reactions (what closures and drives exert) where they
+are asked for, or are known.
+"""
 DAMAGED = (
     ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, OverflowError,
     NotImplementedError, RuntimeError, MemoryError, OSError, EOFError, zipfile.BadZipFile,
@@ -58,7 +61,8 @@ def save(trajectory: Trajectory, path: Path, fields: Sequence[str] | None = None
     for field in fields or ():
         if field not in FIELDS:
             raise ConfigurationError(f"no field {field!r}; give some of {', '.join(FIELDS)}")
-    wanted = FIELDS if fields is None else fields
+    known = trajectory.reactions_known
+    wanted = FIELDS[: len(FIELDS) - (not known)] if fields is None else fields
     if path.suffix == ".npz":
         return write_atomically(path, lambda file: _write_npz(trajectory, file, wanted))
     if path.suffix == ".csv":
@@ -111,7 +115,12 @@ def _arrays(x: Trajectory, fields: Sequence[str]) -> dict[str, Array]:
     tau = x.joint_forces() if "tau" in fields else None
     if tau is not None:
         arrays["tau"] = tau
-    return arrays | {name: derived[name] for name in wanted if name in derived}
+    arrays |= {name: derived[name] for name in wanted if name in derived}
+    return arrays | (x.all_reactions() if "reactions" in fields else {})
+
+
+def _is_reaction(name: str) -> bool:
+    return name in ("loop_forces", "drive_power") or name.startswith(DRIVE)
 
 
 def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
@@ -123,7 +132,7 @@ def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
         {tuple(k): t for k, t in head["diverged"]},
         [Event(tuple(k), t, n, np.array(q), np.array(v)) for k, t, n, q, v in head["events"]],
         head["complete"],
-        stored={name: arrays[name] for name in DERIVED if name in arrays},
+        stored={n: x for n, x in arrays.items() if n in DERIVED or _is_reaction(n)},
         driven=head.get("driven", False),
         parameters={
             name.removeprefix(OF_MODEL): x[..., 0] for name, x in arrays.items()
@@ -152,6 +161,9 @@ def _write_csv(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
         "momentum": ("mx", "my", "mz", "px", "py", "pz"),
     }
     names |= {"a": names["v"], "tau": names["v"]}
+    names |= {
+        n: range(y.shape[-1]) for n, y in arrays.items() if _is_reaction(n) and n != "drive_power"
+    }
     shape, heads, columns = (*batch, len(x.t)), ["t"], [np.broadcast_to(x.t, (*batch, len(x.t)))]
     for name, array in arrays.items():
         if name == "t":
@@ -190,10 +202,11 @@ def _read_csv(path: Path) -> tuple[Head, dict[str, Array]]:
     for name, column in zip(heads, data.T, strict=True):
         if not name.startswith("sample"):
             group = name if name.startswith(OF_MODEL) else name.split(".", 1)[0]
+            group = name.rsplit(".", 1)[0] if name.startswith(DRIVE) else group
             groups.setdefault(group, []).append(column.reshape(shape))
     arrays: dict[str, Array] = {}
     for name, columns in groups.items():
-        single = name in ("t", "kinetic", "potential") or name.startswith(OF_MODEL)
+        single = name in ("t", "kinetic", "potential", "drive_power") or name.startswith(OF_MODEL)
         arrays[name] = columns[0] if single else np.stack(columns, axis=-1)
     arrays["t"] = arrays["t"].reshape(-1, arrays["t"].shape[-1])[0]
     return head, arrays
