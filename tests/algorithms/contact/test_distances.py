@@ -155,3 +155,53 @@ def test_contacts_are_part_of_a_model():
     ]:
         with pytest.raises(ModelError, match=words):
             call()
+
+
+def two_boxes(place, turn):
+    """A box of the world and a free one, at a place, turned by a rotation vector."""
+    builder = mz.Builder("boxes")
+    builder.add("box", None, mz.Free(), box_inertia(1.0))
+    builder.shape("box", mz.Box((0.2, 0.3, 0.1)), name="a")
+    builder.shape(None, mz.Box((0.4, 0.2, 0.2)), name="b")
+    model = builder.build().with_contact("c", "a", "b")
+    q = model.neutral()
+    q = mz.integrate(model, q, np.r_[turn, 0.0, 0.0, 0.0])
+    q[:3] = place
+    return model, q
+
+
+def test_edges_on_edges():
+    """Two crossed edges: the gap is theirs, along their common normal, at their point."""
+    c = np.sqrt(0.5)
+    turn = np.pi / 4 * np.array([0.0, 1.0, 0.0])  # its edge along y looks down
+    builder = mz.Builder("edges")
+    builder.add("box", None, mz.Free(), box_inertia(1.0))
+    builder.shape("box", mz.Box((0.2, 0.6, 0.2)), name="a")
+    up = mz.SE3.exp(mz.Twist.from_array(np.r_[np.pi / 4, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    builder.shape(None, mz.Box((0.6, 0.2, 0.2)), up, name="b")  # an edge along x looks up
+    model = builder.build().with_contact("c", "a", "b")
+    q = mz.integrate(model, model.neutral(), np.r_[turn, 0.0, 0.0, 0.0])
+    q[:3] = 0.03, 0.02, 0.4 * c + 0.005
+    gaps, frames = mz.contact_gaps(model, q), mz.contact_frames(model, q)
+    k = int(np.argmin(gaps))
+    np.testing.assert_allclose(gaps[k], 0.005, atol=1e-12)
+    np.testing.assert_allclose(frames[k, :3, 2], [0.0, 0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(frames[k, :2, 3], [0.03, 0.0], atol=1e-12)
+
+
+def test_boxes_are_the_same_in_both_orders():
+    """The smallest gap of (a, b) is that of (b, a), for boxes anywhere, and no deeper than they
+    overlap along any direction.
+    """
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        model, q = two_boxes(0.25 * rng.normal(size=3), rng.normal(size=3))
+        other = model.without_contact("c").with_contact("c", "b", "a")
+        one, two = mz.contact_gaps(model, q).min(), mz.contact_gaps(other, q).min()
+        assert abs(one - two) < 2e-3 * 0.1 + 1e-9 or (one > 0.0 and two > 0.0)
+        T = mz.forward_kinematics(model, q)[0]
+        R, p = T[:3, :3], T[:3, 3]
+        for n in rng.normal(size=(50, 3)):
+            n /= np.linalg.norm(n)
+            reach = abs(n @ R) @ [0.1, 0.15, 0.05] + abs(n) @ [0.2, 0.1, 0.1]
+            assert one > abs(n @ p) - reach - 2e-4 or one > 0.0

@@ -145,6 +145,17 @@ def test_energy_is_never_made():
     assert worst[1] < 1e-3 and worst[1] < worst[0]
 
 
+def test_boxes_that_tumble_over_each_other_make_no_energy():
+    """Corners, faces and edges of two boxes, thrown at each other."""
+    model, q = boxes((1.0, 1.0), friction=0.5)
+    rng = np.random.default_rng(0)
+    q = np.tile(q, (16, 1))
+    q[:, 9] += 0.02 + 0.15 * rng.random(16)
+    run = mz.simulate(model, q, 2.0 * rng.normal(size=(16, 12)), 0.5, 2e-3)
+    assert np.diff(run.energy(), axis=-1).max() < 2e-3  # of 10 J, to the order of the method
+    assert run.contact_gaps.min() > -0.01
+
+
 def test_solvers_agree():
     """Fast and robust give the same motion of a ball that bounces, slides and rolls."""
     model = ball(friction=0.3, restitution=0.4)

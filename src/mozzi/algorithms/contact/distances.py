@@ -34,7 +34,10 @@ from mozzi.program.node import active
 from mozzi.program.program import Buffer, load, loop, store
 from mozzi.program.scalar import Real, atan2, divide, maximum, minimum, select, sqrt
 
-__all__ = ["Touch", "cone", "nearest", "point_count", "rope"]
+__all__ = [
+    "Touch", "across", "axis_across", "cone", "lower_face", "nearest", "point_count",
+    "reciprocal_root", "rope", "seen_from", "signed",
+]  # fmt: skip
 
 TINY = 1e-300  # of squares whose root is divided by
 LEVEL = 1e-24  # of the square of a sine: below it an axis is taken as upright
@@ -68,13 +71,15 @@ def nearest(
     points: the extremal points that stand for a, where it is a mesh.
     """
     if isinstance(a, (Plane, HeightField)) and not isinstance(b, (Plane, HeightField)):
-        return [_seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
+        return [seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
     if isinstance(a, Box) and isinstance(b, (Sphere, Capsule)):
-        return [_seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
+        return [seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
     if isinstance(a, (Sphere, Capsule)) and isinstance(b, (Sphere, Capsule)):
         return [_segments(a, b, T_ba)]
     if isinstance(a, Box) and isinstance(b, Box):
-        return _faces(a, b, T_ba)
+        from mozzi.algorithms.contact.boxes import boxes
+
+        return boxes(a, b, T_ba)
     n = _face_normal(T_ba.p, b) if isinstance(b, Box) else Vec3(0.0, 0.0, 1.0)
     those = [(T_ba @ p, r) for p, r in _points(a, T_ba.R.unrotate(-n), points)]
     if isinstance(b, Box):
@@ -93,7 +98,7 @@ def point_count(a: Geometry, b: Geometry, points: Sequence[Sequence[float]] = ()
     return len(nearest(a, b, still, points))
 
 
-def _seen_from(x: Touch, T_ba: SE3) -> Touch:
+def seen_from(x: Touch, T_ba: SE3) -> Touch:
     """A contact of (b, a) in the frame of a, as one of (a, b) in the frame of b."""
     turn = T_ba.R.rotate
     return Touch(x.gap, T_ba @ x.point, -turn(x.normal), turn(x.across))
@@ -109,7 +114,7 @@ def _points(a: Geometry, down: Vec3, points: Sequence[Sequence[float]]) -> Point
         case Capsule(radius=r, length=l):
             return [(Vec3(0.0, 0.0, 0.5 * l), r), (Vec3(0.0, 0.0, -0.5 * l), r)]
         case Box():
-            return [(p, 0.0) for p in _lower_face(a, down)]
+            return [(p, 0.0) for p in lower_face(a, down)]
         case Cylinder(radius=r, length=l):
             return [(p, 0.0) for p in _rim(r, 0.5 * l, down)]
         case Disc(radius=r) | Torus(radius=r):
@@ -123,7 +128,7 @@ def _points(a: Geometry, down: Vec3, points: Sequence[Sequence[float]]) -> Point
             return [(Vec3(*map(float, p)), 0.0) for p in points]
 
 
-def _lower_face(a: Box, down: Vec3) -> list[Vec3]:
+def lower_face(a: Box, down: Vec3) -> list[Vec3]:
     """The corners of the face of a box that looks down most."""
     s = [0.5 * x for x in a.size]
     d = list(down)
@@ -172,10 +177,10 @@ def _face_normal(p: Vec3, b: Box) -> Vec3:
     d = [maximum(x, -x) - 0.5 * s for x, s in zip(p, b.size, strict=True)]
     is_z = select(d[2] >= d[0], select(d[2] >= d[1], 1.0, 0.0), 0.0)
     is_x = (1.0 - is_z) * select(d[0] >= d[1], 1.0, 0.0)
-    return _signed(p, is_x, 1.0 - is_z - is_x, is_z)
+    return signed(p, is_x, 1.0 - is_z - is_x, is_z)
 
 
-def _signed(p: Vec3, x: Real, y: Real, z: Real) -> Vec3:
+def signed(p: Vec3, x: Real, y: Real, z: Real) -> Vec3:
     return Vec3(*(w * select(c >= 0.0, 1.0, -1.0) for c, w in zip(p, (x, y, z), strict=True)))
 
 
@@ -186,7 +191,7 @@ def _on_face(p: Vec3, n: Vec3, b: Box) -> Touch:
     point = p - n * (0.5 * gap)
     for x, s, c in zip(p, h, n, strict=True):
         gap = maximum(gap, select(c * c > 0.5, gap, maximum(x, -x) - s))
-    return Touch(gap, point, n, _axis_across(n))
+    return Touch(gap, point, n, axis_across(n))
 
 
 def _ball_on_box(p: Vec3, r: Real, b: Box) -> Touch:
@@ -263,55 +268,6 @@ def _hat(x: Real) -> tuple[Real, Real]:
     value = maximum(1.0 - maximum(x, -x), 0.0)
     slope = select(x < 0.0, 1.0, -1.0)
     return value, select(x >= 1.0, 0.0, select(x < -1.0, 0.0, slope))
-
-
-# -- boxes on boxes, by their faces --
-
-
-def _faces(a: Box, b: Box, T_ba: SE3) -> list[Touch]:
-    """The face of b that a is farthest in front of, and the corners of the face of a that looks at
-    it, brought over it where they stand out.
-
-    The corners and edges of b against faces of a are not seen: they are those of the pair (b, a).
-    """
-    R, p = T_ba.R.general(), T_ba.p
-    h_a, h_b = ([0.5 * s for s in g.size] for g in (a, b))
-    entries = R.flatten()
-    d: list[Real] = []
-    for k, c in enumerate(p):
-        reach = sum((maximum(e, -e) * s for e, s in zip(entries[3 * k : 3 * k + 3], h_a)), h_b[k])
-        d.append(maximum(c, -c) - reach)
-    is_z = select(d[2] >= d[0], select(d[2] >= d[1], 1.0, 0.0), 0.0)
-    is_x = (1.0 - is_z) * select(d[0] >= d[1], 1.0, 0.0)
-    n = _signed(p, is_x, 1.0 - is_z - is_x, is_z)
-    top = sum((c * c * s for c, s in zip(n, h_b, strict=True)), 0.0)
-    down = T_ba.R.unrotate(-n)
-    corners = [T_ba @ c for c in _lower_face(a, down)]
-    m = _face_of(a, down, T_ba)  # normal of that face
-    slope = reciprocal_sign(m.dot(n))
-    out: list[Touch] = []
-    for c in corners:
-        kept = Vec3(*(
-            select(w * w > 0.5, x, minimum(maximum(x, -s), s))
-            for x, s, w in zip(c, h_b, n, strict=True)
-        ))  # fmt: skip
-        rise = m.dot(c - kept) * slope  # along n, back into the face of a
-        gap = n.dot(kept) + rise - top
-        out.append(Touch(gap, kept + n * (rise - 0.5 * gap), n, _axis_across(n)))
-    return out
-
-
-def _face_of(a: Box, down: Vec3, T_ba: SE3) -> Vec3:
-    """The outward normal of the face of a that looks down most, in the frame of b."""
-    size = [maximum(x, -x) for x in down]
-    is_x = select(size[0] >= size[1], select(size[0] >= size[2], 1.0, 0.0), 0.0)
-    is_y = (1.0 - is_x) * select(size[1] >= size[2], 1.0, 0.0)
-    return T_ba.R.rotate(_signed(down, is_x, is_y, 1.0 - is_x - is_y))
-
-
-def reciprocal_sign(x: Real) -> Real:
-    """1/x of a cosine between a half and one in magnitude; never more than two."""
-    return divide(1.0, select(x < 0.0, minimum(x, -0.5), maximum(x, 0.5)), nonzero=True)
 
 
 # -- spheres and capsules among each other --
@@ -397,6 +353,6 @@ def across(n: Vec3) -> Vec3:
     return Vec3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x)
 
 
-def _axis_across(n: Vec3) -> Vec3:
+def axis_across(n: Vec3) -> Vec3:
     """Of a normal along ±x, ±y or ±z: the next axis."""
     return Vec3(n.z * n.z, n.x * n.x, n.y * n.y)
