@@ -94,7 +94,7 @@ _HOME: dict[str, str] = {
     "contact_points": "mozzi.algorithms.contact.gaps",
     "impact": "mozzi.algorithms.contact.step",
     # dynamics
-    "ClosedSystem": "mozzi.algorithms.loops.topology",
+    "ClosedSystem": "mozzi.simulation.closed_system",
     "assemble": "mozzi.algorithms.loops.assemble",
     "Assembly": "mozzi.algorithms.loops.assemble",
     "bias_forces": "mozzi.algorithms.dynamics.inverse",

@@ -55,7 +55,6 @@ from mozzi.adapters.layout import Layout as Layout
 from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
 from mozzi.algorithms.loops.assemble import Assembly as Assembly
-from mozzi.algorithms.loops.topology import ClosedSystem as ClosedSystem
 from mozzi.algorithms.loops.wrenches import LoopWrench as LoopWrench
 from mozzi.errors import ConfigurationError as ConfigurationError
 from mozzi.errors import ContactWarning as ContactWarning
@@ -119,6 +118,7 @@ from mozzi.model import Translation2 as Translation2
 from mozzi.model import Translation3 as Translation3
 from mozzi.model import Universal as Universal
 from mozzi.model import VelocityRows as VelocityRows
+from mozzi.simulation.closed_system import ClosedSystem as ClosedSystem
 from mozzi.simulation.derivatives.modes import Modes as Modes
 from mozzi.simulation.law import Law as Law
 from mozzi.simulation.simulate import Simulation as Simulation

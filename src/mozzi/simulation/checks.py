@@ -78,7 +78,7 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
 
 def _worst(model: Model, rows: Array) -> tuple[float, str]:
     """The largest entry of rows, and whose row it is."""
-    size = np.abs(rows).reshape(-1, rows.shape[-1]).max(0, initial=0.0)
+    size = np.abs(rows).max(axis=tuple(range(rows.ndim - 1)), initial=0.0)
     names = {name: size[s].max(initial=0.0) for name, s in loop_rows(model).items()}
     worst = max(names, key=names.__getitem__)
     return float(names[worst]), worst

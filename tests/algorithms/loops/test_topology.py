@@ -7,9 +7,9 @@ import pytest
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.algorithms.loops.topology import ClosedSystem
 from mozzi.lie import SE3
 from mozzi.model.generate import chain
+from mozzi.simulation.closed_system import ClosedSystem
 
 compiling = importlib.import_module("mozzi.compiler")
 
@@ -66,7 +66,12 @@ def test_it_moves_as_one_tree_with_loops():
     forces = np.concatenate([tau, np.zeros(6)])
     a = mz.forward_dynamics(one, np.concatenate([q, Q]), v, forces)
     agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-8)
-    agree(f, mz.loop_forces(one, np.concatenate([q, Q]), v, forces), 1e-7)
+    lam = np.concatenate([f["left"], f["right"]])
+    agree(lam, mz.loop_forces(one, np.concatenate([q, Q]), v, forces), 1e-7)
+    same = system.forward_dynamics(
+        {"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]}, {"arms": tau}
+    )
+    agree(np.concatenate([same["arms"], same["bar"]]), a, 1e-12)
     same = system.consistent_velocities({"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]})
     agree(same["arms"], v[:12], 1e-10)
 
@@ -101,7 +106,7 @@ def test_joints_of_any_axis_couple_as_loops_of_one_tree(name: str):
     p = np.concatenate([q, Q])
     v, tau = mz.consistent_velocities(one, p, rng.normal(size=18)), rng.normal(size=12)
     at, rate = {"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]}
-    agree(held.residual(at)["grip"], np.zeros(6), 1e-9)
+    agree(held.residual(at)["grip"], np.zeros(held.model.row_count), 1e-9)
     both, _ = held.accelerations(at, rate, {"arms": tau})
     a = mz.forward_dynamics(one, p, v, np.concatenate([tau, np.zeros(6)]))
     agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-7)
@@ -117,7 +122,8 @@ def test_what_is_open_or_missing_is_told():
         system.check_closed({"arms": q, "bar": Q + np.array([0.2, 0, 0, 0, 0, 0, 0])})
     with pytest.raises(mz.ConfigurationError, match="v: nothing for 'bar'"):
         system.accelerations(at, {"arms": zero["arms"]})
-    with pytest.raises(mz.ConfigurationError, match="tau: no system 'bars'; there are 'arms'"):
+    there = "tau: no system 'bars'; there are 'bar', 'arms'"
+    with pytest.raises(mz.ConfigurationError, match=there):
         system.accelerations(at, zero, {"bars": zero["bar"]})
     with pytest.raises(mz.ModelError, match="no system 'box'"):
         system.without_system("box")
@@ -154,10 +160,13 @@ def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.Monke
         with_thing = system.with_system("bar", thing, ["bar"])
         one_hand = with_thing.detach("left")
         free = one_hand.detach("right")
-        hinged = free.attach("hook", ("arms", "left_hand"), ("bar", "bar"), mz.Spherical())
-        pinned = free.attach("table", ("world", ""), ("bar", "bar"), mz.Planar())
+        end, B = system.attachments[0].placement_b, mz.pose(light, Q, "bar")
+        ends = ("arms", "left_hand"), ("bar", "bar")
+        hinged = free.attach("hook", *ends, mz.Spherical(), None, end)
+        pinned = free.attach("table", ("world", ""), ("bar", "bar"), mz.Planar(), B)
         for state in (with_thing, one_hand, free, hinged, pinned, free.without_system("bar")):
-            a, _ = state.accelerations({"arms": q, "bar": Q}, zero)
+            at, rate = ({n: x[n] for n in state.systems} for x in ({"arms": q, "bar": Q}, zero))
+            a, _ = state.accelerations(at, rate)
             assert np.isfinite(a["arms"]).all()
     assert not made
 
@@ -168,7 +177,7 @@ def test_released_it_falls():
     free = system.detach("left").detach("right")
     zero = {"arms": np.zeros(12), "bar": np.zeros(6)}
     a, f = free.accelerations({"arms": q, "bar": Q}, zero)
-    assert f.shape == (0,)
+    assert f == {}
     agree(a["arms"], mz.forward_dynamics(arms, q, zero["arms"], zero["arms"]))
     agree(a["bar"], mz.forward_dynamics(thing, Q, zero["bar"], zero["bar"]))
     with pytest.raises(mz.ModelError, match="no attachment 'left'"):

@@ -1,5 +1,5 @@
 # pyright: reportConstantRedefinition=false
-"""Mechanisms whose topology changes: arms that pick up, carry and put down.
+"""Trees that are coupled by joints which come and go, each solved by itself.
 
 A *primary* system (the arms) and *secondary* ones (tools, objects) are trees of their own, each
 with its own programs. Constraints between frames of any of them come and go: they are small
@@ -10,8 +10,8 @@ constraint is switched, a tool exchanged or an object released.
     (B) those of its closure frames, α_f            (E) β_δ = M⁻¹ Jᵀ Aᵀ f
     (C) admittances Λ = J M⁻¹ Jᵀ                    (F) β = β_f + β_δ
 
-Rodriguez, Jain, Kreutz-Delgado, (0.19)–(0.24), steps (A)–(F): A, B, C and E are programs of one
-tree, D is LAPACK, batched.
+Rodriguez, Jain, Kreutz-Delgado, (0.19)–(0.24), steps (A)–(F): A, B and C are one program of a tree
+(Λ by the recursion of Υ), E is one more, D is LAPACK, batched.
 """
 
 from __future__ import annotations
@@ -27,24 +27,29 @@ from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.rank import NO_ROW, OPENING, WIDEST, pinv, smallest_pivot
 from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.dynamics.operational_admittance import operational_admittance
 from mozzi.algorithms.kinematics.accelerations import accelerations
-from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.errors import ConfigurationError, LoopError, ModelError
+from mozzi.errors import LoopError
 from mozzi.lie import SE3, Twist
-from mozzi.model import Fixed, Joint, Model
+from mozzi.model import Joint, Model
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["Attachment", "ClosedSystem", "closure_frames"]
+__all__ = ["Attachment", "State", "Systems", "closure_frames", "distributed_accelerations"]
+
+WIDE = 1e-3
+"""Metres or radians by which attachments may be open where the trees are coupled."""
 
 State: TypeAlias = Mapping[str, ArrayLike]
 """The name of a system → its array."""
 
-Frames: TypeAlias = tuple[Array, Array, Array, Array, Array, Array]
+Systems: TypeAlias = Mapping[str, tuple[Model, tuple[str, ...]]]
+"""The name of a system → its tree, and the frames at which it can be grasped."""
+
+Frames: TypeAlias = tuple[Array, Array, Array, Array, Array]
 """What `closure_frames` gives."""
 
 
@@ -52,33 +57,44 @@ Frames: TypeAlias = tuple[Array, Array, Array, Array, Array, Array]
 def closure_frames(
     model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, frames: Sequence[str]
 ) -> tuple[Traced, ...]:
-    """Steps A to C of one tree: (β_f, poses, twists, α_f, M⁻¹ Jᵀ, Λ) of its closure frames.
+    """Steps A to C of one tree: (β_f, poses, twists, α_f, Λ) of its closure frames.
 
-    (nv), (k, 4, 4), (k, 6), (k, 6), (nv, 6 k), (6 k, 6 k): free joint accelerations; poses,
-    body-fixed twists and their rates in the free motion; responses to wrenches on the frames.
+    (nv), (k, 4, 4), (k, 6), (k, 6), (6 k, 6 k): free joint accelerations; poses, body-fixed twists
+    and their rates in the free motion; admittances.
     """
     tree, at, u = model.model, q.array(), v.array()
     a = forward_dynamics.inline(tree, at, u, tau.array())  # (A)
     V = np.asarray(twists.inline(tree, at, u), dtype=object)
     dV = np.asarray(accelerations.inline(tree, at, u, a), dtype=object)
-    weightless = tree.with_gravity((0.0, 0.0, 0.0))
-    still = np.zeros(tree.nv)
     poses: list[Traced] = []
     own: list[Traced | Array] = []
     alpha: list[Traced | Array] = []
-    each: list[Traced] = []
+    moves = [name for name in frames if tree.frame(name)[0] >= 0]
     for name in frames:
         body, placement = tree.frame(name)
         back = placement.inverse().Ad()
         poses.append(pose.inline(tree, at, name))
         own.append(back @ V[body] if body >= 0 else np.zeros(6))
         alpha.append(back @ dV[body] if body >= 0 else np.zeros(6))  # (B)
-        each.append(np.asarray(jacobian.inline(tree, at, name), dtype=object))
-    J = np.concatenate(each, axis=0)
-    columns = [forward_dynamics.inline(weightless, at, still, row) for row in J]
-    response = np.stack([np.asarray(c, dtype=object) for c in columns], axis=-1)
+    Lam = np.full((6 * len(frames), 6 * len(frames)), 0.0, dtype=object)
+    where = [6 * frames.index(name) + c for name in moves for c in range(6)]
+    if moves:
+        Lam[np.ix_(where, where)] = operational_admittance.inline(tree, at, frames=moves)  # (C)
     stacked = (np.stack([np.asarray(e, dtype=object) for e in x]) for x in (poses, own, alpha))
-    return (a, *stacked, response, J @ response)  # (C)
+    return (a, *stacked, Lam)
+
+
+def response(model: Model, frames: Sequence[str], q: ArrayLike, wrench: Array) -> Array:
+    """Step E: β_δ = M⁻¹ Jᵀ w (B, nv) of wrenches w (B, 6 k) on the closure frames."""
+    weightless = model.cache.setdefault("weightless", model.with_gravity((0.0, 0.0, 0.0)))
+    W = np.zeros((*wrench.shape[:-1], model.nb, 6))
+    for k, name in enumerate(frames):
+        body, placement = model.frame(name)
+        if body >= 0:
+            back = np.asarray(placement.inverse().Ad(), dtype=float)
+            W[..., body, :] += wrench[..., 6 * k : 6 * k + 6] @ back
+    still = np.zeros(model.nv)
+    return forward_dynamics(weightless, q, still, still, wrenches=W)
 
 
 @dataclass(frozen=True)
@@ -92,280 +108,109 @@ class Attachment:
     placement_a: SE3
     placement_b: SE3
 
+    @property
+    def rows(self) -> int:
+        """How many equations it is."""
+        return len(meet(self.joint, SE3.identity()).rows)
 
-class ClosedSystem:
-    """Trees that are coupled by joints which come and go.
 
-    >>> both = ClosedSystem({"arms": (arms, ["left_hand", "right_hand"]), "bar": (bar, ["bar"])})
-    >>> held = both.attach("left", ("arms", "left_hand"), ("bar", "bar"), placement_b=end)
-    >>> a = held.accelerations({"arms": q, "bar": p}, {"arms": v, "bar": w}, {"arms": tau})
-
-    A tree is given with the frames at which it can be grasped. `attach`, `detach`, `with_system`
-    and `without_system` return changed systems; the trees keep their programs.
+def distributed_accelerations(
+    systems: Systems, attachments: Sequence[Attachment], q: State, v: State, tau: State,
+    rates: Mapping[str, ArrayLike],
+) -> tuple[dict[str, Array], dict[str, Array]]:  # fmt: skip
+    """Accelerations (B, nv) by system, and the multipliers (B, m) of the attachments, of least
+    norm; rates: what their rows shall accelerate by, where not zero.
     """
+    free: dict[str, Frames] = {}
+    start: dict[str, int] = {}
+    total = 0
+    for name, (model, frames) in systems.items():
+        refuse_loops(model, f"accelerations of {name!r} by itself")
+        force = tau.get(name, np.zeros(model.nv))
+        free[name] = closure_frames(model, q[name], v[name], force, frames=frames)
+        start[name], total = total, total + 6 * len(frames)
+    batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
+    A, bias, sine = _rows(systems, attachments, free, start, total, batch)
+    Lam, alpha = np.zeros((*batch, total, total)), np.zeros((*batch, total))
+    for name, x in free.items():
+        n = x[4].shape[-1]
+        s = slice(start[name], start[name] + n)
+        Lam[..., s, s], alpha[..., s] = x[4], x[3].reshape(*x[3].shape[:-2], n)
+    sizes = [part.rows for part in attachments]
+    U = np.zeros((*batch, sum(sizes)))
+    ends = np.cumsum([0, *sizes])
+    for part, i, j in zip(attachments, ends[:-1], ends[1:], strict=True):
+        U[..., i:j] = rates.get(part.name, 0.0)
+    needed = U - ((A @ alpha[..., None])[..., 0] + bias)
+    f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)  # (D)
+    wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
+    out: dict[str, Array] = {}
+    for name, (model, frames) in systems.items():
+        own = wrench[..., start[name] : start[name] + 6 * len(frames)]
+        out[name] = free[name][0] + response(model, frames, q[name], own)  # (E), (F)
+    pairs = zip(attachments, ends[:-1], ends[1:], strict=True)
+    return out, {part.name: f[..., i:j] for part, i, j in pairs}
 
-    def __init__(
-        self,
-        systems: Mapping[str, tuple[Model, Sequence[str]]],
-        attachments: Sequence[Attachment] = (),
-    ):
-        if not isinstance(cast("object", systems), Mapping):
-            raise TypeError("ClosedSystem: give the systems as {name: (model, frames)}")
-        self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
-        self.attachments = tuple(attachments)
-        for name, (model, frames) in self.systems.items():
-            refuse_loops(model, f"ClosedSystem of {name!r}")
-            for frame in frames:
-                model.frame(frame)
-        for part in self.attachments:
-            for system, frame in (part.a, part.b):
-                self._place(system, frame, part.name)
 
-    def _place(self, system: str, frame: str, what: str) -> int:
-        if system == "world":
-            return -1
-        if system not in self.systems or frame not in self.systems[system][1]:
-            known = [f"({s!r}, {f!r})" for s, (_, frames) in self.systems.items() for f in frames]
-            raise ModelError(
-                f"attachment {what!r}: no closure frame ({system!r}, {frame!r}); there are "
-                f"{', '.join(known)}, and ('world', '')"
-            )
-        return self.systems[system][1].index(frame)
+def _rows(
+    systems: Systems, attachments: Sequence[Attachment], free: dict[str, Frames],
+    start: dict[str, int], total: int, batch: tuple[int, ...],
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """A over the twists of all closure frames, Ȧ V, and the sine from which rows count: ten
+    times what is open, as in programs (`constraints/rank.py`).
+    """
+    opening = np.zeros(batch)
+    blocks, biases = [np.zeros((*batch, 0, total))], [np.zeros((*batch, 0))]
+    for part in attachments:
+        C: list[Array] = []
+        V: list[Array] = []
+        own: list[Array] = []
+        at: list[int | None] = []
+        for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
+            k = -1 if system == "world" else systems[system][1].index(frame)
+            own.append(T.inverse().Ad())
+            at.append(None if k < 0 else start[system] + 6 * k)
+            C.append((free[system][1][..., k, :, :] if k >= 0 else np.eye(4)) @ T.matrix())
+            twist = free[system][2][..., k, :] if k >= 0 else np.zeros(6)
+            V.append((own[-1] @ twist[..., None])[..., 0])
+        G = np.linalg.inv(C[0]) @ C[1]
+        met = meet(part.joint, SE3.from_matrix(G))
+        error = _stack([met.error(SE3.from_matrix(G)).flatten()], batch)[..., 0, :]
+        gap = np.square(error).sum(axis=-1)
+        refuse_open(part.name, error)
+        opening = opening + gap
+        R = _stack([W.flatten() for W in met.rows], batch)  # (…, m, 6)
+        if not met.exact:  # rows of a projector, some of which are nothing but rounding
+            R = np.where((R * R).sum(axis=-1, keepdims=True) > NO_ROW, R, 0.0)
+        over = _adjoint(np.linalg.inv(G))  # twists of A, seen in B
+        A = np.zeros((*batch, R.shape[-2], total))
+        if at[1] is not None:
+            A[..., at[1] : at[1] + 6] += R @ own[1]
+        if at[0] is not None:
+            A[..., at[0] : at[0] + 6] -= R @ over @ own[0]
+        V_a = (over @ V[0][..., None])[..., 0]
+        V_rel = V[1] - V_a
+        drift = np.broadcast_to(_bracket(V_rel, V_a), (*batch, 6))
+        if not part.joint.subgroup:
+            own_drift = met.drift(Twist.from_array(V_rel)).flatten()
+            drift = drift - _stack([own_drift], batch)[..., 0, :]
+        blocks.append(A)
+        biases.append((R @ drift[..., None])[..., 0])
+    sine = np.minimum(OPENING * np.sqrt(opening), WIDEST)
+    return np.concatenate(blocks, axis=-2), np.concatenate(biases, axis=-1), sine
 
-    # -- changed copies --
 
-    def attach(
-        self,
-        name: str,
-        a: tuple[str, str],
-        b: tuple[str, str],
-        joint: Joint | None = None,
-        placement_a: SE3 | ArrayLike | None = None,
-        placement_b: SE3 | ArrayLike | None = None,
-    ) -> ClosedSystem:
-        """With one more joint (rigid without one) from a frame a to a frame b.
-
-        Args:
-            name: its name.
-            a: (system, frame).
-            b: (system, frame).
-            joint: the joint; None: rigid.
-            placement_a: pose of the joint's frame on body a; None: the body's own.
-            placement_b: pose of the joint's frame on body b, likewise.
-        """
-        if any(part.name == name for part in self.attachments):
-            raise ModelError(f"attachment {name!r} is there; detach it, or give another name")
-        placements = (_pose(T) for T in (placement_a, placement_b))
-        part = Attachment(name, tuple(a), tuple(b), joint or Fixed(), *placements)  # type: ignore
-        return ClosedSystem(self.systems, (*self.attachments, part))
-
-    def detach(self, name: str) -> ClosedSystem:
-        """Without a joint.
-
-        Args:
-            name: its name.
-        """
-        left = tuple(part for part in self.attachments if part.name != name)
-        if len(left) == len(self.attachments):
-            known = ", ".join(repr(part.name) for part in self.attachments) or "none"
-            raise ModelError(f"no attachment {name!r} to detach; there are {known}")
-        return ClosedSystem(self.systems, left)
-
-    def with_system(self, name: str, model: Model, frames: Sequence[str]) -> ClosedSystem:
-        """With one more tree, or another in its place.
-
-        Args:
-            name: its name.
-            model: the mechanism.
-            frames: names of the frames that others may be attached to.
-        """
-        return ClosedSystem({**self.systems, name: (model, frames)}, self.attachments)
-
-    def without_system(self, name: str) -> ClosedSystem:
-        """Without a tree, and what was attached to it.
-
-        Args:
-            name: its name.
-        """
-        if name not in self.systems:
-            known = ", ".join(map(repr, self.systems))
-            raise ModelError(f"no system {name!r} to take away; there are {known}")
-        left = [p for p in self.attachments if name not in (p.a[0], p.b[0])]
-        return ClosedSystem({n: x for n, x in self.systems.items() if n != name}, left)
-
-    # -- dynamics --
-
-    def residual(self, q: State) -> dict[str, np.ndarray]:
-        """How far each attachment is open: rotation vector and displacement (B, 6) to the nearest
-        pose of its joint, in its frame on b.
-
-        Args:
-            q: configurations (B, nq), by system.
-        """
-        self._check(q)
-        out: dict[str, np.ndarray] = {}
-        for part in self.attachments:
-            C: list[Array] = []
-            for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
-                tree = None if system == "world" else self.systems[system][0]
-                at = np.eye(4) if tree is None else pose(tree, q[system], frame)
-                C.append(at @ T.matrix())
-            G = SE3.from_matrix(np.linalg.inv(C[0]) @ C[1])
-            error = meet(part.joint, G).error(G).flatten()
-            batch = np.broadcast_shapes(*(np.asarray(x).shape for x in error))
-            out[part.name] = _stack([error], batch)[..., 0, :]
-        return out
-
-    def check_closed(self, q: State, tolerance: float = 1e-4) -> None:
-        """Raise a `LoopError` where an attachment is open by more than a tolerance.
-
-        Args:
-            q: configurations (B, nq), by system.
-            tolerance: metres, or radians.
-        """
-        for name, error in self.residual(q).items():
-            turn, gap = (np.linalg.norm(error[..., s], axis=-1).max(initial=0.0)
-                         for s in (slice(0, 3), slice(3, 6)))  # fmt: skip
-            if max(turn, gap) > tolerance:
-                raise LoopError(
-                    f"attachment {name!r} is open by {gap:.2e} m and {turn:.2e} rad, more than "
-                    f"{tolerance:g}; bring its frames together before it is attached"
-                )
-
-    def _check(self, q: State, v: State | None = None, tau: State | None = None) -> None:
-        """Every system has a state (more may be given), and forces are for one that is given."""
-        for what, state in (("q", q), *((("v", v),) if v is not None else ())):
-            missing = ", ".join(repr(name) for name in self.systems if name not in state)
-            if missing:
-                raise ConfigurationError(f"{what}: nothing for {missing}; give each system its own")
-        for name in tau or {}:
-            if name not in self.systems and name not in q:
-                known = ", ".join(map(repr, self.systems))
-                raise ConfigurationError(f"tau: no system {name!r}; there are {known}")
-
-    def accelerations(
-        self, q: State, v: State, tau: State | None = None
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """(accelerations by system, multipliers f of all attachments, of least norm).
-
-        Args:
-            q: configurations (B, nq), by system.
-            v: velocities (B, nv), by system.
-            tau: joint forces (B, nv), by system.
-        """
-        tau = tau or {}
-        self._check(q, v, tau)
-        free: dict[str, Frames] = {}
-        for name, (model, frames) in self.systems.items():
-            force = np.zeros(model.nv) if name not in tau else np.asarray(tau[name], float)
-            free[name] = closure_frames(model, q[name], v[name], force, frames=frames)
-        batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
-        start: dict[str, int] = {}
-        total = 0
-        for name, (_, frames) in self.systems.items():
-            start[name], total = total, total + 6 * len(frames)
-        A, bias, sine = self._rows(free, start, total, batch)
-        Lam = np.zeros((*batch, total, total))
-        alpha = np.zeros((*batch, total))
-        for name, x in free.items():
-            n = x[5].shape[-1]
-            s = slice(start[name], start[name] + n)
-            Lam[..., s, s], alpha[..., s] = x[5], x[3].reshape(*x[3].shape[:-2], n)
-        needed = -((A @ alpha[..., None])[..., 0] + bias)
-        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)  # (D)
-        wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
-        out: dict[str, Array] = {}
-        for name, x in free.items():
-            s = slice(start[name], start[name] + x[4].shape[-1])
-            out[name] = x[0] + (x[4] @ wrench[..., s, None])[..., 0]  # (E), (F)
-        return out, f
-
-    def _rows(
-        self, free: dict[str, Frames], start: dict[str, int], total: int, batch: tuple[int, ...]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A over the twists of all closure frames, Ȧ V, and the sine from which rows count: ten
-        times what is open, as in programs (`constraints/rank.py`).
-        """
-        opening = np.zeros(batch)
-        blocks, biases = [np.zeros((*batch, 0, total))], [np.zeros((*batch, 0))]
-        for part in self.attachments:
-            C: list[Array] = []
-            V: list[Array] = []
-            own: list[Array] = []
-            at: list[int | None] = []
-            for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
-                k = self._place(system, frame, part.name)
-                own.append(T.inverse().Ad())
-                at.append(None if k < 0 else start[system] + 6 * k)
-                C.append((free[system][1][..., k, :, :] if k >= 0 else np.eye(4)) @ T.matrix())
-                twist = free[system][2][..., k, :] if k >= 0 else np.zeros(6)
-                V.append((own[-1] @ twist[..., None])[..., 0])
-            G = np.linalg.inv(C[0]) @ C[1]
-            met = meet(part.joint, SE3.from_matrix(G))
-            error = _stack([met.error(SE3.from_matrix(G)).flatten()], batch)[..., 0, :]
-            opening = opening + np.square(error).sum(axis=-1)
-            R = _stack([W.flatten() for W in met.rows], batch)  # (…, m, 6)
-            if not met.exact:  # rows of a projector, some of which are nothing but rounding
-                R = np.where((R * R).sum(axis=-1, keepdims=True) > NO_ROW, R, 0.0)
-            over = _adjoint(np.linalg.inv(G))  # twists of A, seen in B
-            A = np.zeros((*batch, R.shape[-2], total))
-            if at[1] is not None:
-                A[..., at[1] : at[1] + 6] += R @ own[1]
-            if at[0] is not None:
-                A[..., at[0] : at[0] + 6] -= R @ over @ own[0]
-            V_a = (over @ V[0][..., None])[..., 0]
-            V_rel = V[1] - V_a
-            drift = np.broadcast_to(_bracket(V_rel, V_a), (*batch, 6))
-            if not part.joint.subgroup:
-                own_drift = met.drift(Twist.from_array(V_rel)).flatten()
-                drift = drift - _stack([own_drift], batch)[..., 0, :]
-            blocks.append(A)
-            biases.append((R @ drift[..., None])[..., 0])
-        sine = np.minimum(OPENING * np.sqrt(opening), WIDEST)
-        return np.concatenate(blocks, axis=-2), np.concatenate(biases, axis=-1), sine
-
-    def consistent_velocities(self, q: State, v: State) -> dict[str, np.ndarray]:
-        """The velocities nearest to v, in kinetic energy, that the attachments allow.
-
-        Args:
-            q: configurations (B, nq), by system.
-            v: velocities (B, nv), by system.
-        """
-        self._check(q, v)
-        still = {name: np.zeros(model.nv) for name, (model, _) in self.systems.items()}
-        names = list(self.systems)
-        free = {n: closure_frames(self.systems[n][0], q[n], v[n], still[n],
-                                  frames=self.systems[n][1]) for n in names}  # fmt: skip
-        batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
-        start: dict[str, int] = {}
-        total = 0
-        for name in names:
-            start[name], total = total, total + free[name][5].shape[-1]
-        A, _, sine = self._rows(free, start, total, batch)
-        V, Lam = np.zeros((*batch, total)), np.zeros((*batch, total, total))
-        for name, x in free.items():
-            s = slice(start[name], start[name] + x[5].shape[-1])
-            V[..., s], Lam[..., s, s] = x[2].reshape(*x[2].shape[:-2], -1), x[5]
-        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), -(A @ V[..., None])[..., 0], sine)
-        wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
-        out: dict[str, Array] = {}
-        for name, x in free.items():
-            s = slice(start[name], start[name] + x[4].shape[-1])
-            out[name] = np.asarray(v[name]) + (x[4] @ wrench[..., s, None])[..., 0]
-        return out
-
-    def kinetic_energy(self, q: State, v: State) -> Array | float:
-        """Of all systems together.
-
-        Args:
-            q: configurations (B, nq), by system.
-            v: velocities (B, nv), by system.
-        """
-        total = 0.0
-        for name, (model, _) in self.systems.items():
-            M, u = mass_matrix(model, q[name]), np.asarray(v[name], float)
-            total = total + 0.5 * np.einsum("...i,...ij,...j->...", u, M, u)
-        return total
+def refuse_open(name: str, error: Array, tolerance: float = WIDE) -> None:
+    """Raise where an attachment is open, by a rotation vector and a displacement (…, 6)."""
+    turn, gap = (
+        float(np.linalg.norm(error[..., s], axis=-1).max(initial=0.0))
+        for s in (slice(0, 3), slice(3, 6))
+    )
+    if max(turn, gap) > tolerance:
+        raise LoopError(
+            f"attachment {name!r} is open by {gap:.2e} m and {turn:.2e} rad, more than "
+            f"{tolerance:g}; bring its frames together before it is attached"
+        )
 
 
 def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.ndarray:
@@ -388,15 +233,6 @@ def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.nd
         f = f + np.einsum("...jr,...r,...kr,...k->...j", dV, inverse, dV, left, optimize=True)
     Z = dV * ~keep[..., None, :]  # spans the null space of Λ
     return f - (Z @ (pinv(Z) @ f[..., None]))[..., 0]
-
-
-def _pose(T: SE3 | ArrayLike | None) -> SE3:
-    if T is None:
-        return SE3.identity()
-    if isinstance(T, SE3):
-        return T
-    array = np.asarray(T, dtype=float)
-    return SE3.translation(*array) if array.shape == (3,) else SE3.from_matrix(array)
 
 
 def _stack(rows: Sequence[Sequence[Real]], batch: tuple[int, ...]) -> np.ndarray:

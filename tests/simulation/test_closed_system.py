@@ -1,0 +1,257 @@
+"""Systems whose attachments come and go: as one model with loops, whatever is asked of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import mozzi as mz
+from mozzi.lie import SE3
+from mozzi.model.generate import chain, four_bar
+from mozzi.model.join import joined
+
+BAR = mz.Inertia(0.7, (0.02, 0.0, 0.01), 0.02 * np.diag([0.2, 1.0, 1.0]))
+
+
+def bar() -> mz.Model:
+    return mz.Builder("bar").add("bar", None, mz.Free(), BAR).build()
+
+
+def arm() -> mz.Model:
+    """Three oblique joints, and a hand off the last body's origin."""
+    return chain(3, seed=4).with_frame("hand", 2, (0.1, 0.05, 0.3))
+
+
+@pytest.fixture(scope="module")
+def system() -> mz.ClosedSystem:
+    """An arm, a bar, and a four-bar linkage, which has a loop of its own."""
+    return mz.ClosedSystem(
+        {"arm": (arm(), ["hand"]), "bar": (bar(), ["bar"]), "gate": (four_bar(), ["coupler"])}
+    )
+
+
+@pytest.fixture(scope="module")
+def held(system: mz.ClosedSystem) -> tuple[mz.ClosedSystem, dict, dict]:
+    """The bar in a ball of the hand and in a hinge of the coupler, closed and moving."""
+    rng = np.random.default_rng(2)
+    gate = mz.assemble(four_bar(), [0.3, 0.5, 1.5])
+    q = {"arm": rng.normal(size=3), "bar": bar().random_configuration(rng), "gate": gate}
+    hand, B = mz.pose(arm(), q["arm"], "hand"), mz.pose(bar(), q["bar"], "bar")
+    plate = mz.pose(four_bar(), gate, "coupler")
+    inner = mz.Revolute((1, 2, 2)).motion([0.4]).matrix()
+    one = system.attach(
+        "ball", ("arm", "hand"), ("bar", "bar"), mz.Spherical(), None, np.linalg.inv(B) @ hand
+    )
+    end = np.linalg.inv(plate) @ B @ inner
+    both = one.attach("hinge", ("bar", "bar"), ("gate", "coupler"), mz.Revolute((1, 2, 2)),
+                      None, end)  # fmt: skip
+    v = {n: rng.normal(size=m.nv) for n, (m, _) in both.systems.items()}
+    return both, q, both.consistent_velocities(q, v)
+
+
+def flat(system: mz.ClosedSystem, table: dict) -> np.ndarray:
+    return np.concatenate([table[n] for n in system.systems], axis=-1)
+
+
+def test_joined_models_are_the_models_side_by_side():
+    parts = {"a": chain(3, seed=1), "b": four_bar()}
+    one = joined("both", parts)
+    assert one.bodies[0].startswith("a.") and one.loops[0].name.startswith("b.")
+    rng = np.random.default_rng(0)
+    q = np.concatenate([rng.normal(size=3), mz.assemble(four_bar(), [0.3, 0.5, 1.5])])
+    v = mz.consistent_velocities(one, q, rng.normal(size=6))
+    a = mz.forward_dynamics(one, q, v, np.zeros(6))
+    for model, s in ((parts["a"], slice(0, 3)), (parts["b"], slice(3, 6))):
+        own = mz.forward_dynamics(model, q[s], v[s], np.zeros(3))
+        np.testing.assert_allclose(a[s], own, rtol=0, atol=1e-10 * np.abs(own).max())
+    with pytest.raises(mz.ModelError, match="gravity"):
+        joined("both", parts | {"b": four_bar().with_gravity((0, 0, 0))})
+
+
+def test_residuals_and_velocities(held: tuple):
+    system, q, v = held
+    assert {n: x.shape for n, x in system.residual(q).items()} == {"ball": (3,), "hinge": (5,)}
+    assert max(np.abs(x).max() for x in system.residual(q).values()) < 1e-9
+    model = system.model
+    assert np.abs(mz.loop_jacobian(model, flat(system, q)) @ flat(system, v)).max() < 1e-9
+    rates = system.consistent_velocities(q, v, loop_rates={"ball": [0.1, 0.0, -0.2]})
+    moved = mz.loop_jacobian(model, flat(system, q)) @ flat(system, rates)
+    rows = mz.loop_rows(model)["ball"]
+    np.testing.assert_allclose(moved[rows], [0.1, 0.0, -0.2], atol=1e-9)
+
+
+def test_dynamics_forward_inverse_and_hybrid_agree(held: tuple):
+    """With wrenches, in a batch, with loops of a system's own; forces at the arm alone."""
+    system, q, v = held
+    rng = np.random.default_rng(3)
+    tau = {"arm": rng.normal(size=(4, 3))}
+    wrenches = {"bar": rng.normal(size=(1, 6))}
+    a = system.forward_dynamics(q, v, tau, wrenches)
+    assert a["bar"].shape == (4, 6)
+    left = mz.loop_acceleration(system.model, *(flat(system, x) for x in (q, v)), flat(system, a))
+    assert np.abs(left).max() < 1e-8
+    every = [("arm", j) for j in arm().joint_names] + ["bar", "gate"]
+    all_of_them = system.inverse_dynamics(q, v, a, every, wrenches, minimize="torque")
+    assert all_of_them["arm"].shape == (4, 3)
+    two = [("arm", j) for j in arm().joint_names[:2]]  # as many as there are degrees of freedom
+    back, again = system.hybrid_dynamics(q, v, tau, a, two, wrenches)
+    np.testing.assert_allclose(back["arm"], tau["arm"], atol=1e-7)
+    np.testing.assert_allclose(again["bar"], a["bar"], atol=1e-7)
+
+
+def test_rows_with_a_motion_of_their_own(held: tuple):
+    system, q, v = held
+    wanted = np.array([0.3, -0.1, 0.2])
+    a = system.forward_dynamics(q, v, loop_accelerations={"ball": wanted})
+    left = mz.loop_acceleration(system.model, *(flat(system, x) for x in (q, v, a)))
+    np.testing.assert_allclose(left[mz.loop_rows(system.model)["ball"]], wanted, atol=1e-9)
+    simple = system.without_system("gate")
+    q, v = ({n: x[n] for n in simple.systems} for x in (q, v))
+    b, _ = simple.accelerations(q, v, loop_accelerations={"ball": wanted})
+    c = simple.forward_dynamics(q, v, loop_accelerations={"ball": wanted})
+    np.testing.assert_allclose(flat(simple, b), flat(simple, c), atol=1e-8)
+
+
+def test_forces_are_world_wrenches_in_balance(held: tuple):
+    """What acts on the bar, with its weight, is what it accelerates by."""
+    system, q, v = held
+    found = system.loop_forces(q, v)
+    a = system.forward_dynamics(q, v)
+    total = np.zeros(3)
+    for name in ("ball", "hinge"):
+        x = found[name]
+        assert "bar.bar" in x.bodies
+        total += x.wrenches[x.bodies.index("bar.bar"), 3:]
+    whole = system.model
+    p = flat(system, q)
+    acceleration = mz.accelerations(whole, p, flat(system, v), flat(system, a))
+    k = whole.index("bar.bar")
+    R, w = mz.forward_kinematics(whole, p)[k, :3, :3], mz.twists(whole, p, flat(system, v))[k]
+    com = np.array([0.02, 0.0, 0.01])
+    rate = acceleration[k, 3:] + np.cross(w[:3], w[3:])  # of the origin, in body axes
+    rate = rate + np.cross(acceleration[k, :3], com) + np.cross(w[:3], np.cross(w[:3], com))
+    np.testing.assert_allclose(total, 0.7 * (R @ rate - [0, 0, -9.81]), atol=1e-8)
+
+
+def test_assemble_closes_what_is_apart(held: tuple):
+    system, q, _ = held
+    away = q | {"bar": mz.integrate(bar(), q["bar"], 0.03 * np.arange(6))}
+    with pytest.raises(mz.LoopError, match=r"attachment 'ball' is open by .* more than 0\.0001"):
+        system.check_closed(away)
+    near = system.assemble(away, hold=["gate"])
+    system.check_closed(near, 1e-9)
+    np.testing.assert_allclose(near["gate"], q["gate"])
+
+
+def test_names_that_there_are_none_of(held: tuple):
+    system, q, v = held
+    with pytest.raises(mz.ConfigurationError, match="q: nothing for 'gate'"):
+        system.forward_dynamics({n: q[n] for n in ("arm", "bar")}, v)
+    with pytest.raises(mz.ConfigurationError, match="wrenches: no system 'bars'; there are 'bar'"):
+        system.forward_dynamics(q, v, wrenches={"bars": np.zeros((1, 6))})
+    with pytest.raises(mz.ConfigurationError, match="loop_accelerations: no attachment 'bell'"):
+        system.forward_dynamics(q, v, loop_accelerations={"bell": np.zeros(3)})
+    with pytest.raises(mz.ConfigurationError, match=r"tau of 'arm' has shape \(4,\)"):
+        system.forward_dynamics(q, v, {"arm": np.zeros(4)})
+    with pytest.raises(mz.ModelError, match=r"no joint 'arm\.elbow'"):
+        system.hybrid_dynamics(q, v, {}, v, ["arm.elbow"])
+    with pytest.raises(mz.UnknownNameError, match="no attachment 'x' to detach"):
+        system.detach("x")
+    with pytest.raises(mz.LoopError, match="'gate' by itself does not honour loops"):
+        system.accelerations(q, v)
+
+
+def test_what_was_there_before_is_not_compiled_again(held: tuple):
+    system, _, _ = held
+    part = system.attachments[-1]
+    again = system.detach(part.name).attach(
+        part.name, part.a, part.b, part.joint, part.placement_a, part.placement_b
+    )
+    assert again.model is system.model
+
+
+def test_released_and_caught_at_times(held: tuple):
+    """Energy stays between changes; a stop that is open is refused with the distance."""
+    system, q, v = held
+    small = system.without_system("gate")
+    q, v = ({n: x[n] for n in small.systems} for x in (q, v))
+    part = small.attachments[0]
+    v = small.consistent_velocities(q, v)
+
+    def caught(x: mz.ClosedSystem, q: dict) -> mz.ClosedSystem:
+        return x.attach("stop", ("world", ""), ("arm", "hand"), mz.Free())
+
+    motion = small.simulate(
+        q, v, 0.3, 2e-3, changes=[(0.1, lambda x, q: x.detach(part.name)), (0.2, caught)]
+    )
+    assert [round(float(x.t[0]), 9) for x in motion] == [0.0, 0.1, 0.2]
+    assert motion[1].system.attachments == () and len(motion) == 3
+    E = motion.energy()
+    assert np.abs(E - E[0]).max() < 1e-6  # a stop that is a free joint stops nothing
+    drop = motion[1].v["bar"][0]
+    np.testing.assert_allclose(drop, motion[0].v["bar"][-1], atol=1e-12)
+    fixed = lambda x, q: x.attach("stop", ("world", ""), ("bar", "bar"), placement_a=np.eye(4))
+    with pytest.raises(mz.LoopError, match=r"attachment 'stop' is open by"):
+        small.simulate(q, v, 0.2, 2e-3, changes=[(0.1, fixed)])
+    with pytest.raises(mz.ConfigurationError, match="give them in order"):
+        same = lambda x, q: x
+        small.simulate(q, v, 0.2, 2e-3, changes=[(0.1, same), (0.05, same)])
+
+
+def test_a_catch_on_an_event():
+    """A bar falls by half a metre, and is caught in a hinge: what it keeps is the momentum about
+    the axis.
+    """
+    free = mz.ClosedSystem({"bar": (bar(), ["bar"])})
+    q = {"bar": np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0])}
+    v = {"bar": np.array([0.0, 0.3, 0.0, 0.0, 0.0, 0.0])}
+    motion = free.simulate(
+        q, v, 1.0, 0.01,
+        changes=[(
+            lambda t, q, v: q["bar"][..., 2],
+            lambda x, q: x.attach("pin", ("world", ""), ("bar", "bar"), mz.Spherical()),
+        )],
+    )  # fmt: skip
+    when = motion[1].t[0]
+    E = motion[0].trajectory.energy()
+    assert np.abs(E - E[0]).max() < 1e-6
+    k = np.abs(motion[0].q["bar"][-1, 2])
+    assert k < 1e-9 and 0.25 < when < math.sqrt(2 * 0.55 / 9.81)
+    assert float(motion[1].taken) > 0.5 * float(E[0])
+    after = motion[1]
+    assert np.abs(after.q["bar"][..., :3]).max() < 1e-9
+    E = after.trajectory.energy()
+    assert np.abs(E - E[0]).max() < 1e-6
+    with pytest.raises(mz.ConfigurationError, match="events are found by method 'dopri5'"):
+        never = lambda t, q, v: t + 1.0, lambda x, q: x
+        free.simulate(q, v, 1.0, 0.01, changes=[never], method="rkmk4")
+
+
+def test_a_law_of_tables_in_a_batch(held: tuple):
+    """Motors of the arm hold it where it is, of three samples at once."""
+    system, q, v = held
+    small = system.without_system("gate").detach("ball")
+    q, v = ({n: np.tile(x[n], (3, 1)) for n in small.systems} for x in (q, v))
+    goal = q["arm"][0]
+
+    def law(t, q, v):
+        return {"arm": -200.0 * (q["arm"] - goal) - 20.0 * v["arm"]}
+
+    motion = small.simulate(q, v, 0.05, 1e-3, law)
+    assert motion.q("arm").shape == (3, 51, 3)
+    end, _ = motion.end
+    one = mz.simulate(arm(), q["arm"][0], v["arm"][0], 0.05, 1e-3,
+                      torque=lambda t, q, v: -200.0 * (q - goal) - 20.0 * v)  # fmt: skip
+    np.testing.assert_allclose(end["arm"][1], one.q[-1], atol=1e-10)
+
+
+def test_a_place_is_a_pose():
+    free = mz.ClosedSystem({"bar": (bar(), ["bar"])})
+    pinned = free.attach("pin", ("world", ""), ("bar", "bar"), placement_a=SE3.translation(0, 0, 1))
+    pinned.check_closed({"bar": [0, 0, 1, 0, 0, 0, 1]})
+    q = {"bar": bar().random_configuration(1)}
+    free.attach("here", ("world", ""), ("bar", "bar"), at=q).check_closed(q, 1e-12)
+    with pytest.raises(mz.ModelError, match="give placement_b, or at; not both"):
+        free.attach("here", ("world", ""), ("bar", "bar"), placement_b=(0, 0, 1), at=q)
