@@ -11,7 +11,7 @@ import pytest
 import mozzi
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["laws.md", "notebooks.md", "layouts.md", "learning.md", "control.md"]
+PAGES = ["laws.md", "notebooks.md", "layouts.md", "learning.md", "control.md", "data.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -109,6 +109,9 @@ _HOME: dict[str, str] = {
     "hybrid_dynamics": "mozzi.algorithms.dynamics.forward",
     "inverse_dynamics": "mozzi.algorithms.dynamics.inverse",
     "inverse_dynamics_regressor": "mozzi.algorithms.dynamics.regressor",
+    "kinetic_energy_regressor": "mozzi.algorithms.dynamics.regressor",
+    "momentum_regressor": "mozzi.algorithms.dynamics.regressor",
+    "potential_energy_regressor": "mozzi.algorithms.dynamics.regressor",
     "joint_resistance": "mozzi.algorithms.dynamics.resistance",
     "joint_wrenches": "mozzi.algorithms.dynamics.inverse",
     "kinetic_energy": "mozzi.algorithms.dynamics.energy",
@@ -162,6 +165,13 @@ _HOME: dict[str, str] = {
     "explain": "mozzi.walk",
     "set_checks": "mozzi.compiler",
     "set_num_threads": "mozzi.targets.cpu.threads",
+    # data
+    "BaseParameters": "mozzi.identification.base_parameters",
+    "Log": "mozzi.identification.logs",
+    "base_parameters": "mozzi.identification.base_parameters",
+    "from_log_cholesky": "mozzi.identification.log_cholesky",
+    "read_log": "mozzi.identification.logs",
+    "to_log_cholesky": "mozzi.identification.log_cholesky",
     # beside other libraries
     "Layout": "mozzi.adapters.layout",
     "casadi_function": "mozzi.adapters.casadi",

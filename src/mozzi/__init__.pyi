@@ -73,6 +73,8 @@ from mozzi.errors import SingularWarning as SingularWarning
 from mozzi.errors import StiffWarning as StiffWarning
 from mozzi.errors import UnknownNameError as UnknownNameError
 from mozzi.errors import UnphysicalWarning as UnphysicalWarning
+from mozzi.identification.base_parameters import BaseParameters as BaseParameters
+from mozzi.identification.logs import Log as Log
 from mozzi.lie import Inertia as Inertia
 from mozzi.lie import Momentum as Momentum
 from mozzi.lie import Rotation as Rotation
@@ -226,6 +228,9 @@ __all__ = [
     "hybrid_dynamics",
     "inverse_dynamics",
     "inverse_dynamics_regressor",
+    "kinetic_energy_regressor",
+    "momentum_regressor",
+    "potential_energy_regressor",
     "joint_resistance",
     "joint_wrenches",
     "kinetic_energy",
@@ -277,6 +282,12 @@ __all__ = [
     "explain",
     "set_checks",
     "set_num_threads",
+    "BaseParameters",
+    "Log",
+    "base_parameters",
+    "from_log_cholesky",
+    "read_log",
+    "to_log_cholesky",
     "Layout",
     "casadi_function",
     "layout",
@@ -1552,6 +1563,64 @@ def inverse_dynamics_regressor(
         >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
         >>> mz.inverse_dynamics_regressor(arm, q, v, a).shape
         (3, 30)
+    """
+
+def kinetic_energy_regressor(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """y (10 nb):  kinetic_energy(q, v) = yᵀ π + ½ Σ armature·v²; π as in
+    `inverse_dynamics_regressor`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, 10 nb): ten numbers for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.kinetic_energy_regressor(arm, arm.random_configuration(0), np.ones(arm.nv)).shape
+        (30,)
+    """
+
+def momentum_regressor(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Y (nv, 10 nb):  M(q) v = Y π + armature·v, the momenta of the joints; π as in
+    `inverse_dynamics_regressor`.
+
+    Identification by momenta needs no accelerations: d/dt (M v) = τ + Cᵀ v − g, integrated over a
+    window. The momenta of unit parameters, taken inward along the path of each body, O(n d).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv, 10 nb): rows are the entries of v, ten columns for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.momentum_regressor(arm, arm.random_configuration(0), np.ones(arm.nv)).shape
+        (3, 30)
+    """
+
+def potential_energy_regressor(model: Model, q: ArrayLike) -> Array:
+    """y (10 nb):  the potential energy of weight is yᵀ π; π as in `inverse_dynamics_regressor`.
+
+    Of a mass −gᵀ p with the position p of its frame, of a first moment −Rᵀ g, of moments of inertia
+    nothing.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+
+    Returns:
+        (B, 10 nb): ten numbers for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.potential_energy_regressor(arm, arm.random_configuration(0)).shape
+        (30,)
     """
 
 def joint_resistance(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -3071,6 +3140,104 @@ def set_num_threads(number: int | None) -> None:
     Example:
         >>> mz.set_num_threads(1)
         >>> mz.set_num_threads(None)
+    """
+
+def base_parameters(
+    model: Model,
+    states: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    *,
+    regressor: Callable[..., Array] = <algorithm inverse_dynamics_regressor>,
+    tolerance: float = 1e-07,
+    seed: Seed = 0,
+) -> BaseParameters:
+    """The combinations of inertial parameters that joint forces show, and those that they do not.
+
+    Parameters come in the order of bodies, from the base, each (m, h, J) at its own frame; one that
+    depends on earlier ones is regrouped into them, exactly up to rounding.
+
+    Args:
+        model: the mechanism.
+        states: (q, v, a) with one leading axis, such as those of an experiment: which combinations
+            these motions show. Random ones, unless told: which combinations any motion can show.
+        regressor: that of inverse dynamics; of momentum, with states (q, v).
+        tolerance: what is left of a column behind the earlier ones, as a share of it, that counts
+            as nothing.
+        seed: of the random states.
+
+    Returns:
+        `BaseParameters`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> base = mz.base_parameters(arm)
+        >>> Y = base.regressor(mz.inverse_dynamics_regressor(arm, np.ones(3), np.ones(3), np.ones(3)))
+        >>> tau = mz.inverse_dynamics(arm, np.ones(3), np.ones(3), np.ones(3))
+        >>> bool(np.allclose(Y @ base.values(arm), tau))
+        True
+    """
+
+def from_log_cholesky(theta: ArrayLike) -> Array:
+    """The ten inertial parameters (m, h, J) of a rigid body, from any ten numbers.
+
+    Smooth, with a smooth inverse: gradients of any cost reach it, also while tracing (in `compile`,
+    in laws).
+
+    Args:
+        theta (B, 10): (α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃).
+
+    Returns:
+        (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz, as `Inertia.parameters`.
+
+    Example:
+        >>> mz.from_log_cholesky(np.zeros(10))
+        array([1., 0., 0., 0., 2., 0., 0., 2., 0., 2.])
+    """
+
+def read_log(
+    path: str | os.PathLike[str],
+    model: Model | None = None,
+    *,
+    time: str | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+) -> Log:
+    r"""Read a log of measurements: .csv, .parquet, also of exported ROS bags.
+
+    Columns are matched with joints by name: a joint's name and a word for the quantity (position,
+    velocity, acceleration, effort and their short forms), in any order, with anything in between
+    that is no letter or digit. Rows are sorted by time, and stamps of nano-, micro- and
+    milliseconds since 1970 become seconds.
+
+    Args:
+        path: the file; Parquet needs the extra ``data``.
+        model: the mechanism whose joints are looked for; None reads columns only.
+        time: the column of times, where its name is not one of the usual ones.
+        columns: columns by quantity, {"q": [names in the order of the model], …}, where matching
+            does not find them.
+
+    Returns:
+        A `Log` with t, q, v, a, tau and all columns.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> rows = ["time,joint_1/position,joint_2/position,joint_3/position", "5.0,0.1,0.2,0.3"]
+        >>> _ = open("log.csv", "w").write("\n".join(rows))
+        >>> mz.read_log("log.csv", arm).q
+        array([[0.1, 0.2, 0.3]])
+    """
+
+def to_log_cholesky(parameters: ArrayLike) -> Array:
+    """The ten numbers without bounds of a rigid body: the inverse of `from_log_cholesky`.
+
+    Args:
+        parameters (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz.
+
+    Returns:
+        (B, 10): (α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃).
+
+    Example:
+        >>> body = mz.Inertia(2.0, (0.1, 0.0, 0.3), np.diag([0.3, 0.4, 0.5])).parameters()
+        >>> bool(np.allclose(mz.from_log_cholesky(mz.to_log_cholesky(body)), body))
+        True
     """
 
 def casadi_function(

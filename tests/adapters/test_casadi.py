@@ -1,4 +1,4 @@
-"""CasADi: values and derivatives of both kinds of functions, and optima that IPOPT finds on them."""
+"""CasADi: values and derivatives of both kinds of functions, and what IPOPT finds on them."""
 
 import importlib.util
 import sys

@@ -1,16 +1,19 @@
-"""The inverse dynamics as a linear map of the inertial parameters."""
+"""Inverse dynamics, momentum and energy as linear maps of the inertial parameters."""
 
 from __future__ import annotations
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.motion import Motion
-from mozzi.algorithms.recursion.containers import Columns, joint_array, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.containers import Columns, Local, joint_array, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
-from mozzi.lie import AccelerationField, Inertia, Screws, Wrench
+from mozzi.lie import SE3, AccelerationField, Inertia, Momentum, Screws, Twist, Wrench
 from mozzi.types import Traced
 
-__all__ = ["inverse_dynamics_regressor"]
+__all__ = [
+    "inverse_dynamics_regressor", "kinetic_energy_regressor", "momentum_regressor",
+    "potential_energy_regressor",
+]  # fmt: skip
 
 UNITS = [
     Inertia.from_parameters(tuple(1.0 if n == k else 0.0 for n in range(10))) for k in range(10)
@@ -53,3 +56,88 @@ def inverse_dynamics_regressor(
             Y[j, i] = j.joint.screws(q[j]).T @ F[j]
             F[j.parent] = T[j].push(F[j])
     return Y.array().reshape(model.nv, -1)
+
+
+@algorithm
+def momentum_regressor(model: Mechanism, q: JointVector, v: JointVector) -> Traced:
+    """Y (nv, 10 nb):  M(q) v = Y π + armature·v, the momenta of the joints; π as in
+    `inverse_dynamics_regressor`.
+
+    Identification by momenta needs no accelerations: d/dt (M v) = τ + Cᵀ v − g, integrated over a
+    window. The momenta of unit parameters, taken inward along the path of each body, O(n d).
+
+    Returns:
+        (B, nv, 10 nb): rows are the entries of v, ten columns for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.momentum_regressor(arm, arm.random_configuration(0), np.ones(arm.nv)).shape
+        (3, 30)
+    """
+    T, V = per_body(model, "T V", Local[RelativePose], Twist)
+    Y = joint_array(model, "v", "b", 10, letter="Y")
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
+    for i in model.outward():
+        P = per_body(model, "P", Columns(Wrench, 10))
+        own = i.frame.pull(V[i])
+        P[i] = Screws(i.frame.push(_impulse(unit @ own)) for unit in UNITS)
+        for j in i.path():
+            Y[j, i] = j.joint.screws(q[j]).T @ P[j]
+            P[j.parent] = T[j].push(P[j])
+    return Y.array().reshape(model.nv, -1)
+
+
+def _impulse(h: Momentum) -> Wrench:
+    """The wrench that makes a momentum in unit time."""
+    return Wrench(h.ang, h.lin)
+
+
+@algorithm
+def kinetic_energy_regressor(model: Mechanism, q: JointVector, v: JointVector) -> Traced:
+    """y (10 nb):  kinetic_energy(q, v) = yᵀ π + ½ Σ armature·v²; π as in
+    `inverse_dynamics_regressor`.
+
+    Returns:
+        (B, 10 nb): ten numbers for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.kinetic_energy_regressor(arm, arm.random_configuration(0), np.ones(arm.nv)).shape
+        (30,)
+    """
+    T, V = per_body(model, "T V", Local[RelativePose], Twist)
+    y = joint_array(model, "b", 10, letter="y")
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
+        own = i.frame.pull(V[i])
+        y[i] = [0.5 * (unit @ own).dot(own) for unit in UNITS]
+    return y.array().reshape(-1)
+
+
+@algorithm
+def potential_energy_regressor(model: Mechanism, q: JointVector) -> Traced:
+    """y (10 nb):  the potential energy of weight is yᵀ π; π as in `inverse_dynamics_regressor`.
+
+    Of a mass −gᵀ p with the position p of its frame, of a first moment −Rᵀ g, of moments of inertia
+    nothing.
+
+    Returns:
+        (B, 10 nb): ten numbers for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> mz.potential_energy_regressor(arm, arm.random_configuration(0)).shape
+        (30,)
+    """
+    T, T0 = per_body(model, "T T0", Local[RelativePose], SE3)
+    y = joint_array(model, "b", 10, letter="y")
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        T0[i] = T0[i.parent] @ T[i]
+        own = T0[i] @ i.frame
+        down = own.R.unrotate(model.gravity)
+        y[i] = [-model.gravity.dot(own.p), -down.x, -down.y, -down.z, *[0.0] * 6]
+    return y.array().reshape(-1)

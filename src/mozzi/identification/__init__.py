@@ -1,0 +1,1 @@
+"""From measurements to models: which parameters show, which are physical, and logs."""
