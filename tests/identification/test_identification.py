@@ -50,7 +50,8 @@ def planar(n):
     rng = np.random.default_rng(3)
     for k in range(n):
         parent = f"b{k - 1}" if k else None
-        joint = mz.Revolute("y").between(mz.SE3.translation(0.0, 0.0, 0.5 if k else 0.0), mz.SE3.identity())
+        end = mz.SE3.translation(0.0, 0.0, 0.5 if k else 0.0)
+        joint = mz.Revolute("y").between(end, mz.SE3.identity())
         build.add(f"b{k}", parent, joint, generate.random_inertia(rng))
     return build.build()
 

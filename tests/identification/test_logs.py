@@ -92,7 +92,8 @@ def test_broken_logs_are_told(tmp_path):
         mz.read_log(tmp_path / "log.bag")
     with pytest.raises(mz.ConfigurationError, match="no column 'z' for q; give 2"):
         mz.read_log(file, ARM, time="x", columns={"q": ["y", "z"]})
-    twins = write(tmp_path / "e.csv", ["t", "lift.pos", "lift.q", "shoulder_lift.q"], [[0, 1, 2, 3]])
+    heads = ["t", "lift.pos", "lift.q", "shoulder_lift.q"]
+    twins = write(tmp_path / "e.csv", heads, [[0, 1, 2, 3]])
     with pytest.raises(mz.ConfigurationError, match=r"q of 'lift' may be .*say which by"):
         mz.read_log(twins, ARM)
     gaps = write(tmp_path / "d.csv", ["t", "y"], [[1, ""], [2, 5]])

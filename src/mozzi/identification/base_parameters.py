@@ -89,9 +89,9 @@ def inertial_parameters(model: Model) -> Array:
 
 def base_parameters(
     model: Model,
-    states: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    states: tuple[ArrayLike, ...] | None = None,
     *,
-    regressor: Callable[..., Array] = inverse_dynamics_regressor,
+    regressor: Callable[..., Array] | None = None,
     tolerance: float = SHOWN,
     seed: Seed = 0,
 ) -> BaseParameters:
@@ -104,7 +104,7 @@ def base_parameters(
         model: the mechanism.
         states: (q, v, a) with one leading axis, such as those of an experiment: which combinations
             these motions show. Random ones, unless told: which combinations any motion can show.
-        regressor: that of inverse dynamics; of momentum, with states (q, v).
+        regressor: that of inverse dynamics, unless told; of momentum, with states (q, v).
         tolerance: what is left of a column behind the earlier ones, as a share of it, that counts
             as nothing.
         seed: of the random states.
@@ -114,9 +114,9 @@ def base_parameters(
 
     Example:
         >>> arm = mz.load("arm.urdf")
-        >>> base = mz.base_parameters(arm)
-        >>> Y = base.regressor(mz.inverse_dynamics_regressor(arm, np.ones(3), np.ones(3), np.ones(3)))
-        >>> tau = mz.inverse_dynamics(arm, np.ones(3), np.ones(3), np.ones(3))
+        >>> base, one = mz.base_parameters(arm), np.ones(3)
+        >>> Y = base.regressor(mz.inverse_dynamics_regressor(arm, one, one, one))
+        >>> tau = mz.inverse_dynamics(arm, one, one, one)
         >>> bool(np.allclose(Y @ base.values(arm), tau))
         True
     """
@@ -125,14 +125,14 @@ def base_parameters(
         count = 20 + 40 * model.nb // max(1, model.nv)
         q = model.random_configuration(rng, batch=(count,))
         states = q, *rng.standard_normal((2, count, model.nv))
-    Y = np.asarray(regressor(model, *states))
+    Y = np.asarray((regressor or inverse_dynamics_regressor)(model, *states))
     W = Y.reshape(-1, Y.shape[-1])
     if W.shape[0] < W.shape[1]:
         raise ConfigurationError(
             f"base_parameters: {W.shape[0]} rows for {W.shape[1]} parameters; give more states"
         )
     names = tuple(f"{body.name}.{word}" for body in model for word in WORDS)
-    independent, Q = _independent(W, tolerance)
+    independent = _independent(W, tolerance)
     beta = _coefficients(W, independent)
     matrix = np.where(np.abs(beta) > 1e-9 * np.abs(beta).max(initial=1.0), beta, 0.0)
     matrix = _snapped(matrix)
@@ -140,7 +140,7 @@ def base_parameters(
     return BaseParameters(names, independent, matrix, unseen)
 
 
-def _independent(W: Array, tolerance: float) -> tuple[tuple[int, ...], Array]:
+def _independent(W: Array, tolerance: float) -> tuple[int, ...]:
     """Columns that do not depend on earlier ones: Gram–Schmidt, twice for each."""
     norms = np.linalg.norm(W, axis=0)
     largest = norms.max(initial=0.0)
@@ -156,7 +156,7 @@ def _independent(W: Array, tolerance: float) -> tuple[tuple[int, ...], Array]:
         if size > tolerance:
             chosen.append(k)
             Q = np.column_stack([Q, x / size])
-    return tuple(chosen), Q
+    return tuple(chosen)
 
 
 def _coefficients(W: Array, independent: Sequence[int]) -> Array:

@@ -1,8 +1,8 @@
 """Inertias that some rigid body has, as ten numbers without bounds: log-Cholesky parameters.
 
 A body has positive mass everywhere exactly if its pseudo-inertia is positive definite; with
-J = U Uᵀ and U upper triangular with exponentials on its diagonal, all of ℝ¹⁰ is one to one with such
-bodies.  Rucker and Wensing, Smooth parameterization of rigid-body inertia (2022).
+J = U Uᵀ and U upper triangular with exponentials on its diagonal, all of ℝ¹⁰ is one to one with
+such bodies.  Rucker and Wensing, Smooth parameterization of rigid-body inertia (2022).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
         (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz, as `Inertia.parameters`.
 
     Example:
-        >>> mz.from_log_cholesky(np.zeros(10))
-        array([1., 0., 0., 0., 2., 0., 0., 2., 0., 2.])
+        >>> mz.from_log_cholesky(np.zeros(10))[[0, 4, 7, 9]]
+        array([1., 2., 2., 2.])
     """
     x = cast(Array, traced_array(theta)) if is_traced(theta) else np.asarray(theta, dtype=float)
     if x.shape[-1:] != (10,):

@@ -150,7 +150,8 @@ def _unpacked(table: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
         match = re.fullmatch(r"(.*?)names?[\[_.](\d+)\]?", c)
         if match and len(rows) and isinstance(_first(rows), str):
             for other in list(table):
-                same = re.fullmatch(re.escape(match[1]) + r"(\w+?)[\[_.]" + match[2] + r"\]?", other)
+                numbered = re.escape(match[1]) + r"(\w+?)[\[_.]" + match[2] + r"\]?"
+                same = re.fullmatch(numbered, other)
                 if same and other != c:
                     table[f"{match[1]}{same[1]}/{_first(rows)}"] = table[other]
     return {c: x for c, x in table.items() if c not in lists}
