@@ -10,6 +10,7 @@ import mozzi as mz
 from mozzi.model.generate import four_bar
 from mozzi.model.parameters import nominal_numbers
 
+pytestmark = pytest.mark.filterwarnings("ignore::mozzi.errors.StiffWarning")
 METHODS = ["semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum", "moreau"]
 TREE = loaded_tree(3, 4, joints=[mz.Revolute, mz.Spherical, mz.Prismatic])
 B, J = TREE.bodies, TREE.joint_names
@@ -84,6 +85,36 @@ def test_gains_of_a_law_and_the_model_that_moves():
         torque=lambda t, q, v, kd: mz.gravity_forces(arm, q) - kd * v + 1.0,
     )  # fmt: skip
     agree(called.q, traced.q, 1e-3)
+
+
+def test_gains_of_a_sampled_law():
+    arm = mz.model.generate.chain(2, seed=3)
+
+    def pid(t, q, v, x, h, ki):
+        total = x["total"] + h * q
+        return -3.0 * q - ki * total, {"total": total}
+
+    law = mz.Law(pid, state={"total": np.zeros(2)}, period=0.01)
+    gains = np.array([0.5, 2.0])
+    start = arm.random_configuration(2), np.zeros(2), 0.1, 0.005
+    found = mz.simulate(arm, *start, torque=law, parameters={"ki": gains})
+    for k, ki in enumerate(gains):
+        one = mz.Law(lambda *x, ki=ki: pid(*x, ki), state={"total": np.zeros(2)}, period=0.01)
+        alone = mz.simulate(arm, *start, torque=one)
+        agree(found.q[k], alone.q)
+        agree(found.law_state["total"][k], alone.law_state["total"])
+
+
+def test_driven_joints_of_samples():
+    """A joint moves as it is told, whatever the masses; the others have those of the sample."""
+    arm = mz.model.generate.chain(3, seed=3)
+    given = {f"{arm.bodies[2]}.density": np.array([1.0, 2.0])}
+    driven = {arm.joint_names[0]: lambda t: 0.3 * t}
+    q0, v0 = arm.neutral(), np.array([0.3, 0.0, 0.0])
+    found = mz.simulate(arm, q0, v0, 0.1, 0.01, prescribed=driven, parameters=given)
+    for k, model in enumerate(models(arm, given, 2)):
+        agree(found.q[k], mz.simulate(model, q0, v0, 0.1, 0.01, prescribed=driven).q, 1e-9)
+    assert np.abs(found.q[0, :, 1] - found.q[1, :, 1]).max() > 1e-6
 
 
 def test_loops_close_with_the_lengths_of_the_sample():

@@ -273,6 +273,17 @@ def test_a_store_is_what_people_expect(tmp_path):
         mz.sweep(ROLLOUT, VARIED, samples=20, store=tmp_path / "b")
 
 
+def test_a_run_is_known_by_its_content(tmp_path):
+    """What a law took along, and numbers of a run, make another run; a new process does not."""
+    pytest.importorskip("zarr")
+    made = [mz.Rollout(ARM, 0.05, 0.01, torque=lambda t, q, v, k=k: -k * q) for k in (1.0, 2.0)]
+    table = {f"{ARM.bodies[0]}.density": [1.0, 1.1]}
+    mz.sweep(made[0], table, store=tmp_path / "a.zarr")
+    mz.sweep(made[0], table, store=tmp_path / "a.zarr")
+    with pytest.raises(mz.ConfigurationError, match="other run"):
+        mz.sweep(made[1], table, store=tmp_path / "a.zarr")
+
+
 def test_reductions_are_stored_by_job(tmp_path):
     pytest.importorskip("zarr")
     x = {"x": mz.Normal(0.0, 2.0), "w": 0.0}

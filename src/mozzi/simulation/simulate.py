@@ -216,6 +216,11 @@ class Simulation:
         self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
         self.varying = varying_of(parameters, model, torque)
+        if self.drives and self.user.closures and geometric(model, self.varying.names):
+            raise ConfigurationError(
+                "drives of models with loops take their geometry as it is; build a model for each "
+                "set of parameters that move bodies (Model.with_parameters)"
+            )
         self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
         start = None if self.drives is None else partial(self.drives.start, self.t0)
         self.q0, self.v0 = check_state(model, q0, v0, self.varying, start)
@@ -245,11 +250,6 @@ class Simulation:
         ):
             raise ConfigurationError(
                 f"torque: a Law goes with rkmk4, semi_implicit and moreau, not {self.method_name}"
-            )
-        if self.adaptive and model.contacts and self.varying.names:
-            raise ConfigurationError(
-                "dopri5 with contacts takes the numbers of the model as they are; take moreau "
-                "where they vary"
             )
         if self.adaptive and model.closures and geometric(model, self.varying.names):
             raise ConfigurationError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,16 +91,6 @@ class Rollout:
         row = 8 * (self.model.nq + self.model.nv) * (self.steps // self.every + 2)
         return 2 ** int(np.clip(np.log2(max(1.0, min(most, MOST / row))), 4, 20))
 
-    @property
-    def digest(self) -> str:
-        """What it is, for stores."""
-        law = getattr(getattr(self.torque, "__code__", None), "co_code", repr(self.torque))
-        parts = (
-            self.model.digest, self.duration, self.dt, np.asarray(self.q0, dtype=object).tolist(),
-            np.asarray(self.v0, dtype=object).tolist(), law, repr(self.method), self.record,
-            self.record_dtype, self.dtype, sorted((k, repr(x)) for k, x in self.options.items()),
-        )  # fmt: skip
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
     def notes(self) -> dict[str, dict[str, object]]:
@@ -193,12 +182,6 @@ class Evaluation:
     arrays: Mapping[str, ArrayLike] = field(default_factory=dict[str, ArrayLike])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    @property
-    def digest(self) -> str:
-        """What it is, for stores."""
-        held = {n: np.asarray(x).tolist() for n, x in self.arrays.items()}
-        parts = self.function.name, self.model.digest, held, sorted(self.options.items())
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse names that are neither of the model nor of the algorithm's arrays.

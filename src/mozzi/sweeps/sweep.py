@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
+from mozzi.sweeps.content import digest_of
 from mozzi.sweeps.jobs import Columns, Job, Outcome, Plan, Run, here, keep, packed, work
 from mozzi.sweeps.reductions import Reduction, check_words, combined
 from mozzi.sweeps.store import DONE, FAILED, Store, open_store
@@ -184,20 +184,9 @@ def _facts(run: Run, words: Sequence[str]) -> dict[str, Any]:
 
     model = getattr(run, "model", None)
     return {
-        "model": getattr(model, "digest", None), "run": _digest(run), "reduce": list(words),
+        "model": getattr(model, "digest", None), "run": digest_of(run), "reduce": list(words),
         "mozzi": __version__, "command": " ".join(sys.argv),
     }  # fmt: skip
-
-
-def _digest(run: Run) -> str:
-    """What a run is: as it says itself, or by its name and code."""
-    own = getattr(run, "digest", None)
-    if own is not None:
-        return str(own)
-    code = getattr(run, "__code__", None)
-    text = f"{getattr(run, '__module__', '')}.{getattr(run, '__qualname__', type(run).__name__)}"
-    body = (code.co_code, code.co_names, code.co_varnames) if code is not None else ()
-    return hashlib.sha256(repr((text, body)).encode()).hexdigest()
 
 
 def _seed_of(store: str | os.PathLike[str]) -> int | None:
