@@ -137,6 +137,49 @@ def test_ball_in_a_pipe():
     assert motion.energy_drift() < 1e-8
 
 
+def test_ball_on_a_turntable():
+    """On a table that is driven evenly it runs in circles at 2/7 of the rate of the table, wherever
+    and however fast it starts.
+    """
+    r, rate = 0.1, 3.0
+    build = mz.Builder("turntable")
+    build.add("table", None, mz.Revolute("z"), mz.Inertia(5.0, (0, 0, 0), np.eye(3)))
+    build.add("ball", None, mz.Free(), mz.Inertia(0.5, (0, 0, 0), 0.2 * r * r * np.eye(3)))
+    build.shape("ball", mz.Sphere(r), name="ball").shape("table", mz.Plane(), name="top")
+    model = build.build().with_rolling("contact", "ball", "top")
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[1:4] = 0.4, 0.1, r
+    v[4:6] = 0.2, -0.1
+    motion = mz.simulate(
+        model, q, v, 4.0, 0.01, method="dopri5", rtol=1e-11,
+        prescribed={"table": lambda t: rate * t},
+    )  # fmt: skip
+    w = 2.0 / 7.0 * rate
+    z = motion.q[:, 1] + 1j * motion.q[:, 2]
+    u = mz.twists(model, motion.q[0], motion.v[0], "hybrid")[1, 3:]
+    centre = z[0] - (u[0] + 1j * u[1]) / (1j * w)
+    assert z == pytest.approx(centre + (z[0] - centre) * np.exp(1j * w * motion.t), abs=1e-7)
+
+
+def test_rows_that_vanish():
+    """A wheel that cannot leave its plane: of the three rows one counts, and it rolls."""
+    r, hub = 0.2, mz.Inertia(1.0, (0, 0, 0), np.eye(3))
+    build = mz.Builder("planar")
+    build.add("hub", None, mz.Prismatic("x").between((0, 0, r), None), hub)
+    spin = mz.Inertia(1.0, (0, 0, 0), np.diag([0.01, 0.02, 0.01]))
+    build.add("wheel", "hub", mz.Revolute("y"), spin, joint_name="spin")
+    across = mz.SE3.exp(mz.Twist.unflatten((-np.pi / 2, 0, 0, 0, 0, 0)))
+    build.shape("wheel", mz.Disc(r), across, name="rim").shape(None, mz.Plane(), name="floor")
+    model = build.build().with_rolling("contact", "rim", "floor")
+    q, v = np.array([0.3, 0.1]), np.zeros(2)
+    assert mz.loop_rank(model, q)[0] == 1
+    a = mz.forward_dynamics(model, q, v, [0.0, 0.4])
+    truth = 0.4 / r / (2.0 + 0.02 / r**2)
+    assert a == pytest.approx([truth, truth / r], rel=1e-12)
+    motion = mz.simulate(model, q, v, 1.0, 0.01, torque=[0.0, 0.4])
+    assert motion.q[-1, 0] == pytest.approx(0.3 + 0.5 * truth, rel=1e-9)
+
+
 # -- the bicycle of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) --
 
 M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
@@ -197,6 +240,17 @@ def test_bicycle_is_stable_between_weave_and_capsize(bike):
     assert modes(bike, 5.0).real.max() < -0.3
     assert modes(bike, CAPSIZE + 1e-3).real.max() > 0.0 > modes(bike, CAPSIZE - 1e-3).real.max()
     assert modes(bike, 5.0)[-1] == pytest.approx(-0.322866429004087, rel=1e-11)
+
+
+def test_modes_of_what_is_not_steady_are_refused(bike):
+    """Falling over has no eigenvalues; nor has a body that spins as it travels, in its own axes."""
+    q = bike.neutral()
+    q[3], q[6] = np.sin(0.05), np.cos(0.05)  # leaning
+    with pytest.raises(mz.ConfigurationError, match=r"is not steady: .* accelerates by"):
+        mz.modes(bike, mz.assemble(bike, q), np.zeros(bike.nv))
+    model, q, v, _ = steady_disc(0.25, 0.0, 1.22, 1.7)
+    with pytest.raises(mz.ConfigurationError, match="not steady"):
+        mz.modes(model, q, v)
 
 
 def test_bicycle_rides(bike):

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows import loop_jacobian, position_rows
 from mozzi.algorithms.derivatives.loops.first import loop_changes
+from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.derivatives.linearize import linearize
@@ -20,6 +22,9 @@ __all__ = ["Modes", "allowed_deviations", "modes"]
 
 SMALL = 1e-10
 """Share of the largest singular value below which a direction counts as one without change."""
+
+STEADY = 1e-6  # relative: accelerations, and changes of the linearization, of a steady motion
+AHEAD = 0.1  # how far along the motion that is looked at
 
 
 class Modes(NamedTuple):
@@ -68,7 +73,8 @@ def modes(
     Of `linearize`, restricted to the deviations that loops, rolling and velocity rows allow
     (`allowed_deviations`), without those along which nothing changes: where a bicycle is and where
     it heads, how far its wheels have turned. A motion is steady where the matrices of `linearize`
-    do not change along it.
+    do not change along it: of a free body v is body-fixed, so that one that spins as it travels is
+    steady in v only behind a joint of its own (a wheel on its fork).
 
     Args:
         model: the mechanism.
@@ -76,6 +82,9 @@ def modes(
         v (nv,): velocities that its rows allow.
         tau (nv,), optional: joint forces; zero where not given.
         resistance: whether damping, friction and springs act, as in `linearize`.
+
+    Raises:
+        ConfigurationError: the motion is not steady.
 
     Returns:
         `Modes`: values (k,), those of largest real part first, and shapes (2 nv, k).
@@ -91,6 +100,7 @@ def modes(
     n = model.nv
     force = np.zeros(n) if tau is None else np.asarray(tau, dtype=float)
     A, _ = linearize(model, q, v, force, resistance=resistance)
+    _refuse_unsteady(model, q, v, force, resistance, A)
     N = allowed_deviations(model, q, v)
     A = N.T @ A @ N
     K = _ignored(A, N, n)
@@ -100,6 +110,28 @@ def modes(
     order = np.lexsort((values.imag, -values.real))
     whole = N @ Q @ shapes[:, order]
     return Modes(values[order], whole / np.linalg.norm(whole, axis=0))
+
+
+def _refuse_unsteady(
+    model: Model, q: Array, v: Array, tau: Array, resistance: bool, A: Array
+) -> None:
+    """Eigenvalues mean something where a = 0, and A stays as it is along the motion."""
+    a = forward_dynamics(model, q, v, tau, resistance=resistance)
+    size = 1.0 + np.square(v).max(initial=0.0)
+    worst = int(np.abs(a).argmax())
+    if np.abs(a[worst]) > STEADY * size:
+        raise ConfigurationError(
+            f"modes: this motion of model {model.name!r} is not steady: {model.v_names[worst]!r} "
+            f"accelerates by {a[worst]:.3g}; give an equilibrium or a steady motion, with its tau"
+        )
+    ahead = integrate(model, q, v * (AHEAD / size))
+    there, _ = linearize(model, ahead, v, tau, resistance=resistance)
+    change = np.abs(there - A).max(initial=0.0) / (1.0 + np.abs(A).max(initial=0.0))
+    if change > STEADY:
+        raise ConfigurationError(
+            f"modes: this motion of model {model.name!r} is not steady: its linearization changes "
+            f"along the motion (by {change:.1e}); eigenvalues say nothing about it"
+        )
 
 
 def _ignored(A: Array, N: Array, n: int) -> Array:
