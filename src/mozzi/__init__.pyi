@@ -2748,7 +2748,8 @@ def modes(
     Of `linearize`, restricted to the deviations that loops, rolling and velocity rows allow
     (`allowed_deviations`), without those along which nothing changes: where a bicycle is and where
     it heads, how far its wheels have turned. A motion is steady where the matrices of `linearize`
-    do not change along it.
+    do not change along it: of a free body v is body-fixed, so that one that spins as it travels is
+    steady in v only behind a joint of its own (a wheel on its fork).
 
     Args:
         model: the mechanism.
@@ -2756,6 +2757,9 @@ def modes(
         v (nv,): velocities that its rows allow.
         tau (nv,), optional: joint forces; zero where not given.
         resistance: whether damping, friction and springs act, as in `linearize`.
+
+    Raises:
+        ConfigurationError: the motion is not steady.
 
     Returns:
         `Modes`: values (k,), those of largest real part first, and shapes (2 nv, k).
