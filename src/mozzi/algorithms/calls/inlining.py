@@ -5,7 +5,7 @@ or in another trace. Inside such a function everything is a graph, which can be 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from mozzi.program.node import Node, active
 from mozzi.program.passes import prune
 from mozzi.program.program import (
     Buffer,
+    Index,
     Input,
     Program,
     load,
@@ -33,7 +34,7 @@ from mozzi.program.scalar import Real
 from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
-__all__ = ["along_units", "inlined", "loops_over_units", "placed", "whole"]
+__all__ = ["along_units", "inlined", "loops_over_units", "placed", "units", "whole"]
 
 Traceable: TypeAlias = Callable[..., tuple[Traced, ...]]
 """A function of a model and of traced arrays."""
@@ -66,7 +67,7 @@ def placed(
                  for x, values in shaped)  # fmt: skip
 
 
-def loops_over_units(model: Mechanism) -> bool:
+def loops_over_units(model: Mechanism | Model) -> bool:
     """Whether a program has a loop over unit velocities (`along_units`).
 
     Straight-line code for all directions at once leaves out what a direction does not move, and so
@@ -74,7 +75,7 @@ def loops_over_units(model: Mechanism) -> bool:
     them together it is a loop, where nobody said that programs shall have loops or not, and where
     numbers of the model are no variables.
     """
-    own = model.model
+    own = model.model if isinstance(model, Mechanism) else model
     if settings().rolled is not None or own.nominal is not None:
         return False
     on_the_way = list[int]()
@@ -108,10 +109,9 @@ def along_units(
         assert isinstance(s, Node)
         if s not in moving:
             run.values[id(s)] = run.value(s)
-    units = Buffer("unit", n * n, "table", np.eye(n))
     results = [Buffer(x.name, x.size * n, "scratch") for x in program.outputs]
-    for _, k in loop(0, n, name="unit"):
-        run.arguments = [*given, [load(units, k, n, i) for i in range(n)]]
+    for k, unit in units(n):
+        run.arguments = [*given, list(unit)]
         for s in program.region.statements:
             if isinstance(s, Node) and s in moving:
                 run.values[id(s)] = run.value(s)
@@ -122,6 +122,15 @@ def along_units(
         np.array([load(b, None, 0, e) for e in range(b.size)], dtype=object).reshape(*y.shape, n)
         for b, y in zip(results, program.outputs, strict=True)
     )
+
+
+def units(n: int) -> Iterator[tuple[Index, Traced]]:
+    """A loop over the unit vectors of n numbers: yields (k, e_k) once, and what is traced meanwhile
+    is the loop.
+    """
+    table = Buffer("unit", n * n, "table", np.eye(n))
+    for _, k in loop(0, n, name="unit"):
+        yield k, np.array([load(table, k, n, i) for i in range(n)], dtype=object)
 
 
 def _depending(program: Program, position: int) -> set[Node]:

@@ -8,11 +8,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mozzi.algorithms.calls.inlining import loops_over_units, units
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.rolling import rolls
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
-from mozzi.program.program import loop
+from mozzi.program.program import Index, load, loop, store
 from mozzi.program.scalar import Node, Real, divide, maximum
 from mozzi.simulation.loop_state import Memory
 from mozzi.types import Traced
@@ -47,7 +48,7 @@ def newton(
         if weightless is not None:
             dx = forward_dynamics(weightless, q, np.zeros(model.nv), r) * divide(1.0, c)
         else:
-            dx = solve(_tangent(r, now, known), r)
+            dx = _correction(model, r, now, known)
         x.set(now - dx)
         size = [abs(e) for e in dx]
         scale = [abs(e) for e in now]
@@ -55,13 +56,41 @@ def newton(
     return x.get(), defect.get()[0]
 
 
-def _tangent(r: Traced, x: Traced, known: Sequence[Traced | Real]) -> Traced:
-    """∂r/∂x, everything that is known held."""
+def _correction(model: Model, r: Traced, x: Traced, known: Sequence[Traced | Real]) -> Traced:
+    """(∂r/∂x)⁻¹ r, everything that is known held; in loops where ways to the base are long."""
     held = [e for part in known for e in np.ravel(np.asarray(part, dtype=object))]
     held = [e for e in dict.fromkeys(held) if isinstance(e, Node) and e.op == "load"]
-    directions = np.zeros((len(x) + len(held), len(x)))
-    directions[: len(x)] = np.eye(len(x))
-    return forward(r, [*x, *held], directions)
+    n, rest = len(x), [0.0] * len(held)
+    if not loops_over_units(model):
+        tangent = forward(r, [*x, *held], np.vstack([np.eye(n), np.zeros((len(held), n))]))
+        return solve(tangent, r)
+    equations = Memory("equations", (n + 1, n))  # columns of the tangent, and r
+    for k, unit in units(n):
+        equations.set_row(k, forward(r, [*x, *held], np.array([*unit, *rest], dtype=object)))
+    equations.set_row(n, r)
+    return _solve_in_loops(equations, n)
+
+
+def _solve_in_loops(equations: Memory, n: int) -> Traced:
+    """A⁻¹ b, from the columns of A and b in memory: all other rows lose each unknown in turn."""
+    memory = equations.buffer
+
+    def entry(row: Index, k: Index) -> Index:
+        return Index(terms=((k, n), (row, 1)))
+
+    for _, k in loop(0, n, name="pivot"):
+        pivot = divide(1.0, load(memory, entry(k, k), 1, 0), nonzero=True)
+        own = [load(memory, k, 1, n * j) for j in range(n + 1)]
+        later, sooner = (Index(table=np.arange(n) + d, at=k) for d in (1, -1))
+        for rows in (loop(later, n, name="row"), loop(sooner, -1, -1, name="row")):
+            for _, i in rows:
+                factor = load(memory, entry(i, k), 1, 0) * pivot
+                for j, e in enumerate(own):
+                    store(memory, i, 1, n * j, load(memory, i, 1, n * j) - factor * e)
+    diagonal = [load(memory, None, 0, n * k + k) for k in range(n)]
+    right = [load(memory, None, 0, n * n + k) for k in range(n)]
+    pairs = zip(right, diagonal, strict=True)
+    return np.array([b * divide(1.0, d, nonzero=True) for b, d in pairs], dtype=object)
 
 
 def solve(A: Traced, b: Traced) -> Traced:
