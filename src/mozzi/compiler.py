@@ -29,6 +29,7 @@ from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
 from mozzi.types import ArrayLike, DType, Kernel, Result, Target, Traced, words
+from mozzi.viz.progress import told_when_long
 
 if TYPE_CHECKING:
     from mozzi.targets.c.source import CSource
@@ -166,12 +167,14 @@ def compile(
                 roll = rolls(model, function) and not parameters
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
+        title = name or getattr(function, "__name__", "kernel")
+
         def make() -> Program:
             with tracing(Settings(rolled, dtype)):
-                title = name or getattr(function, "__name__", "kernel")
                 return traced(shapes, call, title, units)
 
-        return build(make, dtype, key=key)
+        with told_when_long(f"mozzi: compiling {title} for {model.name} …"):
+            return build(make, dtype, key=key)
 
 
 def program_of(

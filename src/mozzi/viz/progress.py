@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from html import escape
 
-__all__ = ["in_notebook", "watched"]
+__all__ = ["in_notebook", "told_when_long", "watched"]
 
 Tell = Callable[[float], None]
+LONG = 1.0  # seconds after which one wants to know what is going on
 EVERY = 0.1  # seconds between two pictures of a bar in a notebook
 
 
@@ -28,6 +30,41 @@ def watched(title: str) -> Generator[Tell, None, None]:
     """``with watched("title") as tell: ... tell(share)`` shows the share that is done."""
     with (_in_a_notebook if in_notebook() else _in_a_terminal)(title) as tell:
         yield tell
+
+
+@contextmanager
+def told_when_long(text: str) -> Generator[None, None, None]:
+    """``with told_when_long("text"): ...`` shows the text while it takes longer than a second: in a
+    notebook below its cell, in a terminal on stderr, elsewhere not.
+    """
+    notebook = in_notebook()
+    if not notebook and not (sys.stderr is not None and sys.stderr.isatty()):
+        yield
+        return
+    clear: list[Callable[[], object]] = []
+
+    def tell() -> None:
+        if notebook:
+            from IPython.display import HTML, display
+
+            handle = display(HTML(escape(text)), display_id=True)
+            assert handle is not None  # a notebook has one
+            clear.append(lambda: handle.update(HTML("")))
+        else:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+            clear.append(lambda: sys.stderr.write("\r\033[K"))
+
+    timer = threading.Timer(LONG, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        for line in clear:
+            line()
 
 
 @contextmanager
