@@ -75,9 +75,11 @@ def test_records_of_a_law_are_independent_of_how_many_there_are():
     np.testing.assert_array_equal(fine[2].law_state["slow"], fine.law_state["slow"][2])
 
 
-@pytest.mark.parametrize("target", ["cpu", "interpret", "jax"])
+@pytest.mark.parametrize("target", ["cpu", "interpret", "jax", "torch"])
 def test_a_stepper_carries_the_state_of_its_law(target):
     """In two calls as in one, and as simulate does."""
+    if target == "torch":
+        pytest.importorskip("torch", reason="PyTorch is not installed")
     law = mz.Law(controller, STATE, period=0.004)
     step = mz.stepper(ARM, torque=law, target=target)
     q, v, x = np.array([0.2, -0.1, 0.4]), REST, law.start(ARM)
