@@ -1,9 +1,11 @@
 """`python -m benchmarks.contact`: steps of robots that touch, beside `mujoco.rollout`.
 
 One thread, float64, 4,096 samples, steps of 1 ms, the same model, controller and states: solo12
-dropped on its four feet under PD control, and a panda that runs into its limits with dry friction
-in its joints. MuJoCo takes elliptic cones; its default solver (Newton), CG and PGS, whose answers
-differ. "Steps above 1e-8": the share of steps that miss a law by more, in m/s or rad/s.
+dropped on its four feet and talos on the eight corners of its soles, both under PD control, and a
+panda that runs into its limits with dry friction in its joints. MuJoCo takes elliptic cones; its
+default solver (Newton), CG and PGS, whose answers differ. "Steps above 1e-8": the share of steps
+that miss a law by more, in m/s or rad/s; of MuJoCo, the velocity by which contacts penetrate, or
+slip while their force is inside its cone, at the end of a step.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,10 +27,14 @@ from mozzi.lie.vec import Vec3
 from mozzi.simulation import Moreau
 
 BATCH, STEPS, DT = 4096, 50, 1e-3
-BARS = {"solo12": 12.0, "panda": 20.0}
-STEPS_OF = {"fast": 4, "robust": 6}
+BARS = {"solo12": 12.0, "talos": 7.0, "panda": 20.0}
+STEPS_OF = {"solo12": 4, "talos": 8, "panda": 4}
 LEGS = ("FL", "FR", "HL", "HR")
-FOOT, FRICTION, KP, KD = 0.016, 0.7, 8.0, 0.2
+FOOT, FRICTION = 0.016, 0.7
+GAINS = {"solo12": (8.0, 0.2), "talos": (2000.0, 40.0)}
+SOLE = (0.2, 0.12, 0.02)
+SOLES = ("left_sole_link", "right_sole_link")
+ARMATURE = 0.1  # of talos
 
 
 def best(run: Callable[[], Any], repeat: int) -> float:
@@ -51,6 +58,23 @@ def solo() -> tuple[mz.Model, np.ndarray]:
     return model, q
 
 
+def talos() -> tuple[mz.Model, np.ndarray]:
+    """talos with boxes for soles on the ground, and how it stands."""
+    model = mozzi_model("talos")
+    for joint in model.joint_names[1:]:
+        model = model.with_dynamics(joint, armature=ARMATURE)
+    for name in SOLES:
+        place = mz.SE3.translation(0.0, 0.0, 0.5 * SOLE[2])
+        model = model.with_shape(name, mz.Box(SOLE), place, f"box_{name}")
+    model = model.with_ground([f"box_{name}" for name in SOLES], friction=FRICTION)
+    q = model.neutral()
+    for side in ("left", "right"):
+        for number, angle in ((3, -0.4), (4, 0.8), (5, -0.4)):
+            q[model.q_slices[f"leg_{side}_{number}_joint"]] = angle
+    q[2] -= mz.contact_gaps(model, q).min()
+    return model, q
+
+
 def panda() -> tuple[mz.Model, np.ndarray]:
     """A panda whose joints rub by 1 N m, in the middle of its limits."""
     model = mozzi_model("panda")
@@ -60,7 +84,21 @@ def panda() -> tuple[mz.Model, np.ndarray]:
     return model, np.mean(limits, axis=1)
 
 
-def mjcf(model: mz.Model, feet: dict[str, float], friction: float, limits: bool) -> str:
+Feet = dict[str, str]
+"""Geoms by the frames they are on, as MJCF attributes."""
+
+MODELS = {"solo12": solo, "talos": talos, "panda": panda}
+
+
+def feet_of(name: str) -> Feet:
+    """What touches the ground."""
+    if name == "solo12":
+        return {f"{leg}_FOOT": f'type="sphere" size="{FOOT}"' for leg in LEGS}
+    half = " ".join(str(0.5 * x) for x in SOLE)
+    return {x: f'type="box" size="{half}"' for x in SOLES} if name == "talos" else {}
+
+
+def mjcf(model: mz.Model, feet: Feet, friction: float, limits: bool) -> str:
     """The same mechanism as MJCF, written from its numbers."""
     children: dict[int, list[int]] = {}
     for k in range(model.nb):
@@ -95,10 +133,11 @@ def mjcf(model: mz.Model, feet: dict[str, float], friction: float, limits: bool)
         diagonal = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
         text += f'<inertial pos="{numbers(com)}" mass="{inertia.m}"'
         text += f' fullinertia="{numbers(diagonal)}"/>'
-        for name, radius in feet.items():
+        for name, shape in feet.items():
             i, T = model.frame(name)
             if i == k:
-                text += f'<geom type="sphere" size="{radius}" {pose(T)}/>'
+                lifted = T @ mz.SE3.translation(0.0, 0.0, 0.5 * SOLE[2]) if "box" in shape else T
+                text += f"<geom {shape} {pose(lifted)}/>"
         return text + "".join(map(body, children.get(k, []))) + "</body>"
 
     floor = '<geom type="plane" size="0 0 1" pos="0 0 0"/>' if feet else ""
@@ -114,46 +153,81 @@ def states(name: str, model: mz.Model, q: np.ndarray) -> tuple[np.ndarray, np.nd
     """Dropped, pushed and turned robots; arms that run into their limits."""
     rng = np.random.default_rng(0)
     Q = np.tile(q, (BATCH, 1))
-    if name == "solo12":
-        Q[:, 7:] += 0.2 * rng.normal(size=(BATCH, 12))
-        Q[:, 2] += 0.1 * rng.random(BATCH)
-        return Q, 0.5 * rng.normal(size=(BATCH, model.nv))
+    if name != "panda":
+        spread, speed = (0.2, 0.5) if name == "solo12" else (0.02, 0.1)
+        Q[:, 7:] += spread * rng.normal(size=(BATCH, model.nq - 7))
+        Q[:, 2] += 0.5 * spread * rng.random(BATCH)
+        return Q, speed * rng.normal(size=(BATCH, model.nv))
     return model.random_configuration(rng, BATCH), 2.0 * rng.normal(size=(BATCH, model.nv))
 
 
-def controller(model: mz.Model, q: np.ndarray) -> Any:
-    """PD control about a configuration."""
+def controller(name: str, model: mz.Model, q: np.ndarray) -> Any:
+    """PD control about a configuration, of what stands."""
+    if name not in GAINS:
+        return None
+    kp, kd = GAINS[name]
 
     def law(t: Any, x: Any, v: Any) -> Any:
         tau = np.full(model.nv, 0.0, dtype=object)
-        tau[6:] = KP * (q[7:] - x[7:]) - KD * v[6:]
+        tau[6:] = kp * (q[7:] - x[7:]) - kd * v[6:]
         return tau
 
     return law
 
 
+def method(name: str, solver: str) -> Moreau:
+    """With as many Newton steps as a robot needs where the solver is fast."""
+    return Moreau(solver=solver, steps=STEPS_OF[name] if solver == "fast" else 6)
+
+
 def ours(name: str, model: mz.Model, q: np.ndarray, solver: str) -> tuple[Any, float]:
     """The kernel, and the seconds of tracing and compiling it."""
     start = time.perf_counter()
-    robot = name == "solo12"
+    arm = name == "panda"
     kernel = mz.stepper(
-        model, Moreau(solver=solver, steps=STEPS_OF[solver]),
-        controller(model, q) if robot else None,
-        limits=False if robot else "rigid", resistance=not robot,
+        model, method(name, solver), controller(name, model, q),
+        limits="rigid" if arm else False, resistance=arm,
     )  # fmt: skip
     return kernel, time.perf_counter() - start
 
 
 def residuals(name: str, model: mz.Model, q: np.ndarray, solver: str) -> np.ndarray:
-    """Of every step of 512 samples over half a second."""
-    Q, V = (x[:512] for x in states(name, model, q))
-    robot = name == "solo12"
-    run = mz.simulate(
-        model, Q, V, 0.5, DT, Moreau(solver=solver, steps=STEPS_OF[solver]),
-        controller(model, q) if robot else None,
-        limits=False if robot else "rigid", resistance=not robot,
-    )  # fmt: skip
+    """Of every step of 512 samples over half a second (of talos, 128)."""
+    Q, V = (x[: 128 if name == "talos" else 512] for x in states(name, model, q))
+    arm = name == "panda"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mz.ContactWarning)
+        run = mz.simulate(
+            model, Q, V, 0.5, DT, method(name, solver), controller(name, model, q),
+            limits="rigid" if arm else False, resistance=arm,
+        )  # fmt: skip
     return run.contact_residual
+
+
+def their_residuals(other: Any, full: np.ndarray) -> np.ndarray:
+    """By how much MuJoCo misses the laws of contact, step by step: of 16 samples over half a
+    second.
+    """
+    import mujoco
+
+    data, out, force = mujoco.MjData(other), [], np.zeros(6)
+    lin = np.zeros((3, other.nv))
+    for state in full[:16]:
+        mujoco.mj_setState(other, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        for _ in range(500):
+            mujoco.mj_step(other, data)
+            worst = 0.0
+            for k, c in enumerate(data.contact):
+                body = int(other.geom_bodyid[c.geom2 if c.geom1 == 0 else c.geom1])
+                mujoco.mj_contactForce(other, data, k, force)
+                mujoco.mj_jac(other, data, lin, None, c.pos, body)
+                w = c.frame.reshape(3, 3) @ (lin @ data.qvel)
+                sign = 1.0 if c.geom1 == 0 else -1.0
+                inside = np.hypot(*force[1:3]) < 0.99 * c.friction[0] * force[0]
+                slip = np.hypot(*w[1:]) if inside else 0.0
+                worst = max(worst, slip, -sign * w[0] if c.dist <= 0.0 else 0.0)
+            out.append(worst)
+    return np.array(out)
 
 
 def thousand(kernel: Any, q: np.ndarray, v: np.ndarray) -> None:
@@ -166,12 +240,11 @@ def theirs(name: str, model: mz.Model, solver: str) -> Any:
     """A MuJoCo model with PD control where ours has it."""
     import mujoco
 
-    feet = {f"{leg}_FOOT": FOOT for leg in LEGS} if name == "solo12" else {}
-    other = mujoco.MjModel.from_xml_string(mjcf(model, feet, FRICTION, name == "panda"))
+    text = mjcf(model, feet_of(name), FRICTION, name == "panda")
+    other = mujoco.MjModel.from_xml_string(text)
     other.opt.solver = getattr(mujoco.mjtSolver, f"mjSOL_{solver.upper()}")
-    if name == "solo12":  # the same springs and dampers, as passive forces of the joints
-        other.jnt_stiffness[1:] = KP
-        other.dof_damping[6:] = KD
+    if name in GAINS:  # the same springs and dampers, as passive forces of the joints
+        other.jnt_stiffness[1:], other.dof_damping[6:] = GAINS[name]
         other.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         other.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
     return other
@@ -181,7 +254,7 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
     import mujoco
     from mujoco import rollout
 
-    model, q = solo() if name == "solo12" else panda()
+    model, q = MODELS[name]()
     Q, V = states(name, model, q)
     row: dict[str, Any] = {"robot": name}
     mz.set_num_threads(1)
@@ -194,16 +267,20 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
         row[f"{solver} one step µs"] = 1e3 * best(partial(thousand, kernel, Q[0], V[0]), 3)
     for solver in ("newton", "cg", "pgs"):
         other = theirs(name, model, solver)
-        if name == "solo12":
+        if name in GAINS:
             other.qpos_spring[7:] = q[7:]
         data = mujoco.MjData(other)
         full = np.zeros((BATCH, mujoco.mj_stateSize(other, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
         A, B = Q.copy(), V.copy()
-        if name == "solo12":  # quaternions (w, x, y, z), velocities (linear in world, angular)
+        if name in GAINS:  # quaternions (w, x, y, z), velocities (linear in world, angular)
             A[:, 3:7] = Q[:, [6, 3, 4, 5]]
             R = mz.pose(model, Q, model.bodies[0])[:, :3, :3]
             B[:, :3], B[:, 3:6] = np.einsum("nij,nj->ni", R, V[:, 3:6]), V[:, :3]
         full[:, 1 : 1 + other.nq], full[:, 1 + other.nq : 1 + other.nq + other.nv] = A, B
+        if name in GAINS and solver == "newton":
+            missed = their_residuals(other, full)
+            row["mujoco steps above 1e-8"] = float(np.mean(missed > 1e-8))
+            row["mujoco median of what is missed"] = float(np.median(missed))
         runs[f"mujoco {solver}"] = lambda other=other, data=data, full=full: rollout.rollout(
             other, data, full, nstep=STEPS, skip_checks=False
         )
@@ -223,9 +300,10 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.contact", description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--robots", nargs="*", choices=BARS, default=list(BARS))
     parser.add_argument("--save", action="store_true", help="keep the run under benchmarks/results")
     options = parser.parse_args(argv)
-    rows = [measure(name, options.repeat) for name in BARS]
+    rows = [measure(name, options.repeat) for name in options.robots]
     for row in rows:
         for key, x in row.items():
             print(f"{key:>28}: {x if isinstance(x, str) else f'{x:.4g}'}")
