@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from mozzi.algorithms.constraints.iterate import repeat
@@ -20,7 +21,7 @@ from mozzi.algorithms.constraints.sets import Law, Set, reciprocal
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real, maximum, select, sqrt
 
-__all__ = ["ByRows", "ByVelocities", "Descent", "Problem", "Solution", "newton"]
+__all__ = ["ByRows", "ByVelocities", "Descent", "Problem", "Solution", "eliminate", "newton"]
 
 DONE = 1e-22  # of the square of the velocities: an error that needs no other start
 TINY = 1e-200
@@ -153,15 +154,18 @@ class ByVelocities(Problem):
     than velocities, whatever their rank, and for what is sparse (a stack of boxes).
 
     With K = (S + ε Q)⁻¹ Q a law reads x = k − K J y, and y = M⁻¹ Jᵀ x solves (M + Jᵀ K J) y = Jᵀ k.
-    R: compliance, added to the diagonal of Λ row by row.
+    R: compliance, added to the diagonal of Λ row by row. admittance: M⁻¹, where it is known.
     """
 
     def __init__(
-        self, M: Matrix, J: Matrix, g: Sequence[Real], sets: Sequence[Set], R: Sequence[Real]
-    ):
+        self, M: Matrix, J: Matrix, g: Sequence[Real], sets: Sequence[Set], R: Sequence[Real],
+        admittance: Matrix | None = None,
+    ):  # fmt: skip
         self.M = [{j: x for j, x in enumerate(row) if not _zero(x)} for row in M]
         self.order = least_degree(self.M, J)
         self.inertia = eliminate_sparse(self.M, self.order)
+        if admittance is not None:
+            self.inertia = partial(_times, admittance)
         sparse = [{j: x for j, x in enumerate(row) if not _zero(x)} for row in J]
         diagonal: list[Real] = []
         for row, r in zip(sparse, R, strict=True):
@@ -339,6 +343,10 @@ def least_degree(M: Sequence[dict[int, Real]], J: Sequence[Sequence[Real]]) -> l
 def dot(a: Sequence[Real], b: Sequence[Real], start: Real = 0.0) -> Real:
     """Σ a b."""
     return sum((x * y for x, y in zip(a, b, strict=True) if not (_zero(x) or _zero(y))), start)
+
+
+def _times(A: Matrix, x: Sequence[Real]) -> list[Real]:
+    return [dot(row, x) for row in A]
 
 
 def _zero(x: Real) -> bool:

@@ -101,7 +101,7 @@ def held_accelerations(
     own = [propagate(model, b.rows, move, U, D) for b in blocks]
     ties = closures(model, move) if model.model.closures else ()
     loops = [propagate(model, t, move, U, D) for t in ties]
-    problem, answer = problem_of(model, q, blocks, own, loops, move, g, by_rows=True)
+    problem, answer = problem_of(model, q, blocks, own, loops, move, g, U, D, by_rows=True)
     scaled = problem.solve(laws, 1e-12, [0.0] * len(g))
     x = [s * e for s, e in zip(scaled, problem.scale, strict=True)]
     out = joint_vector(model, "a_new")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix
-from mozzi.algorithms.constraints.one_sided import ByRows, ByVelocities, Problem
+from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
+from mozzi.algorithms.constraints.one_sided import ByRows, ByVelocities, Problem, eliminate
 from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.rows import joint_columns
+from mozzi.algorithms.constraints.rows import Rows, joint_columns
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.contact.rows import OneSided
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -24,7 +24,7 @@ from mozzi.lie import Screws, Twist, Wrench
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
-from mozzi.program.scalar import Real
+from mozzi.program.scalar import Real, maximum
 
 __all__ = ["Answer", "moved_by", "problem_of"]
 
@@ -40,9 +40,13 @@ def problem_of(
     loops: Sequence[PropagatedRows],
     move: Moving,
     g: Sequence[Real],
+    U: PerBody[Screws[Wrench]],
+    D: PerBody[Matrix],
     by_rows: bool = False,
 ) -> tuple[Problem, Answer]:
-    """The one-sided problem w = Λ x + g of blocks, by rows or by velocities, and what answers."""
+    """The one-sided problem w = Λ x + g of blocks, and what answers: in the velocities of the
+    mechanism or in the twists of the bodies that touch, where these are fewer than the rows.
+    """
     sets = [b.set for b in blocks]
     soft = [c for b in blocks for c in (b.compliance, *[0.0] * (len(b.rows) - 1))]
     if not (loops or by_rows) and len(g) > model.nv:
@@ -50,9 +54,53 @@ def problem_of(
         by_velocities = ByVelocities(mass_matrix(model, q).array(), J, g, sets, soft)
         return by_velocities, lambda x: _split(own, x)
     L, answer = admittance(model, own, loops)
+    bodies = sorted({k for b in blocks for k in b.rows.wrenches})
+    joints = any(b.rows.forces for b in blocks)
+    if not (by_rows or joints) and 6 * len(bodies) < len(g):
+        L6, G = _at_bodies(model, blocks, bodies, loops, move, U, D)
+        return ByVelocities(inverse(L6), G, g, sets, soft, L6), answer
     for k, c in enumerate(soft):
         L[k][k] = L[k][k] if number(c) == 0.0 else L[k][k] + c
     return ByRows(L, g, sets), answer
+
+
+def _at_bodies(
+    model: Mechanism,
+    blocks: Sequence[OneSided],
+    bodies: Sequence[int],
+    loops: Sequence[PropagatedRows],
+    move: Moving,
+    U: PerBody[Screws[Wrench]],
+    D: PerBody[Matrix],
+) -> tuple[list[list[Real]], list[list[Real]]]:
+    """The admittance Λ₆ of the twists of the bodies that touch, and the rows G over these: Λ = G Λ₆
+    Gᵀ, of whatever rank.
+    """
+    every: list[PropagatedRows] = []
+    for k in bodies:
+        unit = Screws(Wrench.unflatten(1.0 if i == n else 0.0 for i in range(6)) for n in range(6))
+        rows = Rows(f"body {k}", {k: unit}, {}, lambda small: [0.0] * 6, [0.0] * 6)
+        every.append(propagate(model, rows, move, U, D))
+    G: list[list[Real]] = []
+    for block in blocks:
+        for n in range(len(block.rows)):
+            line: list[Real] = []
+            for k in bodies:
+                W = block.rows.wrenches.get(k)
+                line += [0.0] * 6 if W is None else list(W[n].flatten())
+            G.append(line)
+    return admittance(model, every, loops)[0], G
+
+
+def inverse(L: list[list[Real]]) -> list[list[Real]]:
+    """L⁻¹ of a symmetric matrix; where nothing can move, nearly infinite."""
+    n = len(L)
+    most: Real = 1e-100
+    for k in range(n):
+        most = maximum(most, L[k][k])
+    solve = eliminate([[x + (1e-12 * most if i == j else 0.0) for j, x in enumerate(row)]
+                       for i, row in enumerate(L)], range(n))  # fmt: skip
+    return [solve([1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
 
 
 def moved_by(

@@ -75,7 +75,9 @@ class Solver:
             x = problem.solve(laws, eps, start)
             return Solution(x, problem.velocities(x), 0.0)
         if self.name == "fast":
-            return newton(problem, [(start, Descent(self.steps, eps, eps))])
+            if isinstance(problem, ByRows):
+                return newton(problem, [(start, Descent(self.steps, eps, eps))])
+            return newton(problem, [(start, Descent(self.steps, 1e-1, 1e-5))])
         inside = interior_point(problem, self.interior)
         known = problem.error(start, problem.velocities(start)) < 1e-12 * problem.square
         begin = [select(known, x, y) for x, y in zip(start, inside, strict=True)]
@@ -190,7 +192,7 @@ def velocities_after(
         g = [x + y for x, y in zip(g, drift, strict=True)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
     g_shifted = shifted(blocks, g)
-    problem, answer = problem_of(model, q, blocks, own, loops, move, g_shifted)
+    problem, answer = problem_of(model, q, blocks, own, loops, move, g_shifted, U, D)
     x, w, residual, held = _solved(blocks, problem, impulses, solver)
     out = joint_vector(model, "v_new")
     for i, d in moved_by(model, q, T, U, D, (*own, *loops), answer(x)):
