@@ -103,6 +103,8 @@ start:
   %results = alloca [{OPERANDS_MAX} x ptr]
   %steps = alloca [{OPERANDS_MAX + AXES_MAX} x i64]
   %count = alloca i64
+  %none = alloca i64
+  store i64 0, ptr %none
   %odims = alloca [{AXES_MAX + 1} x i64]
   %slot = getelementptr i8, ptr %self, i64 16
   %record = load ptr, ptr %slot
@@ -225,8 +227,8 @@ make:
 fill:
 {load("%omemory", "%o", 16, "ptr")}{load("%ostrides.all", "%o", 40, "ptr")}
   %ostrides = getelementptr i64, ptr %ostrides.all, i64 %first
-  %outer = load i64, ptr %ostrides.all
-  %ostep = select i1 %is.batch, i64 %outer, i64 0
+  %outer = select i1 %is.batch, ptr %ostrides.all, ptr %none  ; results of no axes have no strides
+  %ostep = load i64, ptr %outer
   %ok = add i64 %inputs, %m
   %op = getelementptr ptr, ptr %pointers, i64 %ok
   store ptr %omemory, ptr %op

@@ -1,0 +1,1 @@
+"""A fuzzer of the three formats: files are grown, broken and judged by the peers."""
