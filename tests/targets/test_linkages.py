@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from support.cuts import Cuts
 
 import mozzi as mz
 from mozzi.model.linkages import bennett, bricard
+from mozzi.types import DType
 
 LINKAGES = {"bennett": lambda: bennett(0), "bricard": lambda: bricard("line", 0)}
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -34,8 +36,10 @@ def moved(name: str) -> tuple[np.ndarray, np.ndarray]:
     """On the CPU, with the energy that it had."""
     model, q, v = state(name)
     p, u = mz.stepper(model)(q, v, 0.0, H, STEPS)
-    E = [mz.kinetic_energy(model, a, b) + mz.potential_energy(model, a) for a, b in ((q, v), (p, u))]
-    assert abs(E[1] - E[0]) < 1e-6
+    before, after = (
+        mz.kinetic_energy(model, a, b) + mz.potential_energy(model, a) for a, b in ((q, v), (p, u))
+    )
+    assert abs(after - before) < 1e-6
     return p, u
 
 
@@ -78,7 +82,7 @@ def test_motion_in_jax(name: str, double):
 @pytest.mark.parametrize("name", LINKAGES)
 def test_motion_in_c(name: str, tmp_path: Path):
     model, q, v = state(name)
-    code = mz.stepper(model, target="c")
+    code: Any = mz.stepper(model, target="c")
     (tmp_path / f"{code.name}.c").write_text(code.source)
     (tmp_path / f"{code.name}.h").write_text(code.header)
     words = [COMPILER, "-O1", "-shared", "-fPIC", f"{code.name}.c", "-lm", "-o", "step.so"]
@@ -93,17 +97,17 @@ def test_motion_in_c(name: str, tmp_path: Path):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 2e-3)])
 @pytest.mark.parametrize("name", LINKAGES)
-def test_motion_in_cuda(name: str, dtype: str, tolerance: float):
+def test_motion_in_cuda(name: str, dtype: DType, tolerance: float):
     """A batch of one motion, and steps of it: float32 within its accuracy."""
     cupy = pytest.importorskip("cupy")
     if not cupy.cuda.is_available():
         pytest.skip("no NVIDIA GPU here")
     model, q, v = state(name)
-    batch = [np.tile(x, (64, 1)).astype(dtype) for x in (q, v)]
-    found = mz.stepper(model, target="cuda", dtype=dtype)(*batch, 0.0, H, STEPS)
+    p, u = (np.tile(x, (64, 1)).astype(dtype) for x in (q, v))
+    found: Any = mz.stepper(model, target="cuda", dtype=dtype)(p, u, 0.0, H, STEPS)
     for k in (0, 63):
         agree(name, tuple(x.get()[k] for x in found), tolerance)
-    x = mz.simulate(model, *batch, H * STEPS, H, target="cuda", dtype=dtype)
+    x = mz.simulate(model, p, u, H * STEPS, H, target="cuda", dtype=dtype)
     agree(name, (x.q[1, -1], x.v[1, -1]), tolerance)
 
 

@@ -154,6 +154,11 @@ def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.Monke
     zero = {"arms": np.zeros(12), "bar": np.zeros(6)}
     for thing in (light, heavy):
         system.with_system("bar", thing, ["bar"]).accelerations({"arms": q, "bar": Q}, zero)
+    for joint in (mz.Spherical(), mz.Planar()):  # of each kind once, wherever it is
+        kind = system.detach("left").detach("right")
+        kind.attach("kind", ("world", ""), ("bar", "bar"), joint, at={"bar": Q}).accelerations(
+            {"arms": q, "bar": Q}, zero
+        )
     made: list[str] = []
     monkeypatch.setattr(compiling, "compile", lambda *a, **k: made.append("a kernel"))
     for thing in (light, heavy, light):

@@ -4,7 +4,8 @@
 A *primary* system (the arms) and *secondary* ones (tools, objects) are trees of their own, each
 with its own programs. Constraints between frames of any of them come and go: they are small
 matrices, and only the step in which they meet the trees is redone. Nothing is compiled when a
-constraint is switched, a tool exchanged or an object released.
+constraint is switched, a tool exchanged or an object released; the rows of a joint are those of
+loops, a small program for each kind of joint.
 
     (A) free accelerations β_f of each tree         (D) (A Λ Aᵀ) f = U − (A α_f + Ȧ V), of any rank
     (B) those of its closure frames, α_f            (E) β_δ = M⁻¹ Jᵀ Aᵀ f
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -26,6 +28,7 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.rank import NO_ROW, OPENING, WIDEST, pinv, smallest_pivot
+from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.operational_admittance import operational_admittance
 from mozzi.algorithms.kinematics.accelerations import accelerations
@@ -33,12 +36,15 @@ from mozzi.algorithms.kinematics.poses import pose, twists
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.errors import LoopError
-from mozzi.lie import SE3, Twist
-from mozzi.model import Joint, Model
+from mozzi.lie import SE3, Inertia
+from mozzi.model import Builder, Free, Joint, Model
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
 __all__ = ["Attachment", "State", "Systems", "closure_frames", "distributed_accelerations"]
+
+NOWHERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+"""The pose of the world."""
 
 WIDE = 1e-3
 """Metres or radians by which attachments may be open where the trees are coupled."""
@@ -59,8 +65,8 @@ def closure_frames(
 ) -> tuple[Traced, ...]:
     """Steps A to C of one tree: (β_f, poses, twists, α_f, Λ) of its closure frames.
 
-    (nv), (k, 4, 4), (k, 6), (k, 6), (6 k, 6 k): free joint accelerations; poses, body-fixed twists
-    and their rates in the free motion; admittances.
+    (nv), (k, 7), (k, 6), (k, 6), (6 k, 6 k): free joint accelerations; positions and quaternions,
+    body-fixed twists and their rates in the free motion; admittances.
     """
     tree, at, u = model.model, q.array(), v.array()
     a = forward_dynamics.inline(tree, at, u, tau.array())  # (A)
@@ -73,7 +79,8 @@ def closure_frames(
     for name in frames:
         body, placement = tree.frame(name)
         back = placement.inverse().Ad()
-        poses.append(pose.inline(tree, at, name))
+        C = SE3.from_matrix(pose.inline(tree, at, name))
+        poses.append(np.array([*C.p, *C.R.quaternion().flatten()], dtype=object))
         own.append(back @ V[body] if body >= 0 else np.zeros(6))
         alpha.append(back @ dV[body] if body >= 0 else np.zeros(6))  # (B)
     Lam = np.full((6 * len(frames), 6 * len(frames)), 0.0, dtype=object)
@@ -89,12 +96,20 @@ def response(model: Model, frames: Sequence[str], q: ArrayLike, wrench: Array) -
     weightless = model.cache.setdefault("weightless", model.with_gravity((0.0, 0.0, 0.0)))
     W = np.zeros((*wrench.shape[:-1], model.nb, 6))
     for k, name in enumerate(frames):
-        body, placement = model.frame(name)
+        body, back = _back(model, name)
         if body >= 0:
-            back = np.asarray(placement.inverse().Ad(), dtype=float)
             W[..., body, :] += wrench[..., 6 * k : 6 * k + 6] @ back
     still = np.zeros(model.nv)
     return forward_dynamics(weightless, q, still, still, wrenches=W)
+
+
+def _back(model: Model, frame: str) -> tuple[int, Array]:
+    """The body of a frame, and what takes twists of the body to the frame; found once."""
+    key = "closure frame", frame
+    if key not in model.cache:
+        body, placement = model.frame(frame)
+        model.cache[key] = body, np.asarray(placement.inverse().Ad(), dtype=float)
+    return model.cache[key]
 
 
 @dataclass(frozen=True)
@@ -112,6 +127,13 @@ class Attachment:
     def rows(self) -> int:
         """How many equations it is."""
         return len(meet(self.joint, SE3.identity()).rows)
+
+    @cached_property
+    def places(self) -> tuple[Array, Array]:
+        """The frames of its joint in the closure frames a and b: positions and quaternions."""
+        ends = ((*T.p, *T.R.quaternion().flatten()) for T in frames_of(self))
+        a, b = (np.array(x, dtype=float) for x in ends)
+        return a, b
 
 
 def distributed_accelerations(
@@ -162,42 +184,50 @@ def _rows(
     opening = np.zeros(batch)
     blocks, biases = [np.zeros((*batch, 0, total))], [np.zeros((*batch, 0))]
     for part in attachments:
-        C: list[Array] = []
-        V: list[Array] = []
-        own: list[Array] = []
+        q, v = np.zeros((*batch, 28)), np.zeros((*batch, 24))
         at: list[int | None] = []
-        for (system, frame), T in zip((part.a, part.b), frames_of(part), strict=True):
+        for n, ((system, frame), T) in enumerate(zip((part.a, part.b), part.places, strict=True)):
             k = -1 if system == "world" else systems[system][1].index(frame)
-            own.append(T.inverse().Ad())
             at.append(None if k < 0 else start[system] + 6 * k)
-            C.append((free[system][1][..., k, :, :] if k >= 0 else np.eye(4)) @ T.matrix())
-            twist = free[system][2][..., k, :] if k >= 0 else np.zeros(6)
-            V.append((own[-1] @ twist[..., None])[..., 0])
-        G = np.linalg.inv(C[0]) @ C[1]
-        met = meet(part.joint, SE3.from_matrix(G))
-        error = _stack([met.error(SE3.from_matrix(G)).flatten()], batch)[..., 0, :]
-        gap = np.square(error).sum(axis=-1)
-        refuse_open(part.name, error)
-        opening = opening + gap
-        R = _stack([W.flatten() for W in met.rows], batch)  # (…, m, 6)
-        if not met.exact:  # rows of a projector, some of which are nothing but rounding
-            R = np.where((R * R).sum(axis=-1, keepdims=True) > NO_ROW, R, 0.0)
-        over = _adjoint(np.linalg.inv(G))  # twists of A, seen in B
+            q[..., 14 * n : 14 * n + 7] = free[system][1][..., k, :] if k >= 0 else NOWHERE
+            q[..., 14 * n + 7 : 14 * n + 14] = T
+            v[..., 12 * n : 12 * n + 6] = free[system][2][..., k, :] if k >= 0 else 0.0
+        J, bias, left = attachment_rows(rows_between(part.joint.with_frames(None, None)), q, v)
+        R = J[..., 18:]  # along the twist of the joint's own frame on b
+        refuse_open(part.name, (left[..., None, :] @ R)[..., 0, :])
+        opening = opening + np.square(left).sum(axis=-1)
+        counts = (R * R).sum(axis=-1) > NO_ROW  # not what rounding leaves of a projector
         A = np.zeros((*batch, R.shape[-2], total))
-        if at[1] is not None:
-            A[..., at[1] : at[1] + 6] += R @ own[1]
-        if at[0] is not None:
-            A[..., at[0] : at[0] + 6] -= R @ over @ own[0]
-        V_a = (over @ V[0][..., None])[..., 0]
-        V_rel = V[1] - V_a
-        drift = np.broadcast_to(_bracket(V_rel, V_a), (*batch, 6))
-        if not part.joint.subgroup:
-            own_drift = met.drift(Twist.from_array(V_rel)).flatten()
-            drift = drift - _stack([own_drift], batch)[..., 0, :]
+        for n, k in enumerate(at):
+            if k is not None:
+                A[..., k : k + 6] += np.where(counts[..., None], J[..., 12 * n : 12 * n + 6], 0.0)
         blocks.append(A)
-        biases.append((R @ drift[..., None])[..., 0])
+        biases.append(np.where(counts, bias, 0.0))
     sine = np.minimum(OPENING * np.sqrt(opening), WIDEST)
     return np.concatenate(blocks, axis=-2), np.concatenate(biases, axis=-1), sine
+
+
+@lru_cache(maxsize=64)
+def rows_between(joint: Joint) -> Model:
+    """A frame on another frame, two times, and this joint between them as a loop: its rows are
+    those of an attachment, wherever it is. One for each kind of joint.
+    """
+    b, unit = Builder("attachment"), Inertia(1.0, (0.0, 0.0, 0.0), np.eye(3))
+    for side in "ab":
+        b.add(f"frame_{side}", None, Free(), unit)
+        b.add(f"place_{side}", f"frame_{side}", Free(), unit)
+    return b.loop("joint", "place_a", "place_b", joint).build()
+
+
+@algorithm(loops="honour")
+def attachment_rows(
+    model: Mechanism, q: BlockArray, v: BlockArray
+) -> tuple[Traced, Traced, Traced]:
+    """(A, Ȧ v, φ) of the rows of a model."""
+    tree, at, u = model.model, q.array(), v.array()
+    still = np.zeros(tree.nv)
+    bias = loop_acceleration.inline(tree, at, u, still)
+    return loop_jacobian.inline(tree, at), bias, loop_residual.inline(tree, at)
 
 
 def refuse_open(name: str, error: Array, tolerance: float = WIDE) -> None:
@@ -233,26 +263,3 @@ def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.nd
         f = f + np.einsum("...jr,...r,...kr,...k->...j", dV, inverse, dV, left, optimize=True)
     Z = dV * ~keep[..., None, :]  # spans the null space of Λ
     return f - (Z @ (pinv(Z) @ f[..., None]))[..., 0]
-
-
-def _stack(rows: Sequence[Sequence[Real]], batch: tuple[int, ...]) -> np.ndarray:
-    if not rows:
-        return np.zeros((*batch, 0, 6))
-    whole = [[np.broadcast_to(np.asarray(e), batch) for e in row] for row in rows]
-    parts = [np.stack(row, axis=-1) for row in whole]
-    return np.stack(parts, axis=-2)
-
-
-def _adjoint(T: np.ndarray) -> np.ndarray:
-    R, p = T[..., :3, :3], T[..., :3, 3]
-    out = np.zeros((*T.shape[:-2], 6, 6))
-    out[..., :3, :3] = out[..., 3:, 3:] = R
-    out[..., 3:, :3] = np.cross(p[..., :, None], R, axis=-2)
-    return out
-
-
-def _bracket(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """[X, Y] of twists."""
-    w, u = X[..., :3], Y[..., :3]
-    lin = np.cross(w, Y[..., 3:]) + np.cross(X[..., 3:], u)
-    return np.concatenate([np.cross(w, u), lin], axis=-1)
