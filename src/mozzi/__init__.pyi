@@ -1780,7 +1780,11 @@ def loop_jacobian(model: Model, q: ArrayLike) -> Array:
         (5, 3)
     """
 
-def loop_rank(model: Model, q: ArrayLike) -> tuple[Array, Array]:
+def loop_rank(
+    model: Model,
+    q: ArrayLike,
+    loop_offsets: ArrayLike | None = None,
+) -> tuple[Array, Array]:
     """(rank, margin): how many rows of `loop_jacobian` are independent, and how safely.
 
     Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
@@ -1788,12 +1792,13 @@ def loop_rank(model: Model, q: ArrayLike) -> tuple[Array, Array]:
     an angle between a row that counts and those chosen before it, 1 at most; it falls to 1e-6
     (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
     nv − rank degrees of freedom remain. The rank is that of a closed configuration: where q is
-    open, sines count from ten times what is open. By articulated bodies, O(n) + O(m d) + the
-    factorisation.
+    open (other than ``loop_offsets`` say), sines count from ten times what is open. By articulated
+    bodies, O(n) + O(m d) + the factorisation.
 
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        loop_offsets (B, m), optional:
 
     Returns:
         rank (B): how many rows count.

@@ -157,9 +157,9 @@ class Drives:
         q, offsets, U, _ = self._kernel(np.asarray(t, dtype=float))
         return {"loop_offsets": offsets, "loop_rates": U, "q_ref": q}
 
-    def moving(self, t: ArrayLike) -> Array:
-        """The rates (B, m) of all rows."""
-        return self._kernel(np.asarray(t, dtype=float))[2]
+    def offsets(self, t: ArrayLike) -> Array:
+        """What residuals (B, m) shall be at times (B,)."""
+        return self.on_arrays(t)["loop_offsets"]
 
     # -- where they meet a simulation --
 

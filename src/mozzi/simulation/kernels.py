@@ -60,7 +60,8 @@ def start_kernel(
 
     def start(q: Traced, v: Traced, t: Real, **arrays: Traced) -> tuple[Traced, ...]:
         at = system.on(arrays)
-        x = method.start(at, as_state(("q", "v"), (q, v), t) | first_rows(at.model, q))
+        rows = first_rows(at.model, q, at.rows_at(t))
+        x = method.start(at, as_state(("q", "v"), (q, v), t) | rows)
         return tuple(x[n] for n in extra)
 
     model = system.model

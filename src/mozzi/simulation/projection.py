@@ -42,9 +42,12 @@ def row_sizes(model: Model) -> dict[str, int]:
     return {"rows": model.row_count} if overconstrained(model) else {}
 
 
-def first_rows(model: Model, q: A) -> dict[str, A]:
+def first_rows(model: Model, q: A, given: Mapping[str, A] | None = None) -> dict[str, A]:
     """These rows at a closed configuration, traced or of arrays."""
-    return {"rows": kept_rows(model, q)} if overconstrained(model) else {}
+    if not overconstrained(model):
+        return {}
+    offsets = {} if given is None else {"loop_offsets": given["loop_offsets"]}
+    return {"rows": kept_rows(model, q, **offsets)}
 
 
 def held_rows(model: Model, x: dict[str, Traced]) -> AbstractContextManager[None]:
@@ -98,7 +101,7 @@ def closed_states(
     """States between two steps, taken back onto the loops, by rows chosen at closed states near."""
     if not closed(model):
         return q, v
-    rows = first_rows(model, near)
+    rows = first_rows(model, near, given)
     held = {"kept": rows["rows"]} if rows else {}
     held |= given or {}
     for _ in range(STEPS):

@@ -693,7 +693,9 @@ class Simulation:
         return self.torque.constant[..., None, :]
 
     def _tell(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-        singular = singular_record(self.varying, t, q)
+        singular = singular_record(
+            self.varying, t, q, None if self.drives is None else self.drives.offsets
+        )
         if singular is not None:
             time, rank, usual = singular
             warnings.warn(

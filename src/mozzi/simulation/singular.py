@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
@@ -15,17 +17,20 @@ __all__ = ["singular_record"]
 WORK = 1e9  # operations: about a tenth of a second
 
 
-def singular_record(varying: Varying, t: Array, q: Array) -> tuple[float, int, int] | None:
+def singular_record(
+    varying: Varying, t: Array, q: Array, offsets: Callable[[Array], Array] | None = None
+) -> tuple[float, int, int] | None:
     """(time, rank there, rank elsewhere) of the first record at which a sample's loops have a
     lower rank than at another; None where there is none.
 
-    q is (B, n, nq). Where all would take long, some are looked at: the first two, the last, and
-    others between, of the first samples.
+    q is (B, n, nq); offsets: what residuals shall be at times, where laws say. Where all would take
+    long, some are looked at: the first two, the last, and others between, of the first samples.
     """
     model = varying.model
     if not closed(model) or len(t) < 2:
         return None
-    count = compile(loop_rank, model, parameters=varying.names)
+    options = {} if offsets is None else {"loop_offsets": True}
+    count = compile(loop_rank, model, parameters=varying.names, options=options)
     given = [] if varying.numbers is None else [varying.numbers[..., : len(varying.names)]]
     given = [np.broadcast_to(x, (*q.shape[:-2], x.shape[-1])) for x in given if varying.names]
     given = [x.reshape(-1, 1, x.shape[-1]) for x in given]
@@ -39,7 +44,8 @@ def singular_record(varying: Varying, t: Array, q: Array) -> tuple[float, int, i
     q, given = q[whole], [x[: len(whole)][whole] for x in given]
     if not len(q):
         return None
-    rank = count(q, *given)[0].astype(int)
+    shall = [] if offsets is None else [offsets(t[looked])]
+    rank = count(q, *shall, *given)[0].astype(int)
     low = rank < rank.max(axis=-1, keepdims=True)
     if not low.any():
         return None

@@ -114,7 +114,8 @@ def stepper(
         bound = at.bound(law, arrays)
         state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
         state |= {n: Memory(n, k, 0.0) for n, k in carried.items()}
-        state |= {n: Memory(n, len(x), x) for n, x in first_rows(at.model, arrays["q"]).items()}
+        rows = first_rows(at.model, arrays["q"], at.rows_at(t))
+        state |= {n: Memory(n, len(x), x) for n, x in rows.items()}
         clock = Memory("t", 1, t)
 
         def run() -> None:

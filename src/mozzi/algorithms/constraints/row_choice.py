@@ -36,7 +36,7 @@ from mozzi.algorithms.recursion.articulated import articulated, articulated_cont
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import JointVector
+from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.model import Model
 from mozzi.program.node import untraced
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
@@ -50,7 +50,9 @@ __all__ = [
 
 
 @algorithm(regroup="moments", loops="honour")
-def loop_rank(model: Mechanism, q: JointVector) -> tuple[Traced, Traced]:
+def loop_rank(
+    model: Mechanism, q: JointVector, loop_offsets: Whole[Sequence[Real]] | None = None
+) -> tuple[Traced, Traced]:
     """(rank, margin): how many rows of `loop_jacobian` are independent, and how safely.
 
     Where the rank is less than nearby, q is singular: ways to move meet there or a motion is only
@@ -58,8 +60,8 @@ def loop_rank(model: Mechanism, q: JointVector) -> tuple[Traced, Traced]:
     an angle between a row that counts and those chosen before it, 1 at most; it falls to 1e-6
     (3e-7 beside tiny inertias) as q becomes singular, and jumps up where the row is left out.
     nv − rank degrees of freedom remain. The rank is that of a closed configuration: where q is
-    open, sines count from ten times what is open. By articulated bodies, O(n) + O(m d) + the
-    factorisation.
+    open (other than ``loop_offsets`` say), sines count from ten times what is open. By articulated
+    bodies, O(n) + O(m d) + the factorisation.
 
     Returns:
         rank (B): how many rows count.
@@ -71,7 +73,7 @@ def loop_rank(model: Mechanism, q: JointVector) -> tuple[Traced, Traced]:
         >>> int(rank)
         2
     """
-    choice = choose(model, _propagated_rows(model, q))
+    choice = choose(model, _propagated_rows(model, q, loop_offsets))
     least: Real = 1.0
     for x in choice.sine2:
         least = minimum(least, x)
@@ -79,16 +81,22 @@ def loop_rank(model: Mechanism, q: JointVector) -> tuple[Traced, Traced]:
 
 
 @algorithm(regroup="moments", loops="honour")
-def kept_rows(model: Mechanism, q: JointVector, prescribed: JointChoice = ()) -> Traced:
+def kept_rows(
+    model: Mechanism, q: JointVector, prescribed: JointChoice = (),
+    loop_offsets: Whole[Sequence[Real]] | None = None,
+) -> Traced:  # fmt: skip
     """(m) 1 or 0: rows of `loop_jacobian` that are independent, of as many as there are.
 
-    prescribed: coordinates that are held, which rows cannot move.
+    prescribed: coordinates that are held, which rows cannot move. loop_offsets: residuals that are
+    no opening.
     """
-    choice = choose(model, _propagated_rows(held_by(model, prescribed), q))
+    choice = choose(model, _propagated_rows(held_by(model, prescribed), q, loop_offsets))
     return np.array([*choice.kept, None], dtype=object)[:-1]
 
 
-def _propagated_rows(model: Mechanism, q: JointVector) -> list[PropagatedRows]:
+def _propagated_rows(
+    model: Mechanism, q: JointVector, offsets: Whole[Sequence[Real]] | None = None
+) -> list[PropagatedRows]:
     T = per_body(model, "T", Local[RelativePose])
     P, U, D = articulated_containers(model)
     for i in model.outward():
@@ -96,6 +104,7 @@ def _propagated_rows(model: Mechanism, q: JointVector) -> list[PropagatedRows]:
     for _ in articulated(model, q, T, P, U, D):
         pass
     move = moving(model, q)
+    move.offsets = None if offsets is None else offsets[()]
     return [propagate(model, x, move, U, D) for x in closures(model, move)]
 
 

@@ -193,7 +193,8 @@ class Adaptive:
         self.x |= {"q": q, "v": v, "q_old": q, "v_old": v, "h": np.minimum(first, span)}
         self.x["t"] = self.x["t_old"] = np.full(batch, t)
         self.x["h_old"] = np.ones(batch)
-        self.x |= first_rows(model, q)
+        now = None if rows_at is None else rows_at(np.full(batch, t))
+        self.x |= first_rows(model, q, now)
         self.place = place
         self.stopped = np.zeros(batch, dtype=bool)
         self.spent = np.zeros(batch, dtype=bool)  # stopped for want of tries
