@@ -44,6 +44,7 @@ MEANING: dict[str, str] = {
     "columns": "a Jacobian of the frame, in the representation source.",
     "point": "a point fixed to the frame, in its coordinates.",
     "multipliers": "what the loops transmit, as `loop_forces` gives it.",
+    "loop_offsets": "what residuals of rows shall be, instead of zero.",
     "loop_accelerations": "prescribed accelerations of the rows of the loops; 0 where not given.",
     "dq": "change of q, along the group: q ⊕ dq.",
     "da": "change of a.",
