@@ -1798,7 +1798,7 @@ def loop_rank(
     Args:
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
-        loop_offsets (B, m), optional:
+        loop_offsets (B, m), optional: what residuals of rows shall be, instead of zero.
 
     Returns:
         rank (B): how many rows count.
