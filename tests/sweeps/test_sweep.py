@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -282,6 +283,24 @@ def test_a_run_is_known_by_its_content(tmp_path):
     mz.sweep(made[0], table, store=tmp_path / "a.zarr")
     with pytest.raises(mz.ConfigurationError, match="other run"):
         mz.sweep(made[1], table, store=tmp_path / "a.zarr")
+
+
+def test_only_what_is_missing_is_run(tmp_path):
+    """In this process a run is itself, whatever it holds."""
+    pytest.importorskip("zarr")
+    lock, seen = threading.Lock(), []
+
+    def run(chunk):
+        with lock:
+            seen.append(int(chunk["x"][0]))
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return {"y": chunk["x"]}
+
+    with pytest.raises(KeyboardInterrupt):
+        mz.sweep(run, {"x": np.arange(10)}, chunk=2, store=tmp_path / "a.zarr")
+    found = mz.sweep(run, {"x": np.arange(10)}, chunk=2, store=tmp_path / "a.zarr")
+    assert seen == [0, 2, 4, 4, 6, 8] and found["y"].tolist() == list(range(10))
 
 
 def test_reductions_are_stored_by_job(tmp_path):

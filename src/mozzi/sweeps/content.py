@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import dis
 import hashlib
 import types
 from collections.abc import Mapping, Sequence
@@ -13,23 +14,24 @@ import numpy as np
 
 __all__ = ["digest_of"]
 
+SETTING = ("STORE_GLOBAL", "STORE_DEREF")
 DERIVED = ("cache", "kernels")  # what objects keep of what was made from them
 
 
 def digest_of(x: object) -> str:
     """64 hexadecimal digits of the content of a function, a model, numbers, or what holds them."""
-    return hashlib.sha256(repr(_content(x, 0)).encode()).hexdigest()
+    return hashlib.sha256(repr(_content(x, set())).encode()).hexdigest()
 
 
-def _content(x: Any, depth: int) -> object:
-    """Nested tuples of strings and numbers. A function is its code, its constants, and what it
-    took along from where it was written.
-    """
-    if depth > 20:
-        return "deep"
-    of = lambda y: _content(y, depth + 1)
+def _content(x: Any, seen: set[int]) -> object:
+    """Nested tuples of strings and numbers."""
     if x is None or isinstance(x, (bool, int, float, str, bytes)):
         return x
+    if isinstance(x, types.FunctionType):
+        if id(x) in seen:  # it was met already, or calls itself
+            return x.__qualname__
+        seen.add(id(x))
+    of = lambda y: _content(y, seen)
     if isinstance(getattr(type(x), "digest", None), property):
         return x.digest
     if isinstance(x, (np.ndarray, np.generic)):
@@ -38,11 +40,7 @@ def _content(x: Any, depth: int) -> object:
     if isinstance(x, types.CodeType):
         return x.co_code, x.co_names, x.co_varnames, tuple(map(of, x.co_consts))
     if isinstance(x, types.FunctionType):
-        cells = [c.cell_contents for c in x.__closure__ or ()]
-        used = {n: x.__globals__[n] for n in x.__code__.co_names if n in x.__globals__}
-        plain = {n: y for n, y in used.items() if not isinstance(y, (types.ModuleType, type))}
-        own = {n: y for n, y in plain.items() if not isinstance(y, types.FunctionType)}
-        return x.__qualname__, of(x.__code__), tuple(map(of, cells)), of(x.__defaults__), of(own)
+        return x.__qualname__, of(x.__code__), of(_taken_along(x)), of(x.__defaults__)
     if isinstance(x, types.MethodType):
         return of(x.__func__), of(x.__self__)
     if isinstance(x, partial):
@@ -57,3 +55,18 @@ def _content(x: Any, depth: int) -> object:
         return type(x).__qualname__, *(of(getattr(x, f.name)) for f in dataclasses.fields(x))
     held = {n: y for n, y in getattr(x, "__dict__", {}).items() if n not in DERIVED}
     return type(x).__qualname__, getattr(x, "__name__", ""), of(held)
+
+
+def _taken_along(function: types.FunctionType) -> dict[str, object]:
+    """What a function uses from where it was written, by name; not what changes while it runs:
+    lists, dictionaries and sets, and names that it sets itself.
+    """
+    code = function.__code__
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    used = {n: function.__globals__[n] for n in code.co_names if n in function.__globals__}
+    used |= {n: c.cell_contents for n, c in cells}
+    set_here = {i.argval for i in dis.get_instructions(code) if i.opname in SETTING}
+    return {
+        n: x for n, x in used.items()
+        if n not in set_here and not isinstance(x, (list, dict, set, type, types.ModuleType))
+    }  # fmt: skip

@@ -37,9 +37,9 @@ LOST = 20  # samples without a finite result that a job names
 
 @dataclass(frozen=True)
 class Plan:
-    """What all jobs share."""
+    """What all jobs share; the run is itself in this process, and bytes on its way to others."""
 
-    run: bytes
+    run: Run | bytes
     reduce: tuple[Reduction, ...]
     home: tuple[str, int]
     """The machine and process that they come from: in others a job has one core to itself."""
@@ -102,7 +102,7 @@ def work(plan: Plan, job: Job, store: Store | None) -> Outcome:
     """Do a job; with a store, write what it gives."""
     if plan.home != here():
         set_num_threads(1)
-    run = _unpacked(plan.run)
+    run = _unpacked(plan.run) if isinstance(plan.run, bytes) else plan.run
     start = time.perf_counter()
     chunk = job.table.rows(job.start, job.stop)
     try:

@@ -22,7 +22,8 @@ from mozzi.types import Array, ArrayLike, Device, DType
 __all__ = ["Evaluation", "Rollout"]
 
 SECOND = 1.0  # what a chunk may take on one core
-STEP_NS = 120.0  # a step of order 4, per degree of freedom
+STEP_NS = 30.0  # a step of order 4, per degree of freedom
+CLOSED, TOUCHING = 5.0, 40.0  # how much more steps take with loops and with contacts
 LOOKS = 50  # records for extremes on the way
 MOST = 2.0**28  # bytes of records of a chunk
 
@@ -86,7 +87,8 @@ class Rollout:
     @cached_property
     def chunk(self) -> int:
         """How many samples take about a second on a core, and whose records fit."""
-        ns = self.steps * STEP_NS * max(1, self.model.nv)
+        more = TOUCHING if self.model.contacts else CLOSED if self.model.closures else 1.0
+        ns = self.steps * STEP_NS * more * max(1, self.model.nv)
         most = SECOND * 1e9 / ns * (256 if self.target == "cuda" else 1)
         row = 8 * (self.model.nq + self.model.nv) * (self.steps // self.every + 2)
         return 2 ** int(np.clip(np.log2(max(1.0, min(most, MOST / row))), 4, 20))

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -174,7 +174,9 @@ def sweep(
         Job(k, start, min(start + chunk, table.size), table)
         for k, start in enumerate(range(0, table.size, chunk))
     ]
-    driver = _Driver(run, Plan(packed(run), words, here()), kept, Progress(table.size))
+    same = executor is None or isinstance(executor, ThreadPoolExecutor)
+    plan = Plan(run if same else packed(run), words, here())
+    driver = _Driver(run, plan, kept, Progress(table.size))
     driver.go(jobs, executor, progress)
     return driver.finish(table, jobs)
 
