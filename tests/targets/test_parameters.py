@@ -123,7 +123,8 @@ def test_cuda_has_the_numbers_as_an_argument():
 @pytest.mark.gpu
 def test_cuda(samples):
     arrays, P, expected = samples
-    agree(mz.compile(function, MODEL, "cuda", parameters=NAMES)(*arrays, P), expected, 1e-11)
+    found = mz.compile(function, MODEL, "cuda", parameters=NAMES)(*arrays, P)
+    agree(found.get(), expected, 1e-11)
 
 
 def test_derivatives_of_the_dynamics_with_other_numbers(samples):

@@ -67,11 +67,12 @@ class Evaluation:
 
     def batch(self, arrays: Sequence[Shaped]) -> tuple[int, ...]:
         """The batch axes: all arrays have as many, and they broadcast."""
-        batches = {
+        first, *others = (  # sizes may be symbols, which have no hash
             tuple(x.shape[: len(x.shape) - len(spec.shape)])
             for x, spec in zip(arrays, self.inputs, strict=True)
-        }
-        return batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
+        )
+        same = all(batch == first for batch in others)
+        return first if same else np.broadcast_shapes(first, *others)
 
     def derived(self, how: str, wrt: tuple[int, ...]) -> Evaluation:
         arrays, make = _HOW[how]
