@@ -12,6 +12,8 @@ from mozzi.errors import ExtraMissingError
 
 __all__ = ["to_disk", "write_atomically", "zarr_library"]
 
+WINDOWS = os.name == "nt"
+
 
 def zarr_library() -> Any:
     """zarr, which brings stores of chunked arrays."""
@@ -25,9 +27,9 @@ def zarr_library() -> Any:
 def to_disk(path: Path) -> None:
     """Wait until a file is on the disk, and its name in its folder: machines lose their power."""
     for place in (path, path.parent):
-        if place.is_dir() and os.name == "nt":  # Windows opens no folders
+        if place.is_dir() and WINDOWS:  # Windows opens no folders
             continue
-        handle = os.open(place, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+        handle = os.open(place, os.O_RDWR if WINDOWS else os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -46,7 +48,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
         os.replace(name, path)
-        if os.name != "nt":
+        if not WINDOWS:
             to_disk(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
