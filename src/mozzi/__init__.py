@@ -54,6 +54,7 @@ _HOME: dict[str, str] = {
     "Momentum": "mozzi.lie",
     "Rotation": "mozzi.lie",
     "SE3": "mozzi.lie",
+    "ScrewAxis": "mozzi.lie",
     "Screws": "mozzi.lie",
     "Twist": "mozzi.lie",
     "Wrench": "mozzi.lie",

@@ -1,6 +1,7 @@
 """Screws and the groups of rigid motions, over scalars of any kind."""
 
 from mozzi.lie.acceleration_field import AccelerationField, second_moments
+from mozzi.lie.axis import ScrewAxis
 from mozzi.lie.cayley import cayley, cayley_inverse, dcayley, dcayley_inverse
 from mozzi.lie.dexp import (
     dexp,
@@ -28,6 +29,7 @@ __all__ = [
     "Quaternion",
     "Rotation",
     "RotationZ",
+    "ScrewAxis",
     "Screws",
     "Sym3",
     "Twist",

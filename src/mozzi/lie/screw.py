@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, Self, TypeVar, cast, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.lie.axis import ScrewAxis, axis_of, on_axis
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial, Vec3, number, stack
@@ -100,6 +100,33 @@ class Six(Spatial):
 
     __rmul__ = __mul__
 
+    def axis(self) -> ScrewAxis:
+        """Its axis, pitch and magnitude: of twists the axis turned about, of wrenches the line of
+        the force.
+        """
+        return axis_of(self.ang, self.lin)
+
+    def pitch(self) -> Real:
+        """Translation per radian of a twist, moment per force of a wrench; inf of pure
+        translations and couples.
+        """
+        return self.axis().pitch
+
+    def magnitude(self) -> Real:
+        """|ω| of a twist, |f| of a wrench; |v| and |t| where these vanish."""
+        return self.axis().magnitude
+
+    def reciprocal(self, other: Six) -> Real:
+        """The reciprocal product: 0 where a wrench on one screw does no work on a twist on the
+        other. Of a twist and a wrench it is the power; of two of a kind Klein's form.
+
+        Args:
+            other: a screw of any kind.
+        """
+        if isinstance(self, Twist) == isinstance(other, Twist):
+            return self.ang.dot(other.lin) + self.lin.dot(other.ang)
+        return _pairing(self, other)
+
     def pulled(self, R: SO3, p: Vec3) -> Self:
         """In the frame with the rotation R and the position p."""
         raise NotImplementedError
@@ -123,6 +150,26 @@ class Dual(Six):
         if type(V) is not Twist:
             raise _unlike("pair", self, V)
         return self.ang.dot(V.ang) + self.lin.dot(V.lin)
+
+    def axis(self) -> ScrewAxis:
+        """The line of the force (or of the linear momentum), with its pitch and magnitude."""
+        return axis_of(self.lin, self.ang)
+
+    @classmethod
+    def screw(
+        cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0,
+        magnitude: Real = 1.0,
+    ) -> Self:  # fmt: skip
+        """(p × e + h e, e), or the couple (e, 0) for infinite pitch: Poinsot's central axis.
+
+        Args:
+            axis: a unit vector along the force.
+            point: a point on the axis.
+            pitch: moment about the axis per force along it.
+            magnitude: what the screw is multiplied by.
+        """
+        n, m = on_axis(Vec3(*axis), Vec3(*point), pitch, magnitude)
+        return cls(m, n)
 
     def pulled(self, R: SO3, p: Vec3) -> Self:
         moment = self.ang if p.vanishes() else self.ang - p.cross(self.lin)
@@ -184,19 +231,18 @@ class Twist(Six):
 
     @classmethod
     def screw(
-        cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0
-    ) -> Twist:
+        cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0,
+        magnitude: Real = 1.0,
+    ) -> Twist:  # fmt: skip
         """(e, p × e + h e), or (0, e) for infinite pitch.  Müller, Kinematics (67).
 
         Args:
             axis: a unit vector.
             point: a point on the axis.
             pitch: translation per radian.
+            magnitude: what the screw is multiplied by.
         """
-        e, p = Vec3(*axis), Vec3(*point)
-        if number(pitch) == math.inf:
-            return cls(Vec3.zero(), e)
-        return cls(e, p.cross(e) + e * pitch)
+        return cls(*on_axis(Vec3(*axis), Vec3(*point), pitch, magnitude))
 
     def ad(self) -> np.ndarray:
         """The 6×6 matrix of `cross` on twists."""
@@ -344,6 +390,16 @@ class Screws(Spatial, Generic[Column]):
                 return None
             where.append(e.index(1.0))
         return tuple(where)
+
+    def reciprocal(self) -> Screws[Wrench] | Screws[Twist]:
+        """An orthonormal basis of the screws that are reciprocal to all columns, from numbers: of
+        the twists a joint allows, the wrenches it transmits; of wrenches, the twists they hold.
+        """
+        kind = Wrench if not self.columns or isinstance(self.columns[0], Twist) else Twist
+        rows = np.array([column.floats() for column in self.columns]).reshape(-1, 6)
+        _, sigma, Vt = np.linalg.svd(rows)
+        rank = int(np.sum(sigma > 1e-12 * max(sigma, default=0.0)))
+        return Screws(kind.unflatten(row.tolist()) for row in Vt[rank:])
 
     def pulled(self, R: SO3, p: Vec3) -> Screws[Column]:
         """In the frame with the rotation R and the position p."""

@@ -10,6 +10,7 @@ from typing import TypeVar, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.lie.axis import ScrewAxis
 from mozzi.lie.dexp import dexp_inverse
 from mozzi.lie.screw import Pullable, Pushable, Twist, matrix_of
 from mozzi.lie.series import C1, C2, C3
@@ -73,6 +74,14 @@ class SE3(Spatial):
         """The shortest X with exp(X) = T, |X.ang| ≤ π; at π as `Rotation.log`."""
         w = self.R.log()
         return Twist(w, dexp_inverse(w, self.p))
+
+    def axis(self) -> ScrewAxis:
+        """The screw of the displacement: about which axis it turns by the angle `magnitude` (≤ π),
+        and how far it moves along it per radian; of a translation, the direction and distance.
+
+        Mozzi's theorem: ``SE3.exp(Twist.screw(*T.axis()))`` is T.
+        """
+        return self.log().axis()
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, p: ArrayLike | None = None) -> SE3:
