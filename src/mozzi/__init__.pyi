@@ -79,6 +79,7 @@ from mozzi.lie import Inertia as Inertia
 from mozzi.lie import Momentum as Momentum
 from mozzi.lie import Rotation as Rotation
 from mozzi.lie import SE3 as SE3
+from mozzi.lie import ScrewAxis as ScrewAxis
 from mozzi.lie import Screws as Screws
 from mozzi.lie import Twist as Twist
 from mozzi.lie import Wrench as Wrench
@@ -177,6 +178,7 @@ __all__ = [
     "Momentum",
     "Rotation",
     "SE3",
+    "ScrewAxis",
     "Screws",
     "Twist",
     "Wrench",
@@ -2973,9 +2975,12 @@ def sensitivity(
       the origin of its frame), those not named stay; or ``.mass`` and ``.com.x .com.y .com.z``,
       where the inertia at the centre of mass stays; ``.density``, which scales all, 1 in the model;
     - of a joint: ``.x .y .z .rx .ry .rz``, shifts along and turns about the axes of the frame of
-      its body, zero in the model as it is; ``.placement.x .y .z``, where its frame is in the
-      parent; ``.damping .friction .armature .stiffness`` (of joints with several degrees of freedom
+      its body, zero in the model as it is, or along any screw (angular, linear),
+      ``.screw(0, 0, 1, 0.2, 0, 0)``; ``.placement.x .y .z``, where its frame is in the parent;
+      ``.pitch`` of screws; ``.2.x``, ``.2.pitch`` of the second factor of a product of joints, in
+      the frame of that factor; ``.damping .friction .armature .stiffness`` (of joints with several degrees of freedom
       also of one: ``.damping.angle_1``);
+    - of a loop ``.a.x`` … ``.b.rz``, ``.a.screw(…)``: its placements, each moved in its own frame;
     - of a spring ``.stiffness .damping .length``, of a distance ``.length``, of a coupling
       ``.offset``, of a contact ``.friction .restitution .stiffness .damping``; ``gravity.x .y .z``.
 

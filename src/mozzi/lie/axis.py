@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from mozzi.lie.vec import Vec3
-from mozzi.program.scalar import Real, maximum, real, select, sqrt
+from mozzi.program.scalar import Condition, Real, maximum, real, select, sqrt
 
 __all__ = ["ScrewAxis", "axis_of", "on_axis"]
 
@@ -63,5 +63,5 @@ def _polar(x: Vec3) -> tuple[Vec3, Real]:
     return u * (1.0 / select(real(r) > 0.0, r, 1.0)), r * s
 
 
-def _choose(condition: Real, a: Vec3, b: Vec3) -> Vec3:
+def _choose(condition: Condition, a: Vec3, b: Vec3) -> Vec3:
     return Vec3(*(select(condition, x, y) for x, y in zip(a, b, strict=True)))

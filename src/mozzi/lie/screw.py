@@ -391,15 +391,21 @@ class Screws(Spatial, Generic[Column]):
             where.append(e.index(1.0))
         return tuple(where)
 
+    @overload
+    def reciprocal(self: Screws[Twist]) -> Screws[Wrench]: ...
+    @overload
+    def reciprocal(self: Screws[Dual]) -> Screws[Twist]: ...
     def reciprocal(self) -> Screws[Wrench] | Screws[Twist]:
         """An orthonormal basis of the screws that are reciprocal to all columns, from numbers: of
         the twists a joint allows, the wrenches it transmits; of wrenches, the twists they hold.
         """
-        kind = Wrench if not self.columns or isinstance(self.columns[0], Twist) else Twist
         rows = np.array([column.floats() for column in self.columns]).reshape(-1, 6)
         _, sigma, Vt = np.linalg.svd(rows)
         rank = int(np.sum(sigma > 1e-12 * max(sigma, default=0.0)))
-        return Screws(kind.unflatten(row.tolist()) for row in Vt[rank:])
+        basis = [row.tolist() for row in Vt[rank:]]
+        if self.columns and isinstance(self.columns[0], Dual):
+            return Screws(Twist.unflatten(row) for row in basis)
+        return Screws(Wrench.unflatten(row) for row in basis)
 
     def pulled(self, R: SO3, p: Vec3) -> Screws[Column]:
         """In the frame with the rotation R and the position p."""

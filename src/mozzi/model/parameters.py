@@ -4,11 +4,7 @@
 `vary` gives a model whose named numbers are scalars of any kind, traced ones among them: what is
 traced on it is a program of these numbers. `Model.nominal` is the model that it came from.
 
-Geometric parameters π of a joint move the child by screws in its frame, at q = 0:
-
-    C_pi(q, π) = B_i0 exp(U₁ π₁) … exp(U_λ π_λ) exp(X_i q)            Müller, Dynamics, 6.2
-
-with the unit screws x, y, z (shifts) and rx, ry, rz (turns), in the order they are named in.
+Geometric parameters are those of `model.geometric`, applied in the order they are named in.
 """
 
 from __future__ import annotations
@@ -22,9 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError, ModelError, UnphysicalWarning, known, nearest
-from mozzi.lie import SE3, Inertia, Twist, Vec3
+from mozzi.lie import Inertia, Vec3
 from mozzi.model.body import Body
 from mozzi.model.contact import Contact
+from mozzi.model.geometric import (
+    ENDS,
+    PLACEMENT,
+    SCREWS,
+    has,
+    moved_joint,
+    moved_loop,
+    pitch_of,
+    split,
+)  # fmt: skip
 from mozzi.model.loop import Coupling, Distance, Spring
 from mozzi.model.physical import unphysical_numbers
 from mozzi.program.scalar import Real
@@ -41,19 +47,18 @@ Part = TypeVar("Part", Spring, Distance, Coupling, Contact)
 
 INERTIAL = ("mass", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 CENTRE = ("com.x", "com.y", "com.z")
-SCREWS = {"rx": 0, "ry": 1, "rz": 2, "x": 3, "y": 4, "z": 5}
-PLACEMENT = ("placement.x", "placement.y", "placement.z")
 IN_JOINTS = ("damping", "friction", "armature", "stiffness")
 GRAVITY = ("gravity.x", "gravity.y", "gravity.z")
 
 #: What each kind of thing has.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "body": (*INERTIAL, *CENTRE, "density"),
-    "joint": (*SCREWS, *PLACEMENT, *IN_JOINTS),
+    "joint": (*SCREWS, "pitch", *PLACEMENT, *IN_JOINTS),
     "spring": ("stiffness", "damping", "length"),
     "distance": ("length",),
     "coupling": ("offset",),
     "contact": ("friction", "restitution", "stiffness", "damping"),
+    "loop": ("pitch", *(f"{end}.{x}" for end in ENDS for x in SCREWS)),
 }
 POSITIVE = ("mass", "density")
 NOT_NEGATIVE = (*IN_JOINTS, "length", "restitution")
@@ -76,6 +81,9 @@ def place_of(model: Model, name: str) -> Place:
     if name in GRAVITY:
         return Place("model", 0, name)
     owners = _owners(model)
+    inside = _geometric_place(model, name, owners)
+    if inside is not None:
+        return inside
     for tail in (2, 1):  # words behind the owner, whose name may have dots
         words = name.rsplit(".", tail)
         owner, what, dof = words[0], ".".join(words[1:]), None
@@ -91,12 +99,41 @@ def place_of(model: Model, name: str) -> Place:
             )
         if there:
             index = owners[there[0]].index(owner)
+            _check_pitch(model, name, there[0], index, what)
             return Place(there[0], index, what, _dof(model, name, index, dof))
     raise _unknown(name, owners)
 
 
+def _geometric_place(
+    model: Model, name: str, owners: Mapping[str, tuple[str, ...]]
+) -> Place | None:
+    """Where a screw that is written out is, or a parameter of a factor of a joint."""
+    head, word = split(name) or name.rpartition(".")[::2]
+    if head in owners["joint"] and word.startswith("screw("):
+        index = owners["joint"].index(head)
+        return Place("joint", index, word) if has(model.body(index).joint, word) else None
+    owner, _, part = head.rpartition(".")
+    if owner in owners["joint"] and part.isdigit():
+        index = owners["joint"].index(owner)
+        what = f"{part}.{word}"
+        return Place("joint", index, what) if has(model.body(index).joint, what) else None
+    if owner in owners["loop"] and part in ENDS and word.startswith("screw("):
+        return Place("loop", owners["loop"].index(owner), f"{part}.{word}")
+    return None
+
+
+def _check_pitch(model: Model, name: str, family: str, index: int, what: str) -> None:
+    if what != "pitch":
+        return
+    joint = model.loops[index].joint if family == "loop" else model.body(index).joint
+    if pitch_of(joint, what) is None:
+        raise ModelError(
+            f"parameter {name!r}: a {type(joint).__name__} has no pitch; Screw and PlanarScrew do"
+        )
+
+
 def _owners(model: Model) -> dict[str, tuple[str, ...]]:
-    parts = (model.springs, model.distances, model.couplings, model.contacts)
+    parts = (model.springs, model.distances, model.couplings, model.contacts, model.loops)
     names = [model.bodies, model.joint_names, *(tuple(x.name for x in part) for part in parts)]
     return dict(zip(FAMILIES, names, strict=True))
 
@@ -133,8 +170,8 @@ def _some(word: str, words: Iterable[str]) -> str:
 def geometric(model: Model, names: Iterable[str]) -> bool:
     """Whether some of these parameters change where bodies are."""
     places = [place_of(model, name) for name in names]
-    moved = any(x.family == "joint" and x.what in (*SCREWS, *PLACEMENT) for x in places)
-    return moved or any(x.family in ("distance", "coupling") for x in places)
+    moved = any(x.family == "joint" and x.what not in IN_JOINTS for x in places)
+    return moved or any(x.family in ("distance", "coupling", "loop") for x in places)
 
 
 # -- the numbers of a model --
@@ -156,15 +193,17 @@ def _nominal(model: Model, name: str) -> float:
         return 1.0 if x.what == "density" else float(I.parameters()[INERTIAL.index(x.what)])
     if x.family == "joint":
         body = model.body(x.index)
-        if x.what in SCREWS:
-            return 0.0
         if x.what in PLACEMENT:
             return float(tuple(body.joint.frame_parent.p)[PLACEMENT.index(x.what)])
+        if x.what not in IN_JOINTS:
+            return pitch_of(body.joint, x.what) or 0.0
         own = getattr(body.dynamics, x.what)
         if x.dof is None and len(set(own)) > 1:
             dofs = ", ".join(f"{name}.{n}" for n in body.joint.v_names)
             raise ModelError(f"parameter {name!r}: its degrees of freedom differ; give {dofs}")
         return float(own[x.dof or 0]) if own else 0.0
+    if x.family == "loop":
+        return pitch_of(model.loops[x.index].joint, x.what) or 0.0
     number = getattr(_part(model, x), x.what)
     if x.what == "friction" and number[0] != number[1]:
         raise ModelError(f"parameter {name!r}: its two directions differ; build one model for each")
@@ -218,6 +257,10 @@ def vary(model: Model, names: Sequence[str], numbers: Iterable[Real]) -> Model:
         "distances": _parts(model.distances, "distance", by_part),
         "couplings": _parts(model.couplings, "coupling", by_part),
         "contacts": _parts(model.contacts, "contact", by_part),
+        "loops": tuple(
+            moved_loop(loop, by_part[at]) if (at := ("loop", k)) in by_part else loop
+            for k, loop in enumerate(model.loops)
+        ),
     }
     plain = all(isinstance(x, float) for x in given)
     return model._replace(**changes) if plain else model._varied(**changes)
@@ -229,14 +272,7 @@ def _body(
 ) -> Body:  # fmt: skip
     joint, dynamics = body.joint, body.dynamics
     if geometry:
-        T = joint.frame_parent
-        p = [geometry.get(n, x) for n, x in zip(PLACEMENT, T.p, strict=True)]
-        T = SE3(T.R, Vec3(*p))
-        for what, x in geometry.items():
-            if what in SCREWS:  # B exp(U π), U in the frame of the body
-                U = Twist.unflatten(1.0 if n == SCREWS[what] else 0.0 for n in range(6))
-                T = T @ SE3.exp(joint.frame_child.inverse().push(U), x)
-        joint = joint.at(T, joint.frame_child)
+        joint = moved_joint(joint, geometry)
     for what, dof, x in dofs:
         own = getattr(dynamics, what)
         new = tuple(x if dof in (None, n) else old for n, old in enumerate(own))
