@@ -2978,8 +2978,8 @@ def sensitivity(
       its body, zero in the model as it is, or along any screw (angular, linear),
       ``.screw(0, 0, 1, 0.2, 0, 0)``; ``.placement.x .y .z``, where its frame is in the parent;
       ``.pitch`` of screws; ``.2.x``, ``.2.pitch`` of the second factor of a product of joints, in
-      the frame of that factor; ``.damping .friction .armature .stiffness`` (of joints with several degrees of freedom
-      also of one: ``.damping.angle_1``);
+      the frame of that factor; ``.damping .friction .armature .stiffness`` (of joints with several
+      degrees of freedom also of one: ``.damping.angle_1``);
     - of a loop ``.a.x`` … ``.b.rz``, ``.a.screw(…)``: its placements, each moved in its own frame;
     - of a spring ``.stiffness .damping .length``, of a distance ``.length``, of a coupling
       ``.offset``, of a contact ``.friction .restitution .stiffness .damping``; ``gravity.x .y .z``.
