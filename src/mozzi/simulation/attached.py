@@ -37,7 +37,7 @@ class AttachedSystems:
         systems: Mapping[str, tuple[Model, Sequence[str]]],
         attachments: Sequence[Attachment] = (),
     ):
-        if not isinstance(systems, Mapping):
+        if not isinstance(systems, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{type(self).__name__}: give the systems as {{name: (model, frames)}}")
         self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
         self.attachments = tuple(attachments)
@@ -186,11 +186,34 @@ class AttachedSystems:
             state: the table.
             axis: "q", "v" or "b" (bodies: arrays (B, nb, 6)).
         """
-        own, slices = state or {}, self._slices[axis]
+        own, needed = state or {}, what in ("q", "v", "a")
+        arrays: list[Array] = []
+        found = 0
+        for name, zero in self._zeros[axis].items():
+            given = own.get(name)
+            found += given is not None
+            x = zero if given is None and not needed else np.asarray(given)
+            if x.shape != zero.shape:
+                return self._broadcast(what, own, axis, needed)
+            arrays.append(x)
+        if found < len(own):
+            return self._broadcast(what, own, axis, needed)
+        return np.concatenate(arrays)
+
+    @cached_property
+    def _zeros(self) -> dict[str, dict[str, Array]]:
+        out: dict[str, dict[str, Array]] = {}
+        for axis, slices in self._slices.items():
+            tail = (6,) if axis == "b" else ()
+            out[axis] = {n: np.zeros((s.stop - s.start, *tail)) for n, s in slices.items()}
+        return out
+
+    def _broadcast(self, what: str, own: State, axis: str, needed: bool) -> Array:
+        """The same of batches, or what is wrong with the table."""
+        slices = self._slices[axis]
         if unknown := [name for name in own if name not in slices]:
             there = known(unknown[0], self.systems)
             raise ConfigurationError(f"{what}: no system {unknown[0]!r}; there are {there}")
-        needed = what in ("q", "v", "a")
         if needed and (missing := [name for name in slices if name not in own]):
             names = ", ".join(map(repr, missing))
             raise ConfigurationError(f"{what}: nothing for {names}; give each system its own")
