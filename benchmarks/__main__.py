@@ -175,14 +175,42 @@ def save(name: str, result: dict[str, Any]) -> Path:
     return path
 
 
+def limits(result: dict[str, Any], options: argparse.Namespace) -> int:
+    """The machine's own figures, and what share of them each case of throughput reaches."""
+    from benchmarks.limits import bandwidth, share, vector_throughput
+
+    result["limits"] = {
+        "operations_per_s": vector_throughput(),
+        **{f"bytes_per_s_{size >> 10}_kB": bandwidth(size) for size in (2**15, 2**20, 2**26)},
+    }
+    print("machine", {k: f"{x:.3g}" for k, x in result["limits"].items()}, flush=True)
+    for case in THROUGHPUT:
+        if options.only not in f"{case['function']} {case['robot']}":
+            continue
+        model, function = mozzi_model(case["robot"]), getattr(mz, case["function"])
+        kernel, batch = mz.compile(function, model), case.get("batch", 4096)
+        arrays = states(model, function.required, batch, "float64")
+        ns = min(nanoseconds(kernel, arrays, batch) for _ in range(options.rounds))
+        row = {**case, "batch": batch, "ns": ns, **share(kernel, batch, ns)}
+        result.setdefault("shares", []).append(row)
+        figures = {k: round(x, 2) for k, x in row.items() if isinstance(x, float)}
+        print(case["function"], case["robot"], figures, flush=True)
+    if not options.no_save:
+        print("saved", save("limits", result).name)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", default="", help="run the parts and cases whose name holds this")
     parser.add_argument("--rounds", type=int, default=5, help="alternations of mozzi and peer")
     parser.add_argument("--no-save", action="store_true", help="print only")
+    parser.add_argument("--limits", action="store_true", help="throughput as a share of limits")
     options = parser.parse_args()
     mz.set_num_threads(1)
     result: dict[str, Any] = {"machine": machine()}
+    if options.limits:
+        return limits(result, options)
     parts: dict[str, Any] = {
         "operations": (OPERATIONS, operations),
         "throughput": (THROUGHPUT, lambda case: throughput(case, options.rounds)),
