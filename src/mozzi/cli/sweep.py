@@ -169,8 +169,9 @@ def engine(scheduler: str | None, workers: int) -> Generator[object | None]:
             yield client
     elif workers:
         from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
 
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:  # threads do not fork
             yield pool
     else:
         yield None
