@@ -34,9 +34,10 @@ def test_bouncing_ball(height, e):
         np.testing.assert_allclose(run.energy(), run.energy()[0], rtol=1e-12)
 
 
-def test_rimless_wheel():
+@pytest.mark.parametrize("inertia", [0.01, 1e-5])
+def test_rimless_wheel(inertia):
     """The limit cycle, kept over five impacts, each of which another spoke takes."""
-    inertia, alpha, slope = 0.01, math.pi / 8, 0.08
+    alpha, slope = math.pi / 8, 0.08
     model, q, v = rimless_wheel(inertia)
     kept = (math.cos(2 * alpha) + inertia) / (1 + inertia)
     gain = 4 * G * math.sin(alpha) * math.sin(slope) / (1 + inertia)
@@ -45,7 +46,7 @@ def test_rimless_wheel():
     run = mz.simulate(model, q, v * top, 5.0, 0.05, "dopri5", **TIGHT)
     after = np.array([x.v[2] for x in run.events])
     assert len(after) >= 5
-    np.testing.assert_allclose(after, steady, rtol=1e-9)
+    np.testing.assert_allclose(after, steady, rtol=1e-9 if inertia > 1e-3 else 5e-9)
 
 
 @pytest.mark.parametrize(("v0", "w0", "mu"), [(3.0, 0.0, 0.3), (1.0, -40.0, 0.2)])
