@@ -74,6 +74,7 @@ _HOME: dict[str, str] = {
     "integrate": "mozzi.algorithms.kinematics.configuration",
     "inverse_kinematics": "mozzi.algorithms.loops.inverse_kinematics",
     "jacobian": "mozzi.algorithms.kinematics.jacobian",
+    "jacobian_derivatives": "mozzi.algorithms.kinematics.orders",
     "jacobian_partials": "mozzi.algorithms.kinematics.jacobian_derivatives",
     "jacobian_rate": "mozzi.algorithms.kinematics.jacobian_derivatives",
     "jerks": "mozzi.algorithms.kinematics.accelerations",
@@ -86,6 +87,7 @@ _HOME: dict[str, str] = {
     "rates": "mozzi.algorithms.kinematics.configuration",
     "system_jacobian": "mozzi.algorithms.kinematics.jacobian",
     "system_jacobian_factors": "mozzi.algorithms.kinematics.system_jacobian",
+    "twist_derivatives": "mozzi.algorithms.kinematics.orders",
     "twists": "mozzi.algorithms.kinematics.poses",
     # contact
     "contact_frames": "mozzi.algorithms.contact.gaps",
@@ -151,6 +153,7 @@ _HOME: dict[str, str] = {
     "inverse_dynamics_hessian": "mozzi.algorithms.derivatives.second",
     "inverse_dynamics_rates": "mozzi.algorithms.derivatives.time",
     "inverse_dynamics_wrench_derivatives": "mozzi.algorithms.derivatives.first",
+    "joint_force_derivatives": "mozzi.algorithms.derivatives.orders",
     "Modes": "mozzi.simulation.derivatives.modes",
     "allowed_deviations": "mozzi.simulation.derivatives.modes",
     "linearize": "mozzi.simulation.derivatives.linearize",

@@ -196,6 +196,7 @@ __all__ = [
     "integrate",
     "inverse_kinematics",
     "jacobian",
+    "jacobian_derivatives",
     "jacobian_partials",
     "jacobian_rate",
     "jerks",
@@ -208,6 +209,7 @@ __all__ = [
     "rates",
     "system_jacobian",
     "system_jacobian_factors",
+    "twist_derivatives",
     "twists",
     "contact_frames",
     "contact_inverse_dynamics",
@@ -270,6 +272,7 @@ __all__ = [
     "inverse_dynamics_hessian",
     "inverse_dynamics_rates",
     "inverse_dynamics_wrench_derivatives",
+    "joint_force_derivatives",
     "Modes",
     "allowed_deviations",
     "linearize",
@@ -698,6 +701,37 @@ def jacobian(model: Model, q: ArrayLike, frame: str, rep: Rep = 'body') -> Array
         (6, 3)
     """
 
+def jacobian_derivatives(
+    model: Model,
+    q: ArrayLike,
+    rates: ArrayLike,
+    frame: str,
+    order: int = 3,
+    rep: Rep = 'body',
+) -> Array:
+    """J, J̇, …, J⁽ᴺ⁾ of a frame in a representation, along a motion with v, a, …, N of them.
+
+    One recursion for all orders, O(depth N²).  Müller, Dynamics (5), (14), (16), (23), (27), (33).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        rates (B, N, nv): v, a, j, …: the first N time derivatives of the motion, N = order.
+        frame: name of a frame or body.
+        order: N, the highest time derivative of q that is given, 1 or more.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, N + 1, 6, nv): J and its derivatives, rows (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, rates = arm.random_configuration(0), np.ones((2, arm.nv))
+        >>> J, dJ, ddJ = mz.jacobian_derivatives(arm, q, rates, "tool", order=2)
+        >>> np.allclose(dJ, mz.jacobian_rate(arm, q, rates[0], "tool"))
+        True
+    """
+
 def jacobian_partials(
     model: Model,
     q: ArrayLike,
@@ -1012,6 +1046,35 @@ def system_jacobian_factors(
         >>> A, X = mz.system_jacobian_factors(arm, arm.neutral())
         >>> np.allclose(A @ X, mz.system_jacobian(arm, arm.neutral()))
         True
+    """
+
+def twist_derivatives(
+    model: Model,
+    q: ArrayLike,
+    rates: ArrayLike,
+    order: int = 3,
+    rep: Rep = 'body',
+) -> Array:
+    """V, V̇, …, V⁽ᴺ⁻¹⁾ of all bodies in a representation, along a motion with v, a, …, N of them.
+
+    One recursion for all orders, O(n N²).  Müller, Kinematics, section 5; Dynamics (6), (13),
+    (17), (21), (28), (31), (33) and what follows them.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        rates (B, N, nv): v, a, j, …: the first N time derivatives of the motion, N = order.
+        order: N, the highest time derivative of q that is given, 1 or more.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, N, 6): for each body the rows (angular, linear) of V and its derivatives.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, rates = arm.random_configuration(0), np.ones((5, arm.nv))
+        >>> mz.twist_derivatives(arm, q, rates, order=5).shape
+        (3, 5, 6)
     """
 
 def twists(model: Model, q: ArrayLike, v: ArrayLike, rep: Rep = 'body') -> Array:
@@ -2675,6 +2738,39 @@ def inverse_dynamics_wrench_derivatives(
         >>> q = arm.random_configuration(0)
         >>> mz.inverse_dynamics_wrench_derivatives(arm, q).shape
         (3, 3, 6)
+    """
+
+def joint_force_derivatives(
+    model: Model,
+    q: ArrayLike,
+    rates: ArrayLike,
+    wrench_rates: ArrayLike | None = None,
+    order: int = 3,
+    wrenches_rep: Rep = 'body',
+) -> Array:
+    """τ, τ̇, …, τ⁽ᴺ⁻²⁾ along a motion with v, a, …, N ≥ 2 of them, under wrenches that change.
+
+    Newton–Euler with all its time derivatives in one recursion, O(n N²). Of a model with loops
+    these are the forces of the tree, as those of `inverse_dynamics`.  Müller, Dynamics 6.3.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        rates (B, N, nv): v, a, j, …: the first N time derivatives of the motion, N = order.
+        wrench_rates (B, nb, N − 1, 6), optional: external wrenches on the bodies and their
+            first N − 2 time derivatives, in the representation wrenches_rep.
+        order: N, the highest time derivative of q that is given, 2 or more.
+        wrenches_rep: representation of the wrenches: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, N − 1, nv): joint forces and their derivatives.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, rates = arm.random_configuration(0), np.ones((4, arm.nv))
+        >>> tau = mz.joint_force_derivatives(arm, q, rates, order=4)
+        >>> np.allclose(tau[0], mz.inverse_dynamics(arm, q, rates[0], rates[1]))
+        True
     """
 
 def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:

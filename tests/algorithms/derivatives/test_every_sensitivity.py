@@ -34,7 +34,7 @@ def arguments(function: Algorithm, model: Model, q: np.ndarray, options: dict[st
     v = mz.consistent_velocities(model, q, rng.normal(size=model.nv))
     known = {"q": q, "q0": q, "q1": q, "v": v}
     return [
-        known[n] if n in known else rng.normal(size=shape_of(n, model, options))
+        known[n] if n in known else rng.normal(size=shape_of(n, model, function.defaults | options))
         for n in function.required
     ]
 

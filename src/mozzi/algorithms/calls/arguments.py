@@ -33,6 +33,8 @@ ARRAYS: dict[str, tuple[Axes, SpatialType[Inertia | Momentum | Twist | Wrench] |
     "dh": (("b", 6), Twist),
     **dict.fromkeys(("dscrews", "dscrew_rates"), ((6, "v"), None)),
     "covector": (("v",), None),
+    "rates": (("o", "v"), None),
+    "wrench_rates": (("b", "w", 6), None),
     "parameters": (("p",), None),
     "twists": (("b", 6), Twist),
     "twist_rates": (("b", 6), Twist),
@@ -59,12 +61,15 @@ def shape_of(
 ) -> tuple[int, ...]:
     """The shape of an argument of this name, behind the batch axes ("f": a row per frame that the
     option `frames` names; "m": a row per equation of a loop, distance or coupling; "p": one for
-    each of the option `names`).
+    each of the option `names`; "o": a row per derivative of q, up to the option `order`; "w": one
+    per derivative of the forces, which are two less, and the forces themselves).
     """
     given = options or {}
     sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "m": model.row_count}
     named = (cast("Sized", given.get(option, ())) for option in ("frames", "names"))
     sizes |= dict(zip("fp", map(len, named), strict=True))
+    order = cast("int", given.get("order", 0))
+    sizes |= {"o": order, "w": max(order - 1, 0)}
     return tuple(n if isinstance(n, int) else sizes[n] for n in ARRAYS[name][0])
 
 
@@ -103,6 +108,6 @@ def wrapped(
     data, shape = np.asarray(given, dtype=object), shape_of(name, view.model, options)
     if data.shape != shape:
         raise ValueError(f"{algorithm}: {name} has shape {data.shape}; this model takes {shape}")
-    axes = tuple(n if axis in ("f", "m", "p") else axis for axis, n in zip(axes, shape))
+    axes = tuple(n if axis in ("f", "m", "p", "o", "w") else axis for axis, n in zip(axes, shape))
     array = BlockArray(view, name, axes, data)
     return array if kind is None else Blocks(array, kind)

@@ -34,6 +34,10 @@ MEANING: dict[str, str] = {
     "v_ref": "reference velocities.",
     "a_ref": "reference accelerations.",
     "wrenches": "external wrenches (torque, force) on the bodies, in body axes at body origins.",
+    "rates": "v, a, j, …: the first N time derivatives of the motion, N = order.",
+    "wrench_rates": "external wrenches on the bodies and their first N − 2 time derivatives, in "
+    "the representation wrenches_rep.",
+    "wrenches_rep": "representation of the wrenches: {words}.",
     "covector": "λ, what the results are contracted with.",
     "twists": "twists of all bodies (angular, linear), in the representation rep.",
     "twist_rates": "rates of the twists of all bodies, in the representation rep.",
@@ -76,7 +80,7 @@ MEANING: dict[str, str] = {
     "method": "the integrator of that step: {words}.",
 }
 
-AXES = {"q": "nq", "v": "nv", "b": "nb", "m": "m", "f": "k", "p": "p"}
+AXES = {"q": "nq", "v": "nv", "b": "nb", "m": "m", "f": "k", "p": "p", "o": "N", "w": "N − 1"}
 _HEAD = re.compile(r"^(Args|Returns|Raises|Example):$", re.MULTILINE)
 
 

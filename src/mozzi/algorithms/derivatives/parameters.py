@@ -108,6 +108,8 @@ class Sensitivity:
         arrays = [n for n in function.arrays if n in function.required or options.get(n) is True]
         self.arrays = tuple(arrays)
         self.options = {n: x for n, x in options.items() if n not in function.arrays}
+        if "order" in function.defaults:  # which says how large arrays are
+            self.options.setdefault("order", function.defaults["order"])
         self.derivative = _varying(function, "derivative", tuple(arrays), tuple(self.options))
         self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
 
