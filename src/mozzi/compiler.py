@@ -256,14 +256,15 @@ def _signature(
         def call(*arrays: object) -> object:
             return function(model, **dict(zip(taken, arrays, strict=True)), **others)
 
-        return {n: shape_of(n, model, others) for n in taken}, call, _freeze(others)
+        sizes = {"order": function.defaults.get("order", 0)} | others
+        return {n: shape_of(n, model, sizes) for n in taken}, call, _freeze(others)
     if options:
         raise ValueError("options go with an algorithm; write them into the function instead")
     shapes: Shapes = {}
     for n in inspect.signature(function).parameters:
         if n in inputs:
             shapes[n] = inputs[n]
-        elif n in ARRAYS:
+        elif n in ARRAYS and not {"o", "w"} & set(ARRAYS[n][0]):
             shapes[n] = shape_of(n, model)
         else:
             raise ValueError(f"argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}}")

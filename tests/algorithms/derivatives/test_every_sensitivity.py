@@ -33,8 +33,9 @@ def arguments(function: Algorithm, model: Model, q: np.ndarray, options: dict[st
     rng = np.random.default_rng(0)
     v = mz.consistent_velocities(model, q, rng.normal(size=model.nv))
     known = {"q": q, "q0": q, "q1": q, "v": v}
+    sizes = {"order": function.defaults.get("order", 0)} | options
     return [
-        known[n] if n in known else rng.normal(size=shape_of(n, model, function.defaults | options))
+        known[n] if n in known else rng.normal(size=shape_of(n, model, sizes))
         for n in function.required
     ]
 

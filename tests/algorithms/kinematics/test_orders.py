@@ -103,6 +103,9 @@ def test_rolled_is_unrolled_and_batches():
     agree(program_value(mz.joint_force_derivatives, model, q, rates, **options)[0], tau)
     options["rep"] = "hybrid"
     agree(program_value(mz.twist_derivatives, model, q, rates, **options)[0], V)
+    options["frame"] = frame = model.bodies[-1]
+    J = mz.jacobian_derivatives(model, q, rates, frame, order=N, rep="hybrid")
+    agree(program_value(mz.jacobian_derivatives, model, q, rates, **options)[0], J)
     agree(mz.joint_force_derivatives(model, np.stack([q, q]), rates, order=N)[1], tau)
 
 

@@ -21,7 +21,9 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.kinematics.jacobian import rows
 from mozzi.algorithms.kinematics.poses import locate
-from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_array, per_body
+from mozzi.algorithms.recursion.containers import (
+    BlockArray, Local, body_array, joint_array, per_body,
+)  # fmt: skip
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
@@ -188,20 +190,19 @@ def jacobian_derivatives(
     C = per_body(model, "C", SE3)
     V = [per_body(model, f"V{n}", Twist) for n in range(order)]
     out = joint_array(model, order + 1, 6, "v", letter="J")
-    columns: list[tuple[BodyView, ScrewRates]] = []
+    J: PerBody[ScrewRates] = per_body(model, "J", Local[ScrewRates])
     for i in model.toward(k):
         T = i.pose(q[i])
         C[i] = C[i.parent] @ T
         before = [T.pull(x[i.parent]) for x in V]
-        screws, motion = move(i, q, joint_rows(rates, i, order), before, extra=1)
+        J[i], motion = move(i, q, joint_rows(rates, i, order), before, extra=1)
         for x, y in zip(V, motion, strict=True):
             x[i] = y
-        columns.append((i, screws))
     end = model.at(k)
     own, D = [F.pull(x[end]) for x in V], C[end] @ F
-    for i, screws in columns:
+    for i in model.toward(k):
         to = C[i].inverse() @ D  # the frame in body i
-        at_frame = ([to.pull(y) for y in rate] for rate in screws)
+        at_frame = ([to.pull(y) for y in rate] for rate in J[i])
         found = [in_representation(x, own, D, check(rep)) for x in at_frame]
         by_order = (rows(Screws(x[n] for x in found)) for n in range(order + 1))
         out[i] = tuple(by_order)
