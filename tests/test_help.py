@@ -120,12 +120,14 @@ def test_shapes_are_those_that_help_tells(name: str, place):
     if "contact" in name or name == "impact":
         model = mz.load("ball.urdf", base="free").with_ground()
     sizes = {"nq": model.nq, "nv": model.nv, "nb": model.nb, "m": model.row_count, "k": 1}
+    order = function.defaults.get("order", 0)
+    sizes |= {"N": order, "N−1": order - 1, "N+1": order + 1}
 
     def shape(text: str) -> tuple[int, ...]:
         """(B, 6 nb, nv) as numbers."""
         return tuple(
             math.prod(sizes.get(word, 0) or int(word) for word in axis.split())
-            for axis in text.split(", ")[1:]
+            for axis in re.sub(r"N ([−+]) 1", r"N\g<1>1", text).split(", ")[1:]
         )
 
     found = dict(re.findall(r"^ *(\w+) (\(B[^)]*\))", doc["Args"], re.MULTILINE))

@@ -22,7 +22,11 @@ from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.kinematics.jacobian import rows
 from mozzi.algorithms.kinematics.poses import locate
 from mozzi.algorithms.recursion.containers import (
-    BlockArray, Local, body_array, joint_array, per_body,
+    BlockArray,
+    Local,
+    body_array,
+    joint_array,
+    per_body,
 )  # fmt: skip
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check
