@@ -5,7 +5,7 @@ import pytest
 from support.contact_models import SIZE, boxes
 
 import mozzi as mz
-from mozzi.errors import ConfigurationError, ShapeError
+from mozzi.errors import LoopError, ShapeError
 from mozzi.model.generate import quadruped
 
 
@@ -64,5 +64,5 @@ def test_mistakes():
     for k in range(2):
         bar.add(f"b{k}", None, mz.Free(), mz.Inertia(1.0, (0, 0, 0), np.eye(3)))
     closed = bar.build().with_loop("l", "b0", "b1", mz.Revolute("z"), None, None)
-    with pytest.raises(ConfigurationError, match="loops"):
+    with pytest.raises(LoopError, match="loops"):
         mz.contact_inverse_dynamics(closed, closed.neutral(), *np.zeros((2, 12)))

@@ -20,10 +20,13 @@ OF_THE_TREE = {
     "inverse_dynamics_hessian", "inverse_dynamics_rates", "inverse_dynamics_regressor",
     "inverse_dynamics_wrench_derivatives", "jacobian", "jacobian_partials", "jacobian_rate",
     "jerks", "joint_accelerations", "joint_rates", "joint_resistance", "joint_screws",
-    "kinetic_energy", "mass_matrix", "mass_matrix_inverse", "mass_matrix_inverse_partials",
+    "kinetic_energy", "kinetic_energy_regressor",
+    "mass_matrix", "mass_matrix_inverse", "mass_matrix_inverse_partials",
     "mass_matrix_inverse_rate", "mass_matrix_partials", "mass_matrix_rate", "momentum",
+    "momentum_regressor",
     "operational_admittance", "passive_inverse_dynamics", "point_jacobian", "pose",
-    "potential_energy", "product_of_exponentials", "rates", "spring_energy", "spring_wrenches",
+    "potential_energy", "potential_energy_regressor",
+    "product_of_exponentials", "rates", "spring_energy", "spring_wrenches",
     "system_jacobian", "twists",
 }  # fmt: skip
 

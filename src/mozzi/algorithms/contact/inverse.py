@@ -30,7 +30,7 @@ from mozzi.algorithms.recursion.containers import (
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
-from mozzi.errors import ConfigurationError, ShapeError
+from mozzi.errors import ShapeError
 from mozzi.lie import SE3, Vec3
 from mozzi.model import Free, Model
 from mozzi.program.scalar import Real, select, sqrt
@@ -88,7 +88,7 @@ def contact_wrenches(model: Model, q: ArrayLike, forces: ArrayLike) -> Array:
     return out
 
 
-@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED)
+@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="refuse")
 def contact_inverse_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector,
     actuated: Sequence[str] | None = None,
@@ -110,11 +110,6 @@ def contact_inverse_dynamics(
         >>> rest = np.zeros((2, 6))
         >>> tau, forces, missing = mz.contact_inverse_dynamics(ball, ball.neutral(), *rest)
     """
-    if model.model.closures:
-        raise ConfigurationError(
-            f"contact_inverse_dynamics: model {model.model.name!r} has loops; give their forces as "
-            "wrenches to inverse_dynamics"
-        )
     needed = inverse_dynamics(model, q, v, a)
     T, C = per_body(model, "T C", Local[RelativePose], SE3)
     for i in model.outward():
