@@ -2019,22 +2019,23 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
 @overload
 def newton_euler(
-    inertia: Inertia,
+    inertia: Inertia | ArrayLike,
     twist: Twist,
     twist_rate: Twist,
     rep: Rep = 'body',
-    pose: SE3 | None = None,
+    pose: SE3 | ArrayLike | None = None,
 ) -> Wrench:
     """The wrench that gives a body this twist and twist rate, all in one representation.
 
     Müller, Dynamics (MD), 38, 41, 53, 56, 57.
 
     Args:
-        inertia: of the body, constant in its frame, whose origin need not be the centre of mass.
+        inertia: of the body, constant in its frame, whose origin need not be the centre of mass: an
+            `Inertia` or a 6×6 array.
         twist: a `Twist`, or an array (6,) (angular, linear).
         twist_rate: its rate, likewise.
         rep: representation of all of them: "body", "spatial", "hybrid" or "mixed".
-        pose: of the body frame; not needed by "body".
+        pose: of the body frame, an `SE3` or a 4×4 array; not needed by "body".
 
     Returns:
         A `Wrench`, or an array (6,) (torque, force), as the twists are.
@@ -2046,11 +2047,11 @@ def newton_euler(
     """
 @overload
 def newton_euler(
-    inertia: Inertia,
+    inertia: Inertia | ArrayLike,
     twist: ArrayLike,
     twist_rate: ArrayLike,
     rep: Rep = 'body',
-    pose: SE3 | None = None,
+    pose: SE3 | ArrayLike | None = None,
 ) -> Array:
     ...
 

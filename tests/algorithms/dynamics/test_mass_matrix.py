@@ -155,3 +155,12 @@ def test_christoffel_symbols_of_a_ball_are_a_connection():
     G, M = value(mz.christoffel, model, q), value(mz.mass_matrix, model, q)
     cross = np.array([[np.cross(x, y) for y in np.eye(3)] for x in np.eye(3)])  # [k, j, l]
     agree(G - G.transpose(0, 2, 1), np.einsum("il,kjl->ijk", M, cross))
+
+
+def test_closed_forms_of_single_freedoms_refuse_others():
+    """MD86 and MD87 are printed for joints of one degree of freedom: no wrong numbers of others."""
+    model = random_tree(2, seed=1, joints=[mz.Free, mz.Revolute])
+    form = ClosedForm(model, model.random_configuration(0), np.ones(model.nv))
+    for closed in (form.christoffel, form.christoffel_binet):
+        with pytest.raises(mz.ModelError, match="one degree of freedom"):
+            closed()

@@ -135,3 +135,13 @@ def test_types():
     _, I, _, V, dV = motion(0)
     assert isinstance(mz.newton_euler(I, V, dV), Wrench)
     assert mz.newton_euler(I, V.array(), dV.array()).shape == (6,)
+
+
+@pytest.mark.parametrize("rep", REPRESENTATIONS)
+def test_matrices_are_taken_as_they_come(rep):
+    """A 6×6 inertia and a 4×4 pose say what `Inertia` and `SE3` say."""
+    _, I, C, V, dV = motion(7)
+    expected = mz.newton_euler(I, V, dV, rep, pose=C).array()
+    agree(mz.newton_euler(I.matrix(), V.array(), dV.array(), rep, pose=C.matrix()), expected)
+    with pytest.raises(mz.ModelError, match="pose"):
+        mz.newton_euler(I, V, dV, rep, pose=2.0 * C.matrix())

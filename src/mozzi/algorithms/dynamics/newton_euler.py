@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import overload
 
+import numpy as np
+
 from mozzi.algorithms.recursion.representations import check, turning
 from mozzi.lie import SE3, AccelerationField, Inertia, Twist, Vec3, Wrench
 from mozzi.lie.so3 import SO3
+from mozzi.model.frames import as_pose
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["arbitrary_newton_euler", "gyroscopic", "newton_euler"]
@@ -30,27 +33,29 @@ def gyroscopic(I: Inertia, w: Vec3) -> Wrench:
 
 @overload
 def newton_euler(
-    inertia: Inertia, twist: Twist, twist_rate: Twist, rep: Rep = "body", pose: SE3 | None = None
-) -> Wrench: ...
+    inertia: Inertia | ArrayLike, twist: Twist, twist_rate: Twist, rep: Rep = "body",
+    pose: SE3 | ArrayLike | None = None,
+) -> Wrench: ...  # fmt: skip
 @overload
 def newton_euler(
-    inertia: Inertia, twist: ArrayLike, twist_rate: ArrayLike, rep: Rep = "body",
-    pose: SE3 | None = None,
+    inertia: Inertia | ArrayLike, twist: ArrayLike, twist_rate: ArrayLike, rep: Rep = "body",
+    pose: SE3 | ArrayLike | None = None,
 ) -> Array: ...  # fmt: skip
 def newton_euler(
-    inertia: Inertia, twist: Twist | ArrayLike, twist_rate: Twist | ArrayLike, rep: Rep = "body",
-    pose: SE3 | None = None,
+    inertia: Inertia | ArrayLike, twist: Twist | ArrayLike, twist_rate: Twist | ArrayLike,
+    rep: Rep = "body", pose: SE3 | ArrayLike | None = None,
 ) -> Wrench | Array:  # fmt: skip
     """The wrench that gives a body this twist and twist rate, all in one representation.
 
     Müller, Dynamics (MD), 38, 41, 53, 56, 57.
 
     Args:
-        inertia: of the body, constant in its frame, whose origin need not be the centre of mass.
+        inertia: of the body, constant in its frame, whose origin need not be the centre of mass: an
+            `Inertia` or a 6×6 array.
         twist: a `Twist`, or an array (6,) (angular, linear).
         twist_rate: its rate, likewise.
         rep: representation of all of them: "body", "spatial", "hybrid" or "mixed".
-        pose: of the body frame; not needed by "body".
+        pose: of the body frame, an `SE3` or a 4×4 array; not needed by "body".
 
     Returns:
         A `Wrench`, or an array (6,) (torque, force), as the twists are.
@@ -67,7 +72,9 @@ def newton_euler(
         raise TypeError("of twist and twist_rate one is a Twist and one is not: give both alike")
     if check(rep) != "body" and pose is None:
         raise ValueError(f"the {rep} representation needs the pose of the body: give pose=")
-    return _EQUATIONS[rep](inertia, twist, twist_rate, pose or SE3.identity())
+    I = inertia if isinstance(inertia, Inertia) else Inertia.from_matrix(np.asarray(inertia))
+    C = SE3.identity() if pose is None else pose if isinstance(pose, SE3) else as_pose(pose, "pose")
+    return _EQUATIONS[rep](I, twist, twist_rate, C)
 
 
 def _body(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mozzi.errors import ModelError
 from mozzi.lie import SE3
 from mozzi.model import Body, Model
 from mozzi.types import Array, ArrayLike
@@ -216,12 +217,22 @@ class ClosedForm:
         rate = self.MM @ self.twist_rates(self.accelerations(tau)) - self.b.T @ self.MM @ self.V
         return Pi, v, Xt @ rate
 
+    def _one_dof(self, equation: str) -> int:
+        """nv, where every joint has at most one degree of freedom, as the equation is printed for."""
+        several = [b.name for b in self.model if b.joint.nv > 1]
+        if several:
+            raise ModelError(
+                f"{equation} is for joints of one degree of freedom; that of {several[0]!r} has "
+                "more: mz.christoffel holds for all"
+            )
+        return self.model.nv
+
     def christoffel(self) -> Array:
         """Γ_ijk = ½ Σ_l (J_kᵀ M ad_{J_i} J_j + J_jᵀ M ad_{J_i} J_k + J_iᵀ M ad_{J_s} J_r).  MD86
 
         For joints of one degree of freedom; r = max(j, k) and s = min(j, k).
         """
-        n = self.model.nv
+        n = self._one_dof("MD86")
         outer = np.maximum.outer(np.arange(n), np.arange(n))
         inner = np.minimum.outer(np.arange(n), np.arange(n))
         G = np.zeros((n, n, n))
@@ -236,7 +247,7 @@ class ClosedForm:
 
         For joints of one degree of freedom, at the centres of mass, with Binet's tensor ϑ there.
         """
-        n = self.model.nv
+        n = self._one_dof("MD87")
         G = np.zeros((n, n, n))
         for J, body in zip(self.J.reshape(-1, 6, n), self.model, strict=True):
             I, m = body.inertia.matrix(), float(body.inertia.m)
