@@ -218,7 +218,7 @@ class ClosedForm:
         return Pi, v, Xt @ rate
 
     def _one_dof(self, equation: str) -> int:
-        """nv, where every joint has at most one degree of freedom, as the equation is printed for."""
+        """nv, where every joint has at most one degree of freedom, as the equation has it."""
         several = [b.name for b in self.model if b.joint.nv > 1]
         if several:
             raise ModelError(
