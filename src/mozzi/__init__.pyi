@@ -1057,7 +1057,7 @@ def twist_derivatives(
 ) -> Array:
     """V, V̇, …, V⁽ᴺ⁻¹⁾ of all bodies in a representation, along a motion with v, a, …, N of them.
 
-    One recursion for all orders, O(n N²).  Müller, Kinematics, section 5; Dynamics (6), (13),
+    One recursion for all orders, O(n N²).  Müller, Dynamics, section 2: (6), (13),
     (17), (21), (28), (31), (33) and what follows them.
 
     Args:
@@ -1367,7 +1367,8 @@ def christoffel(model: Model, q: ArrayLike) -> Array:
     Symmetric in j, k where v are coordinate rates (Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik − ∂_i M_jk));
     within Planar, Spherical, Free, … the velocities are no rates, Γ is the Levi-Civita connection
     in their basis, and Γ_ijk − Γ_ikj = Σ_l M_il c^l_kj with the structure constants of the joint.
-    Müller, Dynamics (86), (87).
+    M is that of the bodies here: armature adds R a to the forces, no matter how a joint moves, and
+    has no part in Γ.  Müller, Dynamics (86), (87).
 
     Args:
         model: the mechanism.

@@ -164,3 +164,21 @@ def test_closed_forms_of_single_freedoms_refuse_others():
     for closed in (form.christoffel, form.christoffel_binet):
         with pytest.raises(mz.ModelError, match="one degree of freedom"):
             closed()
+
+
+def test_christoffel_with_armature_on_a_ball_joint():
+    """Γ_ijk − Γ_ikj = Σ_l M_il c^l_kj with the M of the bodies: armature has no part in Γ."""
+    model = random_tree(3, seed=5, joints=[mz.Spherical])
+    rotors = model.with_dynamics(model.joint_names[1], armature=0.7)
+    q = model.random_configuration(1)
+    G = mz.christoffel(rotors, q)
+    agree(G, mz.christoffel(model, q))
+    c = np.zeros((model.nv,) * 3)  # [e_k, e_j] = c^l_kj e_l of so(3), for every ball
+    for s in model.v_slices.values():
+        for k, j, m in np.array([(0, 1, 2), (1, 2, 0), (2, 0, 1)]) + s.start:
+            c[m, k, j], c[m, j, k] = 1.0, -1.0
+    expected = np.einsum("il,lkj->ijk", mz.mass_matrix(model, q), c)
+    agree(G - G.transpose(0, 2, 1), expected)
+    v = np.random.default_rng(2).normal(size=model.nv)
+    forces = mz.bias_forces(rotors, q, v) - mz.gravity_forces(rotors, q)
+    agree(G @ v @ v, forces)

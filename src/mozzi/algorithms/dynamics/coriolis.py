@@ -147,7 +147,8 @@ def christoffel(model: Mechanism, q: BlockArray) -> BlockArray | Traced:
     Symmetric in j, k where v are coordinate rates (Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik − ∂_i M_jk));
     within Planar, Spherical, Free, … the velocities are no rates, Γ is the Levi-Civita connection
     in their basis, and Γ_ijk − Γ_ikj = Σ_l M_il c^l_kj with the structure constants of the joint.
-    Müller, Dynamics (86), (87).
+    M is that of the bodies here: armature adds R a to the forces, no matter how a joint moves, and
+    has no part in Γ.  Müller, Dynamics (86), (87).
 
     Returns:
         (B, nv, nv, nv): Γ_ijk; i is the force, j and k the velocities.

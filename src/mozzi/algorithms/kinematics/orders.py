@@ -6,7 +6,7 @@ joint and the twist V behind it, Leibniz' rule on  J̇ = V × J  and  V = V_p + 
 
     J⁽ᵏ⁺¹⁾ = Σ_l (k over l) V⁽ˡ⁾ × J⁽ᵏ⁻ˡ⁾,   V⁽ᵏ⁾ = V_p⁽ᵏ⁾ + Σ_l (k over l) J⁽ˡ⁾ v⁽ᵏ⁻ˡ⁾ .
 
-Müller, Dynamics (16), (19) to any order; Müller, Kinematics, section 5. The other representations
+Müller, Dynamics (16), (19) to any order. The other representations
 follow from the rates of the body's rotation and of its origin, order by order.
 """
 
@@ -136,7 +136,7 @@ def twist_derivatives(
 ) -> BlockArray:
     """V, V̇, …, V⁽ᴺ⁻¹⁾ of all bodies in a representation, along a motion with v, a, …, N of them.
 
-    One recursion for all orders, O(n N²).  Müller, Kinematics, section 5; Dynamics (6), (13),
+    One recursion for all orders, O(n N²).  Müller, Dynamics, section 2: (6), (13),
     (17), (21), (28), (31), (33) and what follows them.
 
     Args:
