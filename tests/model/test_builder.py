@@ -87,6 +87,7 @@ def test_the_three_forms_are_one_mechanism():
         kinds = [type(body.joint) for body in model]
         assert kinds == [type(joint) for joint in joints], form
         same_motion(models["frames"], model)
+        assert models["frames"].close_to(model), form
 
 
 def test_cad_mode_needs_one_frame_only():

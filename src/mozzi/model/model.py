@@ -14,6 +14,7 @@ from mozzi.errors import ConfigurationError, ModelError, UnknownNameError, known
 from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body, JointData
+from mozzi.model.closeness import same
 from mozzi.model.contact import (
     contact_of,
     with_cone,
@@ -700,6 +701,16 @@ class Model(Derived):
             digest = hashlib.sha256(text.encode()).hexdigest()
             self._set(_digest=digest)
         return digest
+
+    def close_to(self, other: Model, tolerance: float = 1e-9) -> bool:
+        """Whether the other model is the same mechanism to rounding: names and kinds are equal,
+        numbers agree, and joints move alike wherever on their axes their frames stand.
+
+        Args:
+            other: a model.
+            tolerance: how far numbers may be apart, relative where they are above 1.
+        """
+        return self == other or same(self, other, tolerance)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
