@@ -2082,7 +2082,8 @@ def operators(model: Model, q: ArrayLike) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
-    have ``@`` (on vectors, matrices of columns, each other), ``.T``, ``.shape`` and ``.dense()``.
+    have ``@`` (on vectors, matrices of columns, each other), sums, multiples, ``o.psi - 1`` with
+    the identity of the right size, ``.T``, ``.shape`` and ``.dense()``.
 
     Args:
         model: the mechanism.

@@ -221,3 +221,20 @@ def test_batches():
     V = o.phi.T @ (o.H.T @ v)
     for k in range(5):
         agree(V[k, :, 0], value(mz.twists, model, q[k], v[k, :, 0], "body").ravel())
+
+
+def test_sums_and_multiples_as_papers_write_them():
+    """1 is the identity of the right size; E_ψ ψ = ψ − 1 = ψ E_ψ; (1 − H ψ K)(1 + H φ K) = 1."""
+    model = random_tree(4, seed=2)
+    q = model.random_configuration(np.random.default_rng(0), (2,))
+    o = mz.operators(model, q)
+    psi, phi = o.psi.dense(), o.phi.dense()
+    agree((o.psi - 1).dense(), psi - np.eye(psi.shape[-1]))
+    agree((o.E_psi @ o.psi).dense(), (o.psi - 1).dense())
+    agree((o.psi @ o.E_psi).dense(), (o.psi - 1).dense())
+    agree((2.0 * o.phi - o.psi * 0.5 + 3).dense(), 2 * phi - 0.5 * psi + 3 * np.eye(len(psi[0])))
+    agree((-o.phi).T.dense(), -np.swapaxes(phi, -1, -2))
+    one = (1 - o.H @ o.psi @ o.K) @ (1 + o.H @ o.phi @ o.K)
+    agree(one.dense(), np.broadcast_to(np.eye(model.nv), (2, model.nv, model.nv)))
+    with pytest.raises(ValueError, match="no identity"):
+        o.H + 1

@@ -38,7 +38,8 @@ def operators(model: Model, q: ArrayLike) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
-    have ``@`` (on vectors, matrices of columns, each other), ``.T``, ``.shape`` and ``.dense()``.
+    have ``@`` (on vectors, matrices of columns, each other), sums, multiples, ``o.psi - 1`` with
+    the identity of the right size, ``.T``, ``.shape`` and ``.dense()``.
 
     Args:
         model: the mechanism.
@@ -83,11 +84,33 @@ class LinearOperator:
             raise ValueError(f"an operator of shape {self.shape} does not act on {x.shape}")
         return self.apply(x[:, None])[..., 0] if x.ndim == 1 else self.apply(x)
 
-    def __add__(self, other: LinearOperator) -> LinearOperator:
-        return Sum(self, other)
+    def __add__(self, other: LinearOperator | float) -> LinearOperator:
+        return Sum(self, self._operator(other))
 
-    def __sub__(self, other: LinearOperator) -> LinearOperator:
-        return Sum(self, other, -1.0)
+    __radd__ = __add__
+
+    def __sub__(self, other: LinearOperator | float) -> LinearOperator:
+        return Sum(self, self._operator(other), -1.0)
+
+    def __rsub__(self, other: float) -> LinearOperator:
+        return Sum(self._operator(other), self, -1.0)
+
+    def __mul__(self, scale: float) -> LinearOperator:
+        return Multiple(self, float(scale))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> LinearOperator:
+        return Multiple(self, -1.0)
+
+    def _operator(self, x: LinearOperator | float) -> LinearOperator:
+        """A number as that multiple of the identity of the right size: 1 + H φ K."""
+        if isinstance(x, LinearOperator):
+            return x
+        if self.shape[0] != self.shape[1]:
+            raise ValueError(f"no identity is added to an operator of shape {self.shape}")
+        one = Identity(self.shape[0])
+        return one if x == 1 else Multiple(one, float(x))
 
     def dense(self) -> np.ndarray:
         """The matrix."""
@@ -106,6 +129,24 @@ class Identity(LinearOperator):
     @property
     def T(self) -> LinearOperator:
         return self
+
+
+@dataclass
+class Multiple(LinearOperator):
+    """c A."""
+
+    A: LinearOperator
+    scale: float
+
+    def __post_init__(self) -> None:
+        self.shape = self.A.shape
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        return self.scale * self.A.apply(x)
+
+    @property
+    def T(self) -> LinearOperator:
+        return Multiple(self.A.T, self.scale)
 
 
 @dataclass
