@@ -84,6 +84,7 @@ _HOME: dict[str, str] = {
     "point_jacobian": "mozzi.algorithms.kinematics.jacobian",
     "pose": "mozzi.algorithms.kinematics.poses",
     "product_of_exponentials": "mozzi.algorithms.kinematics.poses",
+    "relative_twist": "mozzi.algorithms.kinematics.relative",
     "rates": "mozzi.algorithms.kinematics.configuration",
     "system_jacobian": "mozzi.algorithms.kinematics.jacobian",
     "system_jacobian_factors": "mozzi.algorithms.kinematics.system_jacobian",

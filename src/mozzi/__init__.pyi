@@ -206,6 +206,7 @@ __all__ = [
     "point_jacobian",
     "pose",
     "product_of_exponentials",
+    "relative_twist",
     "rates",
     "system_jacobian",
     "system_jacobian_factors",
@@ -977,6 +978,39 @@ def product_of_exponentials(model: Model, q: ArrayLike, form: Form = 'spatial') 
         >>> arm = mz.load("arm.urdf")
         >>> q = arm.random_configuration(0)
         >>> np.allclose(mz.product_of_exponentials(arm, q), mz.forward_kinematics(arm, q))
+        True
+    """
+
+def relative_twist(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    frame: str,
+    relative_to: str | None = None,
+    measured_at: str | None = None,
+    resolved_in: str | None = None,
+) -> Array:
+    """The twist of a frame relative to another, measured at the origin of a third one and resolved
+    in the axes of a fourth.
+
+    O(depth).  Müller, Kinematics (80), (81); Dynamics, section 3.5.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        frame: name of a frame or body.
+        relative_to: frame or body that it moves against; None: the world.
+        measured_at: frame or body whose origin the linear velocity is that of; None: the frame.
+        resolved_in: frame or body whose axes are those of the components; None: measured_at.
+
+    Returns:
+        (B, 6): the twist (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.relative_twist(arm, q, v, "tool"), mz.jacobian(arm, q, "tool") @ v)
         True
     """
 
