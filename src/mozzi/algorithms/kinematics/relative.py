@@ -1,3 +1,4 @@
+# pyright: reportConstantRedefinition=false
 """Twists of one frame relative to another, measured and resolved anywhere."""
 
 from __future__ import annotations
