@@ -47,10 +47,11 @@ def check(target, states):
     q, v, tau = states
     dynamics, steps = kernels(target)
     truth, truth_steps = kernels("interpret")
-    assert np.asarray(dynamics(q, v, tau)) == pytest.approx(truth(q, v, tau), abs=1e-9)
+    here = lambda x: np.asarray(x.get() if target == "cuda" else x)
+    assert here(dynamics(q, v, tau)) == pytest.approx(truth(q, v, tau), abs=1e-9)
     found, expected = (f(q[0], v[0], 0.0, 0.01, 3) for f in (steps, truth_steps))
     for x, y in zip(found, expected, strict=True):
-        assert np.asarray(x) == pytest.approx(np.asarray(y), abs=1e-9)
+        assert here(x) == pytest.approx(np.asarray(y), abs=1e-9)
 
 
 def test_cpu(states):
