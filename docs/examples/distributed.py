@@ -10,6 +10,7 @@ import socket
 
 import torch
 import torch.distributed as dist
+from torch.multiprocessing.spawn import spawn
 
 import mozzi as mz
 from mozzi.model.generate import chain
@@ -34,6 +35,7 @@ def work(rank: int, port: int) -> None:
         optimizer.zero_grad()
         loss = ((kernel(q, v, tau - damping * v) - measured) ** 2).mean()
         loss.backward()
+        assert damping.grad is not None
         dist.all_reduce(damping.grad)
         damping.grad /= PROCESSES
         optimizer.step()
@@ -53,4 +55,4 @@ def free_port() -> int:
 
 
 if __name__ == "__main__":
-    torch.multiprocessing.spawn(work, (free_port(),), PROCESSES)
+    spawn(work, (free_port(),), PROCESSES)

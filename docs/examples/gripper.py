@@ -39,7 +39,7 @@ def lifted(friction):
 
     def law(t, q, v):
         """The fingers press; the lift follows a ramp, with what it carries."""
-        target = RISE * mz.program.scalar.minimum(t / 0.5, 1.0)
+        target = RISE * mz.minimum(t / 0.5, 1.0)
         up = weight + 400.0 * (target - q[0]) - 40.0 * v[0]
         return [up, PRESS, PRESS, *[0.0] * 6]
 

@@ -17,12 +17,13 @@ def cost(x, u):
     return 0.5 * np.einsum("bi,ij,bj->b", e, final, e) + 0.5 * R * np.sum(u**2, axis=(0, 2))
 
 
-def follow(x0, u, x=None, k=None, K=None, share=None):
-    """The motion under u + share k + K (x_new − x), from x0."""
+def follow(x0, u, feedback=None):
+    """The motion from x0 under u; with feedback (x, k, K, share) u + share k + K (x_new − x)."""
     new, force = [x0], []
     for n in range(N):
         f = u[n]
-        if x is not None:
+        if feedback is not None:
+            x, k, K, share = feedback
             f = f + share[:, None] * k[n] + np.einsum("bij,bj->bi", K[n], new[n] - x[n])
         q, v = step(new[n][:, :1], new[n][:, 1:], 0.0, f, dt, 1.0)
         new.append(np.concatenate([q, v], axis=1))
@@ -46,7 +47,7 @@ def ilqr(x0, u, iterations=25):
             p = np.einsum("bij,bj->bi", At, p) + np.einsum("bij,bi->bj", Qux, k[n])
             V = At @ V @ A[n] + Qux.transpose(0, 2, 1) @ K[n]
         for share in (1.0, 0.5, 0.2, 0.05):  # every problem takes the longest step that pays
-            there, force = follow(x0, u, x, k, K, np.full(len(x0), share))
+            there, force = follow(x0, u, (x, k, K, np.full(len(x0), share)))
             better = cost(there, force) < best
             x, u = np.where(better[:, None], there, x), np.where(better[:, None], force, u)
             best = np.where(better, cost(there, force), best)

@@ -90,7 +90,7 @@ def traced(name: str, where: str) -> Program | None:
     function, own = getattr(mz, name), mechanism(model)
     try:
         return program_of(function, own, rolled=bool(rolled), options=options(function, own))
-    except (mz.LoopError, mz.ConfigurationError):
+    except mz.LoopError:
         return None
 
 
