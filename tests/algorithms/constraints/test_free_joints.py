@@ -45,7 +45,7 @@ def stacked(n: int, free_on_each_other: bool = True) -> tuple[mz.Model, np.ndarr
     return b.build(), np.array(q)
 
 
-@pytest.mark.parametrize("free_on_each_other", [True, False])
+@pytest.mark.parametrize("free_on_each_other", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_platforms_on_platforms_cost_linearly(free_on_each_other: bool):
     """Operations of one more platform: the same for the third and the fourth."""
     counts = [

@@ -76,7 +76,7 @@ def test_grams_and_tons(seed: int):
     check(weighing(model, 10.0 ** rng.uniform(-3.0, 6.0, model.nb)), leaning(model, 0.6), 1e-13)
 
 
-@pytest.mark.parametrize("factor", [1e-5, 1e5])
+@pytest.mark.parametrize("factor", [1e-5, pytest.param(1e5, marks=pytest.mark.slow)])
 def test_a_platform_unlike_its_rods(factor: float):
     """Where rows are redundant as well."""
     model = delta_robot()

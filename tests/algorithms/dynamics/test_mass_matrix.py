@@ -114,7 +114,7 @@ def test_the_matrix_of_84_is_not_skew():
 
 
 @pytest.mark.parametrize("rolled", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_christoffel_symbols_make_the_coriolis_matrix(seed, rolled):
     model = random_tree(5, seed)
     q, v, *_ = state(model, seed)

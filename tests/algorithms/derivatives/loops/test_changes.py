@@ -79,7 +79,10 @@ def test_pinocchio():
         agree(x, y, 1e-11)
 
 
-@pytest.mark.parametrize("name", ["four_bar", "pinned", "universal"])
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("pinned", "universal")]
+
+
+@pytest.mark.parametrize("name", ["four_bar", *LARGE])
 def test_programs(name):
     """One program, or the columns as samples of another: the same derivatives."""
     model, q, v, tau = case(name)
