@@ -78,9 +78,8 @@ def _descriptions() -> tuple[str, ...]:
     """The names of robot_descriptions, which fetches a robot when it is first asked for it."""
     if util.find_spec("robot_descriptions") is None:
         return ()
-    from robot_descriptions._descriptions import DESCRIPTIONS
-
-    return tuple(DESCRIPTIONS)
+    table = importlib.import_module("robot_descriptions._descriptions")
+    return tuple(map(str, table.DESCRIPTIONS))
 
 
 def _described(name: str) -> str:

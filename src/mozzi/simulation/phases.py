@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.energy import kinetic_energy
 from mozzi.algorithms.loops.topology import State
 from mozzi.errors import ConfigurationError
+from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.projection import closed_states
 from mozzi.simulation.simulate import simulate
 from mozzi.simulation.trajectory import Trajectory
@@ -58,7 +59,11 @@ class Phases(Sequence[Phase]):
 
     phases: tuple[Phase, ...]
 
-    def __getitem__(self, k: Any) -> Any:
+    @overload
+    def __getitem__(self, k: int) -> Phase: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[Phase, ...]: ...
+    def __getitem__(self, k: int | slice) -> Phase | tuple[Phase, ...]:
         return self.phases[k]
 
     def __len__(self) -> int:
@@ -207,7 +212,7 @@ def _options(
     return out | {"events": (event,)}
 
 
-def _to(x: Trajectory, event: Any) -> Trajectory:
+def _to(x: Trajectory, event: Event) -> Trajectory:
     """The trajectory up to an event, with the state there as its last record."""
     n = int(np.searchsorted(x.t, event.t, side="left"))
     t, q, v = ([*a[:n], b] for a, b in ((x.t, event.t), (x.q, event.q), (x.v, event.v)))

@@ -220,7 +220,7 @@ class _Contacts(dict[str, Array]):
 
     def __init__(self, arrays: Mapping[str, Array]):
         super().__init__()
-        self.rows = arrays if "residual" in arrays else {}
+        self.rows: Mapping[str, Array] = arrays if "residual" in arrays else {}
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (bool(self.rows) and name in CONTACT)

@@ -18,16 +18,19 @@ OF_THE_TREE = {
     "forward_kinematics", "gravity_forces", "integrate", "inverse_dynamics",
     "inverse_dynamics_derivatives", "inverse_dynamics_directional", "inverse_dynamics_gradient",
     "inverse_dynamics_hessian", "inverse_dynamics_rates", "inverse_dynamics_regressor",
-    "inverse_dynamics_wrench_derivatives", "jacobian", "jacobian_partials", "jacobian_rate",
-    "jerks", "joint_accelerations", "joint_rates", "joint_resistance", "joint_screws",
+    "inverse_dynamics_wrench_derivatives", "jacobian",
+    "jacobian_derivatives", "jacobian_partials", "jacobian_rate",
+    "jerks", "joint_accelerations", "joint_force_derivatives",
+    "joint_rates", "joint_resistance", "joint_screws",
     "kinetic_energy", "kinetic_energy_regressor",
     "mass_matrix", "mass_matrix_inverse", "mass_matrix_inverse_partials",
     "mass_matrix_inverse_rate", "mass_matrix_partials", "mass_matrix_rate", "momentum",
     "momentum_regressor",
     "operational_admittance", "passive_inverse_dynamics", "point_jacobian", "pose",
     "potential_energy", "potential_energy_regressor",
-    "product_of_exponentials", "rates", "spring_energy", "spring_wrenches",
-    "system_jacobian", "twists",
+    "product_of_exponentials", "rates", "relative_twist",
+    "spring_energy", "spring_wrenches",
+    "system_jacobian", "twist_derivatives", "twists",
 }  # fmt: skip
 
 

@@ -41,6 +41,8 @@ SOCKET = MODEL.q_slices["socket"].start + 1  # where its quaternion starts
 def arguments(model, function: Algorithm, batch: tuple[int, ...], rng) -> dict[str, np.ndarray]:
     """Arrays that an algorithm takes, all of them valid."""
     sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "m": model.row_count, "f": 1, "p": 1}
+    order = function.defaults.get("order", 0)
+    sizes |= {"o": order, "w": order - 1}
     found = {}
     from mozzi.algorithms.calls.arguments import ARRAYS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,9 +247,9 @@ class Adaptive:
     def checkpoint(self) -> dict[str, Array]:
         """All that it goes on from, but for the events."""
         own = {"stopped": self.stopped, "spent": self.spent, "end": self.end}
-        found = {f"g_{k}": x for k, x in enumerate(self._g)}
-        own = {n: x.copy() for n, x in own.items()}
-        return {f"x_{n}": self.here(n) for n in self.x} | own | found
+        found: dict[str, Array] = {f"g_{k}": x for k, x in enumerate(self._g)}
+        now: dict[str, Array] = {f"x_{n}": self.here(n) for n in self.x}
+        return now | {n: cast("Array", x.copy()) for n, x in own.items()} | found
 
     def restore(self, at: Mapping[str, Array], events: Sequence[Event]) -> None:
         """Go on from a checkpoint."""
