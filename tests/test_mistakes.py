@@ -243,3 +243,25 @@ def test_other_entry_points(what: str):
 
 def test_the_table_is_long_enough():
     assert 5 * len(ALGORITHMS) + len(ROWS) >= 150 and len(ROWS) >= 100
+
+
+NO_MODEL = {
+    "layout": lambda x: mz.layout("mujoco", x),
+    "casadi_function": lambda x: mz.casadi_function(mz.forward_dynamics, x),
+    "base_parameters": mz.base_parameters,
+    "explain": lambda x: mz.explain(x, mz.forward_dynamics),
+    "close_to": lambda x: mz.Builder().build().close_to(x),
+}
+
+
+@pytest.mark.parametrize("name", NO_MODEL)
+def test_what_is_no_model_is_named(name):
+    with pytest.raises(TypeError, match=f"{name}: 'arm' is no model"):
+        NO_MODEL[name]("arm")
+
+
+def test_switches_and_files_of_the_wrong_kind(tmp_path):
+    with pytest.raises(TypeError, match="neither True nor False"):
+        mz.set_checks("no")  # type: ignore[arg-type]
+    with pytest.raises(mz.ConfigurationError, match="there is no such file"):
+        mz.read_log(tmp_path / "none.csv")

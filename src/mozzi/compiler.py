@@ -358,6 +358,8 @@ def set_checks(on: bool) -> None:
         >>> mz.set_checks(False)
         >>> mz.set_checks(True)
     """
+    if not isinstance(on, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"set_checks: {on!r} is neither True nor False")
     from mozzi.targets.cpu.jit import watch
 
     guard.check(bool(on))

@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.guard import units_of
@@ -16,6 +16,7 @@ from mozzi.algorithms.recursion.rolling import UNROLLED_BODIES, rolls
 from mozzi.compiler import key_of, signature_of, traced
 from mozzi.lie.vec import number
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.program import Program
 from mozzi.program.schedule import schedule
 from mozzi.program.settings import Settings, tracing
@@ -99,8 +100,7 @@ def walk_of(
     if not isinstance(function, Algorithm):
         name = getattr(function, "__name__", repr(function))
         raise TypeError(f"explain: {name} is no algorithm, such as mz.forward_dynamics")
-    if not isinstance(cast(object, model), Model):
-        raise TypeError(f"explain: {model!r} is no model; give one, as load or Builder make it")
+    as_model(model, "explain")
     empty = inspect.Parameter.empty  # a call has the defaults among its options
     options = {n: x for n, x in function.defaults.items() if x is not empty} | options
     shapes, call, label = signature_of(function, model, {}, options)

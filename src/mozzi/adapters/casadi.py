@@ -19,6 +19,7 @@ import numpy as np
 from mozzi.compiler import program_of
 from mozzi.errors import ConfigurationError, ExtraMissingError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.differentiate import differentiate_program
 from mozzi.program.meaning import interpret
 from mozzi.program.program import Program
@@ -57,6 +58,7 @@ def casadi_function(
         >>> f.name_in(), f.size1_out(0)
         (['q', 'v', 'tau'], 3)
     """
+    as_model(model, "casadi_function")
     casadi = _casadi()
     program = program_of(function, model, rolled=False, inputs=inputs, options=options)
     for x in (*program.inputs, *program.outputs):

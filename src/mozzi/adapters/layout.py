@@ -17,6 +17,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Composite, Free, Joint, Model, Spherical
+from mozzi.model.as_model import as_model
 from mozzi.program.scalar import atan2, cos, sin
 from mozzi.types import Array, ArrayLike, DType, Kernel, Target, Traced
 
@@ -69,6 +70,7 @@ def layout(
     """
     if name not in CONVENTIONS:
         raise ConfigurationError(f"no layout {name!r}; there are {known(name, CONVENTIONS)}")
+    as_model(model, "layout")
     return Layout(name, CONVENTIONS[name], model, joints, continuous, com)
 
 

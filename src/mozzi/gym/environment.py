@@ -27,6 +27,8 @@ class Environment(gymnasium.Env[Any, Any]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore
 
     def __init__(self, task: Task, dtype: DType = "float64"):
+        if not isinstance(task, Task):
+            raise TypeError(f"Environment: {task!r} is no task; give a mozzi.gym.Task")
         self.task, self.dtype, self.render_mode = task, dtype, None
         self.action_space = task.action_space(dtype)
         self.observation_space = task.observation_space(dtype)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mozzi.algorithms.dynamics.regressor import inverse_dynamics_regressor
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.targets.sympy import exact_number
 from mozzi.types import Array, ArrayLike, Seed
 
@@ -120,6 +121,7 @@ def base_parameters(
         >>> bool(np.allclose(Y @ base.values(arm), tau))
         True
     """
+    as_model(model, "base_parameters")
     if states is None:
         rng = np.random.default_rng(seed)
         count = 20 + 40 * model.nb // max(1, model.nv)

@@ -86,6 +86,8 @@ def read_log(
         array([[0.1, 0.2, 0.3]])
     """
     file = Path(path)
+    if not file.is_file():
+        raise ConfigurationError(f"{file}: there is no such file; give one of .csv or .parquet")
     table = _table(file)
     table = _unpacked(table)
     name = time or next((c for c in table if _last_word(c) in TIMES), None)

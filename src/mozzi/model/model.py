@@ -710,6 +710,8 @@ class Model(Derived):
             other: a model.
             tolerance: how far numbers may be apart, relative where they are above 1.
         """
+        if not isinstance(other, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"close_to: {other!r} is no model; give one to compare with")
         return self == other or same(self, other, tolerance)
 
     def __eq__(self, other: object) -> bool:

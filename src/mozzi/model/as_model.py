@@ -1,0 +1,14 @@
+"""A model where one is asked for."""
+
+from __future__ import annotations
+
+from mozzi.model.model import Model
+
+__all__ = ["as_model"]
+
+
+def as_model(model: object, function: str) -> Model:
+    """The model that a function was given, or an error that says it is none."""
+    if not isinstance(model, Model):
+        raise TypeError(f"{function}: {model!r} is no model; give one, as load or Builder make it")
+    return model
