@@ -89,7 +89,9 @@ def test_broken_logs_are_told(tmp_path):
     with pytest.raises(mz.ConfigurationError, match="column 'y' is there twice"):
         mz.read_log(write(tmp_path / "c.csv", ["t", "y", "y"], [[1, 2, 3]]))
     with pytest.raises(mz.ConfigurationError, match=r"no format '\.bag'"):
-        mz.read_log(tmp_path / "log.bag")
+        mz.read_log(write(tmp_path / "log.bag", ["t", "y"], [[1, 2]]))
+    with pytest.raises(mz.ConfigurationError, match="there is no such file"):
+        mz.read_log(tmp_path / "nowhere.csv")
     with pytest.raises(mz.ConfigurationError, match="no column 'z' for q; give 2"):
         mz.read_log(file, ARM, time="x", columns={"q": ["y", "z"]})
     heads = ["t", "lift.pos", "lift.q", "shoulder_lift.q"]

@@ -114,11 +114,12 @@ def set_num_threads(number: int | None) -> None:
     global _number, _pool
     if number is not None and (type(number) is not int or not 1 <= number <= MAX_THREADS):
         raise ConfigurationError(f"{number!r} threads; give a whole number from 1 to {MAX_THREADS}")
+    number = _default() if number is None else number
     with _lock:
         _number = number
         pool, _pool = _pool, None
         if _cell is not None:
-            _cell.value = get_num_threads()
+            _cell.value = number
     if pool is not None:
         pool.close()
 
