@@ -25,7 +25,7 @@ import numpy as np
 import mozzi as mz
 from benchmarks.__main__ import machine, save, states
 from benchmarks.robots import mozzi_model
-from mozzi.model.parameters import nominal_numbers
+from mozzi.model.parameters.named import nominal_numbers
 
 BATCH, CHUNKS, EMPTY = 4096, 4, 200
 

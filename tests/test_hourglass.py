@@ -44,7 +44,7 @@ TWINS = "reference"
 # has what answers for them loaded; a trajectory shows itself; a random configuration of a closed
 # mechanism is closed; rows that a user writes are traced.
 DOORS = {
-    ("mozzi.model.model", "mozzi.algorithms.constraints.velocity_rows.velocity_rows_of"),
+    ("mozzi.model.model", "mozzi.algorithms.constraints.rows.velocity_rows.velocity_rows_of"),
     ("mozzi.model.model", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.lazily"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
@@ -56,9 +56,9 @@ DOORS = {
             "derivatives.loops.parameters", "derivatives.loops.second",
         )
     ),
-    ("mozzi.simulation.trajectory", "mozzi.viz.plot.plot"),
-    ("mozzi.simulation.trajectory", "mozzi.viz.animate.animate"),
-    ("mozzi.simulation.trajectory", "mozzi.viz.notebook.trajectory_html"),
+    ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.plot.plot"),
+    ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.animate.animate"),
+    ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.notebook.trajectory_html"),
     ("mozzi.model.model", "mozzi.viz.notebook.model_html"),
     ("mozzi.simulation.simulate", "mozzi.viz.progress.watched"),
 }
@@ -156,7 +156,7 @@ def test_imports_point_at_the_waist():
         ("mozzi.lie.so3", "from mozzi.program import node"),
         ("mozzi.lie.so3", "def f():\n    from mozzi.program.trace import trace"),
         ("mozzi.model.joint", "from mozzi.loaders import load"),
-        ("mozzi.loaders.urdf", "from mozzi import Model"),
+        ("mozzi.loaders.urdf.urdf", "from mozzi import Model"),
         ("mozzi.algorithms.dynamics.energy", "from mozzi.targets.cpu.build import build"),
         ("mozzi.algorithms.dynamics.energy", "PLACE = 'mozzi.compiler:run'"),
         ("mozzi.algorithms.kinematics.poses", "from mozzi.algorithms.dynamics import energy"),

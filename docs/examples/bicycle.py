@@ -8,7 +8,7 @@ ride.
 import numpy as np
 
 import mozzi as mz
-from mozzi.model.vehicles import bicycle
+from mozzi.model.generate import bicycle
 
 model = bicycle()
 q = model.neutral()  # upright, ahead along x

@@ -13,12 +13,12 @@ from mozzi.algorithms.dynamics.operators import Operators
 from mozzi.algorithms.kinematics.system_jacobian import SystemJacobianFactors
 from mozzi.loaders.load import StrPath
 from mozzi.loaders.loops_file import Loops
-from mozzi.simulation.drives import Prescribed
-from mozzi.simulation.drives import TimeLaw
+from mozzi.simulation.forces.drives import Prescribed
+from mozzi.simulation.forces.drives import TimeLaw
+from mozzi.simulation.forces.resistance import Limits
+from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
-from mozzi.simulation.resistance import Limits
-from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.system import Feedback
 from mozzi.sweeps.jobs import Run
 from mozzi.sweeps.reductions import Reduction
@@ -121,12 +121,12 @@ from mozzi.model import Translation2 as Translation2
 from mozzi.model import Translation3 as Translation3
 from mozzi.model import Universal as Universal
 from mozzi.model import VelocityRows as VelocityRows
-from mozzi.simulation.closed_system import ClosedSystem as ClosedSystem
+from mozzi.simulation.closed_system.closed_system import ClosedSystem as ClosedSystem
 from mozzi.simulation.derivatives.modes import Modes as Modes
-from mozzi.simulation.law import Law as Law
+from mozzi.simulation.forces.law import Law as Law
 from mozzi.simulation.simulate import Simulation as Simulation
-from mozzi.simulation.trajectory import Interrupted as Interrupted
-from mozzi.simulation.trajectory import Trajectory as Trajectory
+from mozzi.simulation.trajectories.trajectory import Interrupted as Interrupted
+from mozzi.simulation.trajectories.trajectory import Trajectory as Trajectory
 from mozzi.sweeps.distributions import Choice as Choice
 from mozzi.sweeps.distributions import LogUniform as LogUniform
 from mozzi.sweeps.distributions import Normal as Normal

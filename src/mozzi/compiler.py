@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from mozzi.algorithms.calls import guard
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
-from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock
@@ -382,7 +382,7 @@ def _look(
 
 def _quicken(function: Algorithm, model: Model, kernel: object) -> None:
     """Let machine code make the function's plain calls, for models whose kernel it can call."""
-    from mozzi.targets.cpu import function_call
+    from mozzi.targets.cpu.calls import function_call
 
     direct = function_call.direct(kernel)
     if direct is None:

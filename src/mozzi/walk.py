@@ -12,7 +12,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.guard import units_of
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.algorithms.recursion.rolling import UNROLLED_BODIES, rolls
+from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
 from mozzi.compiler import key_of, signature_of, traced
 from mozzi.lie.vec import number
 from mozzi.model import Model

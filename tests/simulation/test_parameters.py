@@ -8,7 +8,7 @@ from support.mechanics import agree, loaded_tree
 
 import mozzi as mz
 from mozzi.model.generate import four_bar
-from mozzi.model.parameters import nominal_numbers
+from mozzi.model.parameters.named import nominal_numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore::mozzi.errors.StiffWarning")
 METHODS = ["semi_implicit", "rkmk4", "dopri5", "generalized_alpha", "momentum", "moreau"]

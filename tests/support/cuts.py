@@ -13,7 +13,7 @@ import numpy as np
 import mozzi as mz
 from mozzi.lie import SE3
 from mozzi.model import Joint, Model, Prismatic, Revolute, Spherical, Universal
-from mozzi.model.linkages import Linkage
+from mozzi.model.generate import Linkage
 
 
 def coordinates(joint: Joint, G: np.ndarray) -> list[float]:

@@ -17,7 +17,7 @@ import pytest
 from support.cuts import Cuts
 
 import mozzi as mz
-from mozzi.model.linkages import bennett, bricard
+from mozzi.model.generate import bennett, bricard
 from mozzi.types import DType
 
 LINKAGES = {"bennett": lambda: bennett(0), "bricard": lambda: bricard("line", 0)}

@@ -15,7 +15,7 @@ from support.mechanics import agree
 import mozzi as mz
 from mozzi.compiler import program_of
 from mozzi.model.generate import chain, random_tree
-from mozzi.model.parameters import nominal_numbers
+from mozzi.model.parameters.named import nominal_numbers
 
 MODEL = random_tree(4, seed=7, joints=[mz.Revolute, mz.Prismatic, mz.Spherical])
 MODEL = MODEL.with_dynamics(MODEL.joint_names[0], damping=0.3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.model.vehicles import bicycle, car
+from mozzi.model.generate import bicycle, car
 
 METHODS = {  # and what they reach in steps of 5 ms
     "rkmk4": 1e-10, "dopri5": 1e-7, "generalized_alpha": 1e-4, "momentum": 1e-4,

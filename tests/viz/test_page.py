@@ -9,9 +9,9 @@ import pytest
 
 import mozzi as mz
 from mozzi.model.generate import chain, double_pendulum
+from mozzi.viz.drawing.shapes import extent, skeleton
+from mozzi.viz.drawing.solids import box, capsule, cone, cylinder, sphere
 from mozzi.viz.page import limbs, scene, write_page
-from mozzi.viz.shapes import extent, skeleton
-from mozzi.viz.solids import box, capsule, cone, cylinder, sphere
 
 
 @pytest.fixture(scope="module")

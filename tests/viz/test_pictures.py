@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mozzi as mz
+from mozzi.viz.drawing.shapes import drawing
 from mozzi.viz.page import scene, write_page
-from mozzi.viz.shapes import drawing
 
 ZOO = Path(sysconfig.get_paths()["purelib"], "cmeel.prefix/share/example-robot-data/robots")
 

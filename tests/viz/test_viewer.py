@@ -8,7 +8,7 @@ from viz.browser import wait
 
 import mozzi as mz
 from mozzi.model.generate import chain, double_pendulum, four_bar
-from mozzi.viz.marks import screw_axes
+from mozzi.viz.drawing.marks import screw_axes
 from mozzi.viz.viewer import Viewer, from_sliders, quaternion, ranges
 
 pytest.importorskip("viser", reason="the extra viz is not installed")

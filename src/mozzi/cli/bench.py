@@ -48,7 +48,7 @@ def bench(
     """
     import mozzi as mz
     from mozzi.cli.demo import arm
-    from mozzi.targets.cpu.threads import get_num_threads
+    from mozzi.targets.cpu.calls.threads import get_num_threads
 
     if batch < 1 or threads < 1:
         raise ConfigurationError("--batch and --threads: give 1 or more")

@@ -17,7 +17,7 @@ from mozzi.viz.progress import watched
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectories.trajectory import Trajectory
     from mozzi.types import Array
 
 __all__ = ["demo"]
@@ -178,7 +178,7 @@ def land(tell: Tell) -> Trajectory:
     """A quadruped dropped on its feet, its legs held by springs and dampers."""
     import numpy as np
 
-    from mozzi.model.generate import quadruped
+    from mozzi.model.generate.mechanisms import quadruped
     from mozzi.simulation import simulate
 
     model = quadruped()

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mozzi.cli.console import escape, put, stdout, visible
-from mozzi.viz.outline import limits, outline, type_of
+from mozzi.viz.drawing.outline import limits, outline, type_of
 
 if TYPE_CHECKING:
     from mozzi.loaders import Report

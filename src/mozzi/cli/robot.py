@@ -78,7 +78,7 @@ def inside(model: Model, q: Array | list[float]) -> Array:
     """The nearest coordinates within the limits; told where those are others."""
     import numpy as np
 
-    from mozzi.model.mimic_coordinates import coupled, limits
+    from mozzi.model.constraints.mimic_coordinates import coupled, limits
 
     low, high = limits(model)
     moved = np.clip(q, low, high)

@@ -22,7 +22,7 @@ from mozzi.viz.progress import watched
 if TYPE_CHECKING:
     from mozzi.model import Model
     from mozzi.simulation.simulate import Simulation
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectories.trajectory import Trajectory
     from mozzi.types import Array
 
 __all__ = ["simulate"]
@@ -219,7 +219,7 @@ def limited(model: Model) -> bool:
 
 def fields_of(text: str | None) -> tuple[str, ...] | None:
     """What --record asks for; None is everything."""
-    from mozzi.simulation.trajectory_files import FIELDS
+    from mozzi.simulation.trajectories.files import FIELDS
 
     if text is None:
         return None
@@ -257,8 +257,8 @@ def keep(
         motion.plot(plot)
         written.append(plot)
     if view is not None:
+        from mozzi.viz.drawing.shapes import drawing
         from mozzi.viz.page import scene, write_page
-        from mozzi.viz.shapes import drawing
 
         assert motion.model is not None
         drawn = drawing(motion.model)

@@ -15,7 +15,7 @@ from mozzi.cli.robot import File, Root, open_robot
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectories.trajectory import Trajectory
 
 __all__ = ["serve", "view"]
 
@@ -40,7 +40,7 @@ def view(
     ] = None,
 ) -> None:
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectories.trajectory import Trajectory
 
     model = open_robot(file, base.value, root)
     motion = None if trajectory is None else Trajectory.load(trajectory, model)
@@ -57,7 +57,7 @@ def serve(
     seconds: float | None = None,
 ) -> None:
     """Show a mechanism until Ctrl-C, or for some seconds."""
-    from mozzi.viz.shapes import drawing
+    from mozzi.viz.drawing.shapes import drawing
     from mozzi.viz.viewer import Viewer
 
     drawn = drawing(model, shapes=shapes)

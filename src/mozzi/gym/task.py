@@ -16,10 +16,10 @@ from mozzi.model import Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.program import Input, trace
 from mozzi.program.scalar import Real, select
-from mozzi.simulation.actuators import actuate
-from mozzi.simulation.law import plainly
+from mozzi.simulation.forces.actuators import actuate
+from mozzi.simulation.forces.law import plainly
+from mozzi.simulation.forces.resistance import Limits
 from mozzi.simulation.methods.method import OneStep
-from mozzi.simulation.resistance import Limits
 from mozzi.simulation.stepper import stepper
 from mozzi.types import Array, ArrayLike, DType, Kernel, Method, Target, Traced
 

@@ -14,9 +14,9 @@ from mozzi.loaders.loops_file import Loops, add_loops
 from mozzi.loaders.names import find
 from mozzi.loaders.sdf import read_sdf
 from mozzi.loaders.source import Notes, Place, Roots, read_bytes, roots_of
-from mozzi.loaders.srdf import add_states, beside
-from mozzi.loaders.urdf import read_urdf
-from mozzi.loaders.xml import MAX_DEPTH, Element, parse_xml
+from mozzi.loaders.urdf.srdf import add_states, beside
+from mozzi.loaders.urdf.urdf import read_urdf
+from mozzi.loaders.xml.strict import MAX_DEPTH, Element, parse_xml
 from mozzi.model import Model
 from mozzi.types import Base, Physical
 
@@ -98,7 +98,7 @@ def read(
     elif root.tag == "sdf":
         found = read_sdf(root, notes, near, strict=strict)
     elif root.tag == "mujoco":
-        from mozzi.loaders.mjcf import read_mjcf
+        from mozzi.loaders.mjcf.mjcf import read_mjcf
 
         found = read_mjcf(root, os.fspath(path), near, notes, strict=strict)
     else:
@@ -131,7 +131,7 @@ def _open(
         data, file = _expand(file), f"{file} (expanded)"
     deep = MAX_DEPTH
     if b"<mujoco" in data[:65536]:
-        from mozzi.loaders.mjcf_source import MAX_DEPTH as deep
+        from mozzi.loaders.mjcf.source import MAX_DEPTH as deep
     return parse_xml(data, file, notes, max_depth=deep), near, notes
 
 

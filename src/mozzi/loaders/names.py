@@ -10,7 +10,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from mozzi.errors import ModelError
-from mozzi.loaders.words import nearest
+from mozzi.loaders.xml.words import nearest
 
 __all__ = ["find", "known"]
 

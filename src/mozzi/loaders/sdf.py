@@ -25,8 +25,8 @@ from mozzi.loaders.description import (
 from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.spanning_tree import split
-from mozzi.loaders.words import SDF, check_words
-from mozzi.loaders.xml import Element
+from mozzi.loaders.xml.strict import Element
+from mozzi.loaders.xml.words import SDF, check_words
 from mozzi.model import Composite, Joint, Prismatic, Revolute, Screw, Spherical, Universal
 from mozzi.model.frames import as_axis, rotation_to
 from mozzi.model.shapes import (

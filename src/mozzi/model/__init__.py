@@ -3,7 +3,9 @@
 from mozzi.model.actuator import Actuator
 from mozzi.model.body import Body, JointDynamics
 from mozzi.model.builder import Builder
-from mozzi.model.contact import Contact
+from mozzi.model.constraints.contact import Contact
+from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
+from mozzi.model.constraints.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.content import Closure
 from mozzi.model.joints.composite import Composite
 from mozzi.model.joints.joint import (
@@ -21,9 +23,7 @@ from mozzi.model.joints.joint import (
 )
 from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.spatial import Free, Spherical
-from mozzi.model.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.model import Model
-from mozzi.model.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.shapes import (
     Box,
     Capsule,

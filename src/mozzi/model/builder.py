@@ -17,7 +17,9 @@ from mozzi.errors import ModelError, UnphysicalWarning, known
 from mozzi.lie import SE3, Inertia
 from mozzi.model.actuator import FREE, Actuator
 from mozzi.model.body import Body, JointData, JointDynamics
-from mozzi.model.contact import Contact
+from mozzi.model.constraints.contact import Contact
+from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring, Terms
+from mozzi.model.constraints.rolling import Rolling, VelocityRows
 from mozzi.model.content import Configuration
 from mozzi.model.frames import (
     IDENTITY,
@@ -31,10 +33,8 @@ from mozzi.model.frames import (
 )
 from mozzi.model.joints.from_screws import ScrewLike, place
 from mozzi.model.joints.joint import Fixed, Joint
-from mozzi.model.loop import Coupling, Distance, Loop, Spring, Terms
 from mozzi.model.model import GRAVITY, WORLD, Model
-from mozzi.model.physical import unphysical
-from mozzi.model.rolling import Rolling, VelocityRows
+from mozzi.model.parameters.physical import unphysical
 from mozzi.model.shapes import Geometry, Role, Shape, as_color, as_geometry, as_role
 from mozzi.types import Physical, Placing, words
 

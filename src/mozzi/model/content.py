@@ -9,10 +9,10 @@ from typing import Any, cast, final
 from mozzi.lie import SE3, Inertia
 from mozzi.model.actuator import Actuator
 from mozzi.model.body import Body
-from mozzi.model.contact import Contact
+from mozzi.model.constraints.contact import Contact
+from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
+from mozzi.model.constraints.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.frames import inertia_key, pose_key
-from mozzi.model.loop import Coupling, Distance, Loop, Spring
-from mozzi.model.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.shapes import Shape
 
 __all__ = ["GRAVITY", "Closure", "Configuration", "Content", "Frame", "key_of"]

@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError
 from mozzi.model.body import JointData, JointDynamics
+from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.frames import InertiaLike, as_inertia, as_vector
 from mozzi.model.joints.joint import Fixed
-from mozzi.model.loop import Coupling, Distance, Loop, Spring
 
 if TYPE_CHECKING:
     from mozzi.model.builder import Builder
-    from mozzi.model.contact import Contact
+    from mozzi.model.constraints.contact import Contact
+    from mozzi.model.constraints.rolling import Rolling
     from mozzi.model.model import Model
-    from mozzi.model.rolling import Rolling
 
 __all__ = [
     "builder", "contacts_without", "lock", "rollings_without", "with_dynamics", "with_inertia",

@@ -15,7 +15,7 @@ from mozzi.lie import SE3
 from mozzi.model import edit
 from mozzi.model.body import Body, JointData
 from mozzi.model.closeness import same
-from mozzi.model.contact import (
+from mozzi.model.constraints.contact import (
     contact_of,
     with_cone,
     with_contact,
@@ -23,13 +23,13 @@ from mozzi.model.contact import (
     with_rope,
     without_contact,
 )  # fmt: skip
+from mozzi.model.constraints.loop import Terms
+from mozzi.model.constraints.mimic_coordinates import coupled, followed
+from mozzi.model.constraints.rolling import RowFunction, rolling_of
 from mozzi.model.content import GRAVITY, Closure, Frame, key_of
 from mozzi.model.derived import Derived
 from mozzi.model.frames import IDENTITY, Axis, InertiaLike, PoseLike, VectorLike, as_vector
-from mozzi.model.loop import Terms
-from mozzi.model.mimic_coordinates import coupled, followed
-from mozzi.model.physical import singular_joints
-from mozzi.model.rolling import RowFunction, rolling_of
+from mozzi.model.parameters.physical import singular_joints
 from mozzi.types import Array, ArrayLike, Seed
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Model(Derived):
     Body 0 is the first moving body, the world is parent −1, and parents come before their
     children. q and v are ordered as the bodies are. Models are immutable and picklable; models
     with equal content are equal, have the same `digest`, and hash alike. Make one with `Builder`,
-    a loader or `mozzi.model.generate`.
+    a loader or `mozzi.model.generate.mechanisms`.
     """
 
     # -- parts ---------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class Model(Derived):
         return sum(float(body.inertia.m) for body in self._bodies)
 
     def singular_joints(self, q: ArrayLike | None = None) -> tuple[str, ...]:
-        """The joints with a motion that nothing resists: see `mozzi.model.physical`.
+        """The joints with a motion that nothing resists: see `mozzi.model.parameters.physical`.
 
         Args:
             q: (nq,), a configuration; None: the neutral one.
@@ -569,7 +569,7 @@ class Model(Derived):
             function: function(model, q) that returns A (m, nv), or one row (nv,), from traced
                 scalars q (nq,); it may call algorithms such as `jacobian`.
         """
-        from mozzi.algorithms.constraints.velocity_rows import velocity_rows_of
+        from mozzi.algorithms.constraints.rows.velocity_rows import velocity_rows_of
 
         made = velocity_rows_of(self, name, function)
         return self._replace(velocity_rows=(*self.velocity_rows, made))
@@ -649,7 +649,7 @@ class Model(Derived):
         Args:
             numbers: by name, such as {"link_3.mass": 2.0}.
         """
-        from mozzi.model.parameters import check_numbers, vary
+        from mozzi.model.parameters.named import check_numbers, vary
 
         return vary(self, tuple(numbers), check_numbers(self, tuple(numbers), [*numbers.values()]))
 

@@ -1,5 +1,6 @@
 """Motion from dynamics: integrators on the configuration space."""
 
+from mozzi.simulation.forces.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.methods import (
     METHODS,
     DormandPrince,
@@ -11,9 +12,8 @@ from mozzi.simulation.methods import (
 )
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.methods.tableau import Tableau
-from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.simulate import Simulation, simulate
-from mozzi.simulation.trajectory import Trajectory
+from mozzi.simulation.trajectories.trajectory import Trajectory
 
 __all__ = [
     "METHODS", "DormandPrince", "Event", "GeneralizedAlpha", "MomentumPreserving", "Moreau",

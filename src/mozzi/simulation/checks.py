@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
 from mozzi.simulation.parameters import Varying

@@ -6,12 +6,12 @@ from typing import Literal
 
 from mozzi.program.program import loop
 from mozzi.program.scalar import Node, Real
-from mozzi.simulation.law import Law
-from mozzi.simulation.loop_state import Memory
+from mozzi.simulation.forces.law import Law
 from mozzi.simulation.methods.method import OneStep, as_state, sampled, sizes
 from mozzi.simulation.place import CPU, Place, Shapes, named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows, row_sizes
 from mozzi.simulation.system import System
+from mozzi.simulation.traced_state import Memory
 from mozzi.types import Array, Kernel, Traced
 
 __all__ = ["AtRecords", "advance_kernel", "record_kernel", "start_kernel"]

@@ -18,7 +18,7 @@ from mozzi.algorithms.recursion.varied import varied_model
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.model.parameters import check_numbers, place_of, vary
+from mozzi.model.parameters.named import check_numbers, place_of, vary
 from mozzi.program.node import Region, trace_into
 from mozzi.program.program import read
 from mozzi.program.scalar import Real

@@ -26,7 +26,7 @@ from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.model import Model
 from mozzi.program.program import Index, loop
-from mozzi.simulation.loop_state import Memory, table
+from mozzi.simulation.traced_state import Memory, table
 from mozzi.types import Array, Traced
 
 __all__ = ["closed_again", "closed_states", "first_rows", "held_rows", "row_sizes"]

@@ -20,12 +20,13 @@ from mozzi.errors import (
 )
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
-from mozzi.model.parameters import geometric
+from mozzi.model.parameters.named import geometric
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
-from mozzi.simulation.drives import Drives, Prescribed, TimeLaw
-from mozzi.simulation.forces import Torque, torque_of
+from mozzi.simulation.forces.drives import Drives, Prescribed, TimeLaw
+from mozzi.simulation.forces.forces import Torque, torque_of
+from mozzi.simulation.forces.law import Law
+from mozzi.simulation.forces.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.kernels import AtRecords, advance_kernel, record_kernel, start_kernel
-from mozzi.simulation.law import Law
 from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event, attempt_kernel
 from mozzi.simulation.methods.method import OneStep, sizes
@@ -34,13 +35,12 @@ from mozzi.simulation.methods.touching import Touching, touch_kernels
 from mozzi.simulation.pace import Pace
 from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
-from mozzi.simulation.reactions import shared_reactions
-from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
-from mozzi.simulation.saved import Saved, block_records, events_of, open_saved, opened
 from mozzi.simulation.singular import singular_record
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.times import Grid, check_memory
-from mozzi.simulation.trajectory import Interrupted, Trajectory
+from mozzi.simulation.trajectories.reactions import shared_reactions
+from mozzi.simulation.trajectories.saved import Saved, block_records, events_of, open_saved, opened
+from mozzi.simulation.trajectories.trajectory import Interrupted, Trajectory
 from mozzi.simulation.watch import tell_ends, tell_energy, tell_residual, tell_stiff
 from mozzi.types import Array, ArrayLike, Device, DType, Method
 

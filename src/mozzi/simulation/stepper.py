@@ -15,17 +15,17 @@ from mozzi.model import Model
 from mozzi.program.program import load, loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.checks import check_model
-from mozzi.simulation.drives import Drives, Prescribed, TimeLaw
-from mozzi.simulation.law import Law, check_traceable
-from mozzi.simulation.loop_state import Memory
+from mozzi.simulation.forces.drives import Drives, Prescribed, TimeLaw
+from mozzi.simulation.forces.law import Law, check_traceable
+from mozzi.simulation.forces.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.methods import DormandPrince, method_for, method_of
 from mozzi.simulation.methods.method import OneStep, as_state, sampled
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.parameters import names_of
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
-from mozzi.simulation.resistance import Limits, Resistance, resistance_of, stops_of
 from mozzi.simulation.system import Feedback, System
+from mozzi.simulation.traced_state import Memory
 from mozzi.types import Array, DType, Kernel, Method, Target, Traced
 
 __all__ = ["stepper"]

@@ -17,8 +17,8 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.scalar import Real
+from mozzi.simulation.forces.resistance import Resistance, Stops
 from mozzi.simulation.parameters import Feedback, Forces, Varying
-from mozzi.simulation.resistance import Resistance, Stops
 from mozzi.types import Traced
 
 __all__ = ["Feedback", "Forces", "System", "as_forces"]

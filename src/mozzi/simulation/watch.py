@@ -15,11 +15,11 @@ from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.errors import ContactWarning, DivergenceWarning, EnergyWarning, StiffWarning
+from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.simulation.parameters import Varying
-from mozzi.simulation.resistance import Resistance
 from mozzi.types import Array
 
 __all__ = ["tell_ends", "tell_energy", "tell_residual", "tell_stiff"]

@@ -24,7 +24,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.sweeps.reductions import Reduction, reduced
 from mozzi.sweeps.store import DONE, FAILED, Store
 from mozzi.sweeps.table import Chunk, Table
-from mozzi.targets.cpu.threads import set_num_threads
+from mozzi.targets.cpu.calls.threads import set_num_threads
 
 __all__ = ["Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "work"]
 

@@ -14,7 +14,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.model.parameters import check_numbers, nominal_numbers, place_of, refused
+from mozzi.model.parameters.named import check_numbers, nominal_numbers, place_of, refused
 from mozzi.simulation.parameters import names_of
 from mozzi.simulation.simulate import simulate
 from mozzi.types import Array, ArrayLike, Device, DType

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mozzi.errors import ConfigurationError
 from mozzi.types import ArrayLike
+from mozzi.viz.drawing.shapes import Drawing, drawing
 from mozzi.viz.page import (
     ball_around,
     corners,
@@ -18,10 +19,9 @@ from mozzi.viz.page import (
     write_page,
 )
 from mozzi.viz.render import GIF_FACES, Camera, paint, pillow
-from mozzi.viz.shapes import Drawing, drawing
 
 if TYPE_CHECKING:
-    from mozzi.simulation.trajectory import Sample, Trajectory
+    from mozzi.simulation.trajectories.trajectory import Sample, Trajectory
 
 __all__ = ["animate"]
 

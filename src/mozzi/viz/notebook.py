@@ -6,13 +6,13 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mozzi.viz.outline import limits, outline, type_of
+from mozzi.viz.drawing.outline import limits, outline, type_of
+from mozzi.viz.drawing.shapes import drawing
 from mozzi.viz.page import page_text, scene
-from mozzi.viz.shapes import drawing
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectories.trajectory import Trajectory
 
 __all__ = ["model_html", "trajectory_html"]
 

@@ -17,9 +17,9 @@ import numpy as np
 from mozzi import __version__
 from mozzi.errors import ConfigurationError
 from mozzi.types import ArrayLike
-from mozzi.viz.marks import marks
-from mozzi.viz.meshes import smoothed
-from mozzi.viz.shapes import (
+from mozzi.viz.drawing.marks import marks
+from mozzi.viz.drawing.meshes import smoothed
+from mozzi.viz.drawing.shapes import (
     PAGE_FACES,
     Color,
     Drawing,
@@ -32,7 +32,7 @@ from mozzi.viz.shapes import (
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Sample, Trajectory
+    from mozzi.simulation.trajectories.trajectory import Sample, Trajectory
 
 __all__ = [
     "ball_around", "corners", "floor_of", "limbs", "page_text", "scene", "shown_records",

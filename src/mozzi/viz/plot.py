@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mozzi.simulation.trajectory import Sample, Trajectory
+    from mozzi.simulation.trajectories.trajectory import Sample, Trajectory
 
 __all__ = ["plot", "pyplot"]
 

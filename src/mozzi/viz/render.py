@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
-from mozzi.viz.shapes import Part
+from mozzi.viz.drawing.shapes import Part
 
 __all__ = ["GIF_FACES", "Camera", "paint", "pillow"]
 

@@ -13,17 +13,17 @@ import numpy as np
 from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ExtraMissingError, LoopError
-from mozzi.viz.marks import Mark, marks
-from mozzi.viz.meshes import smoothed
+from mozzi.viz.drawing.marks import Mark, marks
+from mozzi.viz.drawing.meshes import smoothed
+from mozzi.viz.drawing.shapes import PAGE_FACES, Drawing, drawing
 from mozzi.viz.page import ball_around, corners, floor_of
 from mozzi.viz.serving import free_port, only_own_pages
-from mozzi.viz.shapes import PAGE_FACES, Drawing, drawing
 
 if TYPE_CHECKING:
     import viser
 
     from mozzi.model import Model
-    from mozzi.simulation.trajectory import Trajectory
+    from mozzi.simulation.trajectories.trajectory import Trajectory
     from mozzi.types import JointChoice
 
 __all__ = ["Viewer", "from_sliders", "quaternion", "ranges"]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.model.generate import delta_robot, four_bar
-from mozzi.model.vehicles import car
+from mozzi.model.generate import car, delta_robot, four_bar
 
 INERTIA = mz.Inertia(1.0, (0.0, 0.0, 0.1), 0.01 * np.eye(3))
 

@@ -15,8 +15,8 @@ from support.loop_models import (
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.algorithms.constraints.joints import meet
-from mozzi.algorithms.constraints.rows import loop_drift
+from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.rows import loop_drift
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.reference.loops import projected_forward_dynamics
 from mozzi.compiler import program_of

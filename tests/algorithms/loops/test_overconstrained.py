@@ -18,7 +18,7 @@ import mozzi as mz
 from mozzi.algorithms.constraints.row_choice import kept_rows, overconstrained
 from mozzi.errors import OpenLoopWarning, SingularWarning
 from mozzi.model import Model
-from mozzi.model.linkages import LINKAGES, ring
+from mozzi.model.generate import LINKAGES, ring
 from mozzi.simulation.derivatives.steps import step_jacobians
 
 SEEDS = 6

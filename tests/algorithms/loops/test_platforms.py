@@ -11,7 +11,7 @@ import pytest
 from support.cuts import Cuts, doubled, exact_rank
 
 import mozzi as mz
-from mozzi.model.platforms import delta, stewart
+from mozzi.model.generate import delta, stewart
 
 PLATFORMS = {
     "delta": lambda: Cuts(delta(), 0),

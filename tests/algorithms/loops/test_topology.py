@@ -9,7 +9,7 @@ from support.mechanics import agree
 import mozzi as mz
 from mozzi.lie import SE3
 from mozzi.model.generate import chain
-from mozzi.simulation.closed_system import ClosedSystem
+from mozzi.simulation.closed_system.closed_system import ClosedSystem
 
 compiling = importlib.import_module("mozzi.compiler")
 

@@ -8,7 +8,7 @@ import mozzi as mz
 from mozzi.model.generate import chain, random_tree
 from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
-from mozzi.simulation.resistance import Resistance
+from mozzi.simulation.forces.resistance import Resistance
 
 METHODS = ["rkmk4", "semi_implicit"]
 

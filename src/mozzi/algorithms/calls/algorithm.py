@@ -18,7 +18,7 @@ from mozzi.algorithms.calls.documentation import documented, public_signature
 from mozzi.algorithms.calls.guard import look, unchecked
 from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
-from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.value_names import ALGORITHMS
 from mozzi.algorithms.recursion.varied import as_varied
 from mozzi.errors import ShapeError

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mozzi.algorithms.constraints.rank import cancelled
-from mozzi.algorithms.constraints.relative_motion import Moving, Rows
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.sparse import Row
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, plus
 from mozzi.algorithms.recursion.held import free, free_screws, held

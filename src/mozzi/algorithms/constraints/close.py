@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rank import SHARE
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, position_rows
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.types import Array

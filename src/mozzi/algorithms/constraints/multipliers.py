@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
-from mozzi.algorithms.constraints.relative_motion import Moving
 from mozzi.algorithms.constraints.row_choice import rows_kept
-from mozzi.algorithms.constraints.rows import closures
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
+from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, minus
 from mozzi.algorithms.recursion.containers import Local, per_body

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.algorithms.constraints.joints import meet
-from mozzi.algorithms.constraints.rolling import reach
+from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.rolling import reach
 from mozzi.algorithms.constraints.sparse import Row, elimination_order
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import SE3, Vec3

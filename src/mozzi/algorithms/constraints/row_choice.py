@@ -29,7 +29,7 @@ from mozzi.algorithms.constraints.rank import (
     scaled,
     sines,
 )
-from mozzi.algorithms.constraints.rows import closures, loop_jacobian, loop_residual, moving
+from mozzi.algorithms.constraints.rows.rows import closures, loop_jacobian, loop_residual, moving
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers

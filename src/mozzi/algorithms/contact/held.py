@@ -17,9 +17,9 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.multipliers import propagate
-from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.rows import closures
-from mozzi.algorithms.constraints.sets import Cone, Law, Line, reciprocal
+from mozzi.algorithms.constraints.one_sided.sets import Cone, Law, Line, reciprocal
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
+from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import poses, touches
 from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import OneSided, contact_rows, velocities
@@ -28,7 +28,7 @@ from mozzi.algorithms.recursion.articulated import articulated, articulated_cont
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
 from mozzi.model import Model

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.interior_point import interior_point
-from mozzi.algorithms.constraints.one_sided import ByRows
-from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.sets import Cone, Line, Set
+from mozzi.algorithms.constraints.one_sided.interior_point import interior_point
+from mozzi.algorithms.constraints.one_sided.problem import ByRows
+from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, Set
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.contact.gaps import contact_frames, contact_points, touches
 from mozzi.algorithms.contact.response import jacobian
 from mozzi.algorithms.contact.rows import OneSided, contact_rows
@@ -28,7 +28,7 @@ from mozzi.algorithms.recursion.containers import (
     per_body,
 )  # fmt: skip
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.errors import ShapeError
 from mozzi.lie import SE3, Vec3

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
-from mozzi.algorithms.constraints.one_sided import ByRows, ByVelocities, Problem, eliminate
-from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.rows import Rows, joint_columns
+from mozzi.algorithms.constraints.one_sided.problem import ByRows, ByVelocities, Problem, eliminate
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
+from mozzi.algorithms.constraints.rows.rows import Rows, joint_columns
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.contact.rows import OneSided
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix

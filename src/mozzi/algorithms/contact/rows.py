@@ -20,8 +20,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mozzi.algorithms.constraints.relative_motion import Rows
-from mozzi.algorithms.constraints.sets import Cone, Line, Set
+from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, Set
+from mozzi.algorithms.constraints.rows.relative_motion import Rows
 from mozzi.algorithms.contact.distances import Touch
 from mozzi.algorithms.contact.gaps import touches
 from mozzi.algorithms.recursion.containers import ZERO

@@ -16,12 +16,18 @@ from typing import Literal
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.interior_point import interior_point
 from mozzi.algorithms.constraints.multipliers import propagate
-from mozzi.algorithms.constraints.one_sided import ByRows, Descent, Problem, Solution, newton
-from mozzi.algorithms.constraints.relative_motion import Moving
-from mozzi.algorithms.constraints.rows import closures
-from mozzi.algorithms.constraints.sets import Cone, Line, reciprocal
+from mozzi.algorithms.constraints.one_sided.interior_point import interior_point
+from mozzi.algorithms.constraints.one_sided.problem import (
+    ByRows,
+    Descent,
+    Problem,
+    Solution,
+    newton,
+)
+from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, reciprocal
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
+from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import contact_points
 from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import (
@@ -37,7 +43,7 @@ from mozzi.algorithms.recursion.articulated import articulated, articulated_cont
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import is_zero

@@ -1,7 +1,7 @@
 """Derivatives of kinematics and dynamics with respect to the parameters of a model.
 
 The function is traced on the model whose named numbers are inputs of the program
-(`mozzi.model.parameters`), which is then differentiated.
+(`mozzi.model.parameters.named`), which is then differentiated.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.calls.with_loops import met_loops
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.model import Model
-from mozzi.model.parameters import nominal_numbers
+from mozzi.model.parameters.named import nominal_numbers
 from mozzi.program.differentiate import jacobian
 from mozzi.types import Array, ArrayLike, Traced
 

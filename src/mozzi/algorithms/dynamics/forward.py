@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.multipliers import Multipliers, loop_multipliers
-from mozzi.algorithms.constraints.relative_motion import Moving
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows import closures, moving
+from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.dynamics.inverse_representations import REPRESENTATIONS
 from mozzi.algorithms.dynamics.resistance import joint_force
 from mozzi.algorithms.dynamics.springs import Applied, applied

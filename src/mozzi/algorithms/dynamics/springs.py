@@ -12,7 +12,7 @@ from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.lie.vec import is_zero
-from mozzi.model.loop import Spring
+from mozzi.model.constraints.loop import Spring
 from mozzi.program.scalar import Real, divide, select, sqrt
 from mozzi.types import Traced
 

@@ -7,7 +7,7 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.jacobian import frame_screws
 from mozzi.algorithms.kinematics.poses import frame_pose
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, pinv, scaled
 from mozzi.algorithms.constraints.row_choice import least_share
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.singular import rank_nearby

@@ -9,7 +9,7 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.row_choice import least_share
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import (
     Sweeps,

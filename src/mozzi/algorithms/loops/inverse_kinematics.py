@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from mozzi.algorithms.constraints.rank import pinv
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual, position_rows
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.kinematics.inverse_kinematics import (
     InverseKinematicsResult,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import matrix, propagate
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.row_choice import rows_kept
-from mozzi.algorithms.constraints.rows import closures, joint_columns, moving
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
+from mozzi.algorithms.constraints.rows.rows import closures, joint_columns, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import apply, dot, minus, plus

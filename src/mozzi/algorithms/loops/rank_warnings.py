@@ -19,7 +19,7 @@ from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.rank import length_of, lengths, ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_residual, loop_rows
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_residual, loop_rows
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask

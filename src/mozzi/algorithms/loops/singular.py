@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import NEARBY_RESIDUAL, RATE, lengths, ranks_of
-from mozzi.algorithms.constraints.rows import loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.types import Array

@@ -26,9 +26,9 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import refuse_loops
-from mozzi.algorithms.constraints.joints import frames_of, meet
 from mozzi.algorithms.constraints.rank import NO_ROW, OPENING, WIDEST, pinv, smallest_pivot
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.rows.joints import frames_of, meet
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.operational_admittance import operational_admittance
 from mozzi.algorithms.kinematics.accelerations import accelerations

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.relative_motion import Moving, Rows
-from mozzi.algorithms.constraints.rows import closures, moving
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
+from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.lie import SE3, Twist, Vec3, Wrench, solve_spd

@@ -14,7 +14,7 @@ from typing import cast
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
-from mozzi.model.parameters import vary
+from mozzi.model.parameters.named import vary
 from mozzi.program.scalar import Real
 from mozzi.program.settings import settings, tracing
 

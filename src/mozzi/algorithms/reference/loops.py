@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.constraints.rank import pinv
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
 from mozzi.model import Model

@@ -23,10 +23,10 @@ from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
 from mozzi.program.scalar import Real
 from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
+from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, row_sizes
-from mozzi.simulation.resistance import Resistance
 from mozzi.simulation.system import System
 from mozzi.types import Array, Kernel, Traced
 

@@ -11,7 +11,7 @@ from mozzi.compiler import compile
 from mozzi.model import Model
 from mozzi.program.differentiate import reverse
 from mozzi.program.scalar import Real
-from mozzi.simulation.law import Law
+from mozzi.simulation.forces.law import Law
 from mozzi.types import Array, Kernel, Traced
 
 __all__ = ["held_forces", "law_kernel", "law_pullback"]

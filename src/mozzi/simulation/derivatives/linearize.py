@@ -18,7 +18,7 @@ from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.model import Composite, Joint, Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.derivatives.steps import step_jacobians
-from mozzi.simulation.resistance import Resistance, resistance_of
+from mozzi.simulation.forces.resistance import Resistance, resistance_of
 from mozzi.types import Array, Method, Traced
 
 __all__ = ["linearize"]

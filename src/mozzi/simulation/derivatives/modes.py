@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows import loop_jacobian, position_rows
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, position_rows
 from mozzi.algorithms.derivatives.loops.first import loop_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import integrate

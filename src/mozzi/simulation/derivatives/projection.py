@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.configuration import integrate_derivatives
 from mozzi.algorithms.derivatives.loops.projection import correction_derivatives
 from mozzi.algorithms.derivatives.loops.solve import (
@@ -21,8 +21,8 @@ from mozzi.algorithms.derivatives.loops.solve import (
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.program.program import loop
-from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.projection import STEPS
+from mozzi.simulation.traced_state import Memory
 from mozzi.types import Array, Traced
 
 __all__ = ["deviations_closed_again", "pull_closing"]

@@ -25,16 +25,16 @@ from mozzi.algorithms.derivatives.loops.solve import (
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
-from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.derivatives.projection import pull_closing
-from mozzi.simulation.loop_state import Memory, table
+from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.tableau import Tableau
-from mozzi.simulation.resistance import Resistance
+from mozzi.simulation.traced_state import Memory, table
 from mozzi.types import Traced
 
 __all__ = ["Backwards"]

@@ -38,14 +38,14 @@ from mozzi.simulation.derivatives.contact import (
 from mozzi.simulation.derivatives.laws import held_forces, law_kernel, law_pullback
 from mozzi.simulation.derivatives.projection import deviations_closed_again
 from mozzi.simulation.derivatives.pullback import Backwards
-from mozzi.simulation.law import Law, check_traceable
+from mozzi.simulation.forces.law import Law, check_traceable
+from mozzi.simulation.forces.resistance import Resistance, resistance_of
 from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.method import OneStep, State
 from mozzi.simulation.methods.moreau import honoured
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
-from mozzi.simulation.resistance import Resistance, resistance_of
 from mozzi.simulation.system import System
 from mozzi.types import Array, ArrayLike, Kernel, Method, Result, Target, Traced
 

@@ -21,7 +21,6 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.program.scalar import Condition, Node, Real, maximum, minimum, select, sqrt
-from mozzi.simulation.loop_state import Memory
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
@@ -33,6 +32,7 @@ from mozzi.simulation.projection import (
     row_sizes,
 )
 from mozzi.simulation.system import System
+from mozzi.simulation.traced_state import Memory
 from mozzi.types import Array, Kernel, Traced
 
 __all__ = ["Adaptive", "DormandPrince", "Event", "attempt_kernel"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from mozzi.model import Model
 from mozzi.program.scalar import Real
-from mozzi.simulation.law import Law
+from mozzi.simulation.forces.law import Law
 from mozzi.simulation.projection import row_sizes
 from mozzi.simulation.system import System
 from mozzi.types import Traced

@@ -15,9 +15,9 @@ from mozzi.algorithms.kinematics.coasting import coast
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real, divide, maximum
+from mozzi.simulation.forces.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import State
-from mozzi.simulation.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.system import System
 
 __all__ = ["Moreau", "honoured"]

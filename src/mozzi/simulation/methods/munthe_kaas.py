@@ -16,10 +16,10 @@ from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.program.scalar import Real
-from mozzi.simulation.loop_state import Memory, table
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.methods.tableau import RK4, Tableau
 from mozzi.simulation.system import System
+from mozzi.simulation.traced_state import Memory, table
 from mozzi.types import Array, Traced
 
 __all__ = ["MuntheKaas", "munthe_kaas_stages", "munthe_kaas_step", "weighted"]

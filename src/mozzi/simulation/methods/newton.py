@@ -10,12 +10,12 @@ import numpy as np
 
 from mozzi.algorithms.calls.inlining import loops_over_units, units
 from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.recursion.rolling import rolls
+from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.program.program import Index, load, loop, store
 from mozzi.program.scalar import Node, Real, divide, maximum
-from mozzi.simulation.loop_state import Memory
+from mozzi.simulation.traced_state import Memory
 from mozzi.types import Traced
 
 __all__ = ["newton", "solve"]

@@ -13,9 +13,10 @@ from typing import Any
 from mozzi.errors import ExtraMissingError
 from mozzi.locks import ForkLock
 from mozzi.targets import disk_cache as disk
-from mozzi.targets.cpu import exponential, single_call
+from mozzi.targets.cpu import exponential
 from mozzi.targets.cpu import math as vector_math
 from mozzi.targets.cpu.batch_loop import TABLE
+from mozzi.targets.cpu.calls import single_call
 from mozzi.targets.cpu.pack import packing
 
 __all__ = [

@@ -14,9 +14,10 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.program.program import Input, Output
 from mozzi.targets.arguments import check_arrays
-from mozzi.targets.cpu import jit, memory, single_call, threads, ufunc
+from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import TABLE, operands_of
-from mozzi.targets.cpu.threads import get_num_threads
+from mozzi.targets.cpu.calls import memory, single_call, threads, ufunc
+from mozzi.targets.cpu.calls.threads import get_num_threads
 from mozzi.targets.disk_cache import Entry
 from mozzi.targets.lazy import is_lazy, laid_over
 from mozzi.types import ArrayLike, Result

@@ -18,8 +18,8 @@ from typing import Any
 
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import TABLE
+from mozzi.targets.cpu.calls.threads import cell
 from mozzi.targets.cpu.kernel import SLICE_NS, THREADED_NS
-from mozzi.targets.cpu.threads import cell
 from mozzi.targets.derivatives import Evaluation
 from mozzi.targets.jax.frame import (
     ARGUMENTS,

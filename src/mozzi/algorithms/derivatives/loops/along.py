@@ -13,7 +13,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.inlining import inlined
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.along import (
     forward_dynamics_directional,
     hybrid_dynamics_directional,
@@ -24,7 +24,7 @@ from mozzi.algorithms.derivatives.loops.solve import constrained_accelerations, 
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import ByBody
 from mozzi.errors import LoopError
 from mozzi.lie import Inertia, Twist, Wrench

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.calls.inlining import inlined
-from mozzi.algorithms.constraints.joints import meet
 from mozzi.algorithms.constraints.rank import pinv
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.first import (
     forward_dynamics_derivatives,
     forward_dynamics_wrench_derivatives,
@@ -44,7 +44,7 @@ from mozzi.algorithms.loops.actuation import Shares, shared, shares
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import ByBody
 from mozzi.lie import SE3, Wrench
 from mozzi.model import Model

@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Algorithm, Options
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import InverseChanges
 from mozzi.algorithms.derivatives.parameters import Sensitivity, sensitivity, where_shared
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics

@@ -13,14 +13,14 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.inlining import inlined
-from mozzi.algorithms.constraints.rows import loop_drift, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import columns, loop_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, weightless
 from mozzi.algorithms.derivatives.second import tangent_basis
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.types import Array, Traced

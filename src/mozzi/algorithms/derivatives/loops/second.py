@@ -21,14 +21,14 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.inlining import inlined
-from mozzi.algorithms.constraints.rows import loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_gradient
 from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, mirrored
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.rolling import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.types import Array, Traced

@@ -27,7 +27,7 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
-from mozzi.algorithms.constraints.rows import loop_acceleration, loop_drift, loop_jacobian
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
 from mozzi.algorithms.derivatives.inverse_mass import AtRest
 from mozzi.algorithms.derivatives.second import tangent_basis

@@ -1,0 +1,1 @@
+"""Limits, dry friction, ropes and contact: impulses and velocities in their sets."""

@@ -1,0 +1,1 @@
+"""URDF, and the SRDF beside it."""

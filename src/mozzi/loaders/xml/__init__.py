@@ -1,0 +1,1 @@
+"""Strict XML, and the words that each format knows."""

@@ -1,0 +1,280 @@
+"""Systems and the attachments between them: changed copies, and tables of arrays by system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows.rows import loop_rows
+from mozzi.algorithms.kinematics.poses import pose
+from mozzi.algorithms.loops.topology import Attachment, State
+from mozzi.errors import ConfigurationError, ModelError, UnknownNameError, known
+from mozzi.lie import SE3
+from mozzi.model import Fixed, Joint, Model
+from mozzi.model.frames import PoseLike, as_pose
+from mozzi.model.join import joined
+from mozzi.types import Array, ArrayLike
+
+__all__ = ["AttachedSystems", "Joints", "Parts"]
+
+WORLD = "world"
+
+Parts = dict[str, Array]
+"""The name of a system → its array."""
+
+Joints = str | Sequence[str | tuple[str, str]]
+"""Joints of systems: "arms.elbow" or ("arms", "elbow"); "arms" for all joints of a system."""
+
+
+class AttachedSystems:
+    """Mechanisms by name, with the frames at which they can be grasped, and their attachments."""
+
+    def __init__(
+        self,
+        systems: Mapping[str, tuple[Model, Sequence[str]]],
+        attachments: Sequence[Attachment] = (),
+    ):
+        if not isinstance(systems, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{type(self).__name__}: give the systems as {{name: (model, frames)}}")
+        self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
+        self.attachments = tuple(attachments)
+        self._made: dict[Model, Model] = {}
+        for name, (model, frames) in self.systems.items():
+            if name == WORLD or "." in name:
+                raise ModelError(f"system {name!r}: give it a name without a dot, and not 'world'")
+            for frame in frames:
+                model.frame(frame)
+        for part in self.attachments:
+            for system, frame in (part.a, part.b):
+                self._check_place(system, frame, part.name)
+
+    def _check_place(self, system: str, frame: str, what: str) -> None:
+        if system == WORLD:
+            return
+        if system not in self.systems or frame not in self.systems[system][1]:
+            there = [f"({s!r}, {f!r})" for s, (_, frames) in self.systems.items() for f in frames]
+            raise ModelError(
+                f"attachment {what!r}: no closure frame ({system!r}, {frame!r}); there are "
+                f"{', '.join(there)}, and ('world', '')"
+            )
+
+    @cached_property
+    def model(self) -> Model:
+        """All of it as one mechanism with loops: body "hand" of system "arms" is "arms.hand"."""
+        whole = joined(" and ".join(self.systems), {n: m for n, (m, _) in self.systems.items()})
+        for part in self.attachments:
+            ends: list[tuple[int | None, SE3]] = []
+            for (system, frame), T in zip(
+                (part.a, part.b), (part.placement_a, part.placement_b), strict=True
+            ):
+                body, own = (None, SE3.identity())
+                if system != WORLD:
+                    body, own = whole.frame(f"{system}.{frame}")
+                    body = None if body < 0 else body
+                ends.append((body, own @ T))
+            (a, T_a), (b, T_b) = ends
+            whole = whole.with_loop(part.name, a, b, part.joint, T_a, T_b)
+        return self._made.setdefault(whole, whole)
+
+    # -- changed copies --
+
+    def _changed(
+        self, systems: Mapping[str, tuple[Model, Sequence[str]]], attachments: Sequence[Attachment]
+    ) -> Self:
+        new = type(self)(systems, attachments)
+        new._made = self._made
+        return new
+
+    def attach(
+        self,
+        name: str,
+        a: tuple[str, str],
+        b: tuple[str, str],
+        joint: Joint | None = None,
+        placement_a: PoseLike = None,
+        placement_b: PoseLike = None,
+        at: State | None = None,
+    ) -> Self:
+        """With one more joint (rigid without one) from a frame a to a frame b.
+
+        Args:
+            name: its name.
+            a: (system, frame), or ("world", "").
+            b: (system, frame), or ("world", "").
+            joint: the joint; None: rigid.
+            placement_a: pose of the joint's frame on body a; None: the body's own.
+            placement_b: pose of the joint's frame on body b, likewise.
+            at: configurations (nq), by system; placement_b is then such that frame b lies on frame
+                a there, as a hand closes on a thing where it is.
+        """
+        if any(part.name == name for part in self.attachments):
+            raise ModelError(f"attachment {name!r} is there; detach it, or give another name")
+        ends = (a[0], a[1]), (b[0], b[1])
+        T_a, T_b = (as_pose(T, f"attachment {name!r}") for T in (placement_a, placement_b))
+        if at is not None:
+            if placement_b is not None:
+                raise ModelError(f"attachment {name!r}: give placement_b, or at; not both")
+            C_a, C_b = (self._pose(*end, name, at) for end in ends)
+            T_b = SE3.from_matrix(np.linalg.inv(C_b) @ C_a @ T_a.matrix())
+        part = Attachment(name, *ends, joint or Fixed(), T_a, T_b)
+        return self._changed(self.systems, (*self.attachments, part))
+
+    def _pose(self, system: str, frame: str, what: str, q: State) -> Array:
+        """Where a closure frame is."""
+        self._check_place(system, frame, what)
+        if system == WORLD:
+            return np.eye(4)
+        if system not in q:
+            raise ConfigurationError(f"attachment {what!r}: nothing for {system!r} in at")
+        return pose(self.systems[system][0], q[system], frame)
+
+    def detach(self, name: str) -> Self:
+        """Without a joint.
+
+        Args:
+            name: its name.
+        """
+        left = tuple(part for part in self.attachments if part.name != name)
+        if len(left) == len(self.attachments):
+            there = known(name, [part.name for part in self.attachments])
+            raise UnknownNameError(f"no attachment {name!r} to detach; there are {there}")
+        return self._changed(self.systems, left)
+
+    def with_system(self, name: str, model: Model, frames: Sequence[str]) -> Self:
+        """With one more mechanism, or another in its place.
+
+        Args:
+            name: its name.
+            model: the mechanism.
+            frames: names of the frames that others may be attached to.
+        """
+        return self._changed({**self.systems, name: (model, frames)}, self.attachments)
+
+    def without_system(self, name: str) -> Self:
+        """Without a mechanism, and what was attached to it.
+
+        Args:
+            name: its name.
+        """
+        if name not in self.systems:
+            there = known(name, self.systems)
+            raise UnknownNameError(f"no system {name!r} to take away; there are {there}")
+        left = [p for p in self.attachments if name not in (p.a[0], p.b[0])]
+        return self._changed({n: x for n, x in self.systems.items() if n != name}, left)
+
+    # -- tables and arrays --
+
+    @cached_property
+    def _slices(self) -> dict[str, dict[str, slice]]:
+        out: dict[str, dict[str, slice]] = {"q": {}, "v": {}, "b": {}}
+        for axis, own in out.items():
+            start = 0
+            for name, (model, _) in self.systems.items():
+                size = {"q": model.nq, "v": model.nv, "b": model.nb}[axis]
+                own[name], start = slice(start, start + size), start + size
+        return out
+
+    def whole(self, what: str, state: State | None, axis: str = "v") -> Array:
+        """The arrays of a table as one array of `model`; what is missing is an error for states
+        (q, v, a) and zero for forces.
+
+        Args:
+            what: its name, for messages.
+            state: the table.
+            axis: "q", "v" or "b" (bodies: arrays (B, nb, 6)).
+        """
+        own, needed = state or {}, what in ("q", "v", "a")
+        arrays: list[Array] = []
+        found = 0
+        for name, zero in self._zeros[axis].items():
+            given = own.get(name)
+            found += given is not None
+            x = zero if given is None and not needed else np.asarray(given)
+            if x.shape != zero.shape:
+                return self._broadcast(what, own, axis, needed)
+            arrays.append(x)
+        if found < len(own):
+            return self._broadcast(what, own, axis, needed)
+        return np.concatenate(arrays)
+
+    @cached_property
+    def _zeros(self) -> dict[str, dict[str, Array]]:
+        out: dict[str, dict[str, Array]] = {}
+        for axis, slices in self._slices.items():
+            tail = (6,) if axis == "b" else ()
+            out[axis] = {n: np.zeros((s.stop - s.start, *tail)) for n, s in slices.items()}
+        return out
+
+    def _broadcast(self, what: str, own: State, axis: str, needed: bool) -> Array:
+        """The same of batches, or what is wrong with the table."""
+        slices = self._slices[axis]
+        if unknown := [name for name in own if name not in slices]:
+            there = known(unknown[0], self.systems)
+            raise ConfigurationError(f"{what}: no system {unknown[0]!r}; there are {there}")
+        if needed and (missing := [name for name in slices if name not in own]):
+            names = ", ".join(map(repr, missing))
+            raise ConfigurationError(f"{what}: nothing for {names}; give each system its own")
+        tail = (6,) if axis == "b" else ()
+        arrays: list[Array] = []
+        for name, s in slices.items():
+            shape = (s.stop - s.start, *tail)
+            x = np.asarray(own[name]) if name in own else np.zeros(shape)
+            if x.shape[x.ndim - len(shape) :] != shape:
+                raise ConfigurationError(
+                    f"{what} of {name!r} has shape {x.shape}; its last axes are {shape}"
+                )
+            arrays.append(x)
+        lead = 1 + len(tail)
+        shapes = {x.shape[: x.ndim - lead] for x in arrays}
+        if len(shapes) > 1:
+            batch = np.broadcast_shapes(*shapes)
+            arrays = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in arrays]
+        return np.concatenate(arrays, axis=-lead)
+
+    def parts(self, array: Array, axis: str = "v") -> Parts:
+        """An array of `model` as a table.
+
+        Args:
+            array: (B, nq) or (B, nv).
+            axis: "q" or "v".
+        """
+        return {name: array[..., s] for name, s in self._slices[axis].items()}
+
+    def _rows(self, what: str, rows: Mapping[str, ArrayLike] | None) -> Array | None:
+        """A table of rows, by attachments, as an array of all rows of `model`."""
+        if rows is None:
+            return None
+        there = loop_rows(self.model)
+        if unknown := [name for name in rows if name not in there]:
+            raise ConfigurationError(
+                f"{what}: no attachment {unknown[0]!r}; there are {known(unknown[0], there)}"
+            )
+        batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in rows.values()))
+        out = np.zeros((*batch, self.model.row_count))
+        for name, x in rows.items():
+            out[..., there[name]] = x
+        return out
+
+    def _joints(self, choice: Joints | None) -> list[str] | None:
+        """Names of joints of `model`."""
+        if choice is None:
+            return None
+        out: list[str] = []
+        for item in [choice] if isinstance(choice, str) else choice:
+            if isinstance(item, str) and item in self.systems:
+                out += [f"{item}.{joint}" for joint in self.systems[item][0].joint_names]
+            else:
+                out.append(item if isinstance(item, str) else ".".join(item))
+        return out
+
+    def _given(
+        self, wrenches: State | None, loop_accelerations: Mapping[str, ArrayLike] | None
+    ) -> dict[str, Array]:
+        out: dict[str, Array] = {}
+        if wrenches is not None:
+            out["wrenches"] = self.whole("wrenches", wrenches, "b")
+        rates = self._rows("loop_accelerations", loop_accelerations)
+        return out if rates is None else out | {"loop_accelerations": rates}

@@ -1,0 +1,252 @@
+"""Mechanisms whose topology changes: arms that pick up, carry and put down.
+
+A `ClosedSystem` is several mechanisms and the attachments between them. It is one `Model` with
+loops (`model`), made once for a set of attachments and kept, so that every algorithm of models
+works on it: states and forces are tables, by the names of the systems. `accelerations` is the other
+way, that of Rodriguez, Jain and Kreutz-Delgado: trees are solved each by itself and meet in one
+small matrix, and nothing is compiled when an attachment comes or goes
+(`algorithms/loops/topology.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
+from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
+from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.loops.assemble import assemble, consistent_velocities
+from mozzi.algorithms.loops.forces import loop_forces
+from mozzi.algorithms.loops.topology import State, distributed_accelerations, refuse_open
+from mozzi.algorithms.loops.wrenches import LoopWrench, loop_wrenches
+from mozzi.lie import SE3
+from mozzi.lie.vec import number
+from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
+from mozzi.simulation.closed_system.phases import Change, Phases, simulated
+from mozzi.types import Array, ArrayLike
+
+__all__ = ["ClosedSystem"]
+
+Torque = State | Callable[..., State]
+"""Joint forces by system, or a law of (t, q, v) that gives them."""
+
+
+class ClosedSystem(AttachedSystems):
+    """Mechanisms that are coupled by joints which come and go.
+
+    >>> both = ClosedSystem({"arms": (arms, ["left_hand", "right_hand"]), "bar": (bar, ["bar"])})
+    >>> held = both.attach("left", ("arms", "left_hand"), ("bar", "bar"), placement_b=end)
+    >>> a = held.forward_dynamics({"arms": q, "bar": p}, {"arms": v, "bar": w}, {"arms": tau})
+
+    A mechanism is given with the frames at which it can be grasped. `attach`, `detach`,
+    `with_system` and `without_system` return changed systems, which share what was compiled for
+    sets of attachments that were there before. Arrays broadcast over leading batch axes.
+    """
+
+    # -- closing --
+
+    def residual(self, q: State) -> Parts:
+        """How far each attachment is open (B, m), row by row: see `loop_residual`.
+
+        Args:
+            q: configurations (B, nq), by system.
+        """
+        found: Array = loop_residual(self.model, self.whole("q", q, "q"))
+        rows = loop_rows(self.model)
+        return {part.name: found[..., rows[part.name]] for part in self.attachments}
+
+    def check_closed(self, q: State, tolerance: float = 1e-4) -> None:
+        """Raise a `LoopError` where an attachment is open by more than a tolerance.
+
+        Args:
+            q: configurations (B, nq), by system.
+            tolerance: metres, or radians.
+        """
+        found = self.residual(q)
+        for part in self.attachments:
+            turns = [any(number(x) != 0.0 for x in W.ang)
+                     for W in meet(part.joint, SE3.identity()).rows]  # fmt: skip
+            gap = found[part.name]
+            error = np.zeros((*gap.shape[:-1], 6))
+            error[..., 0] = np.linalg.norm(gap[..., np.array(turns, bool)], axis=-1)
+            error[..., 3] = np.linalg.norm(gap[..., ~np.array(turns, bool)], axis=-1)
+            refuse_open(part.name, error, tolerance)
+
+    def assemble(
+        self, q: State, hold: Joints = (), *,
+        loop_offsets: Mapping[str, ArrayLike] | None = None,
+    ) -> Parts:  # fmt: skip
+        """Configurations near q in which the attachments (and loops) are closed: see `assemble`.
+
+        Args:
+            q: configurations (B, nq), by system.
+            hold: joints that stay where they are: "arms.elbow", or "arms" for all of a system.
+            loop_offsets: what residuals shall be instead of zero, by attachment (B, m).
+        """
+        offsets, joints = self._rows("loop_offsets", loop_offsets), self._joints(hold) or ()
+        start = self.whole("q", q, "q")
+        return self.parts(assemble(self.model, start, joints, loop_offsets=offsets), "q")
+
+    def consistent_velocities(
+        self, q: State, v: State, *, loop_rates: Mapping[str, ArrayLike] | None = None
+    ) -> Parts:
+        """The velocities nearest to v, in kinetic energy, that the attachments allow: what the
+        impulse of a grasp leaves of them.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            loop_rates: rates that the rows of attachments shall have, by attachment (B, m).
+        """
+        rates = self._rows("loop_rates", loop_rates)
+        at, u = self.whole("q", q, "q"), self.whole("v", v)
+        return self.parts(consistent_velocities(self.model, at, u, loop_rates=rates))
+
+    # -- dynamics --
+
+    def accelerations(
+        self, q: State, v: State, tau: State | None = None, *,
+        loop_accelerations: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Parts, Parts]:  # fmt: skip
+        """(accelerations by system, multipliers by attachment), trees each by itself: steps A to F
+        of Rodriguez, Jain and Kreutz-Delgado. Nothing is compiled when attachments change; a call
+        takes longer than `forward_dynamics`. Systems with loops of their own are refused, and
+        attachments that are open by more than 1e-3.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            tau: joint forces (B, nv), by system; zero where not given.
+            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+        """
+        for what, state, axis in (("q", q, "q"), ("v", v, "v"), ("tau", tau, "v")):
+            self.whole(what, state, axis)  # says what is missing
+        parts = self.systems, self.attachments
+        return distributed_accelerations(*parts, q, v, tau or {}, loop_accelerations or {})
+
+    def forward_dynamics(
+        self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
+        loop_accelerations: Mapping[str, ArrayLike] | None = None, resistance: bool = False,
+    ) -> Parts:  # fmt: skip
+        """Accelerations (B, nv) by system, as one program: see `forward_dynamics`. It is compiled
+        once for a set of attachments.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            tau: joint forces (B, nv), by system; zero where not given.
+            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            resistance: whether damping, friction and springs act.
+        """
+        state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
+        given = self._given(wrenches, loop_accelerations)
+        if resistance or given:
+            return self.parts(
+                forward_dynamics(self.model, *state, resistance=resistance, **given)
+            )
+        return self.parts(forward_dynamics(self.model, *state))
+
+    def inverse_dynamics(
+        self, q: State, v: State, a: State, actuated: Joints | None = None,
+        wrenches: State | None = None, **options: Any,
+    ) -> Parts:  # fmt: skip
+        """Joint forces (B, nv) by system that produce accelerations a: see `inverse_dynamics`.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            a: accelerations (B, nv), by system, which keep the attachments closed.
+            actuated: joints that have a motor ("arms" for all of a system); None: all, and
+                attachments bear nothing.
+            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            options: ``minimize`` and ``weighting``, of `inverse_dynamics`.
+        """
+        state = self.whole("q", q, "q"), self.whole("v", v), self.whole("a", a)
+        given = self._given(wrenches, None)
+        joints = self._joints(actuated)
+        found = inverse_dynamics(self.model, *state, actuated=joints, **given, **options)
+        return self.parts(found)
+
+    def hybrid_dynamics(
+        self, q: State, v: State, tau: State, a: State, prescribed: Joints = (),
+        wrenches: State | None = None, *,
+        loop_accelerations: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Parts, Parts]:  # fmt: skip
+        """(τ, a) by system, a given at prescribed joints and τ at the others: see
+        `hybrid_dynamics`.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            tau: joint forces (B, nv), by system; zero where not given.
+            a: accelerations (B, nv), by system.
+            prescribed: joints whose accelerations are given ("arms" for all of a system).
+            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+        """
+        state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
+        given = self._given(wrenches, loop_accelerations)
+        joints = tuple(self._joints(prescribed) or ())
+        found = hybrid_dynamics(
+            self.model, *state, self.whole("a", a), prescribed=joints, **given
+        )
+        return self.parts(found[0]), self.parts(found[1])
+
+    def loop_forces(
+        self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
+        loop_accelerations: Mapping[str, ArrayLike] | None = None,
+    ) -> Mapping[str, LoopWrench]:  # fmt: skip
+        """What attachments (and loops) exert on the bodies, by name: world wrenches at points, see
+        `loop_wrenches`. Of least norm where attachments are redundant.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+            tau: joint forces (B, nv), by system; zero where not given.
+            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+        """
+        state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
+        given = self._given(wrenches, loop_accelerations)
+        return loop_wrenches(self.model, state[0], loop_forces(self.model, *state, **given))
+
+    def energy(self, q: State, v: State) -> Array:
+        """Kinetic and potential energy of all systems together, with their springs.
+
+        Args:
+            q: configurations (B, nq), by system.
+            v: velocities (B, nv), by system.
+        """
+        at, u = self.whole("q", q, "q"), self.whole("v", v)
+        return kinetic_energy(self.model, at, u) + potential_energy(self.model, at)
+
+    def simulate(
+        self, q0: State, v0: State, duration: float, dt: float, torque: Torque | None = None,
+        changes: Sequence[Change] = (), *, tolerance: float = 1e-4, **options: Any,
+    ) -> Phases:  # fmt: skip
+        """The motion over a duration, in steps dt, while attachments come and go: see `simulate`.
+
+        Between two changes it is the motion of one mechanism with loops. At a change, q stays
+        (attachments that are open by less than the tolerance are closed, others are refused with
+        the distance), and velocities become those that the new attachments leave of them, as an
+        impulse in them does.
+
+        Args:
+            q0: configurations (B, nq) at the start, by system.
+            v0: velocities (B, nv) at the start, by system.
+            duration: in seconds.
+            dt: a step, in seconds.
+            torque: joint forces by system, constant; or a law τ(t, q, v) of tables that gives one.
+            changes: pairs (when, change), one after the other. when: a time, or a function
+                g(t, q, v) of tables at whose next zero it happens (with dopri5, of one sample);
+                change: a function (system, q) that gives another system; q is the table there.
+            tolerance: metres or radians by which attachments may be open.
+            options: of `simulate`: method, wrenches (by system), record_every, resistance, ...
+        """
+        return simulated(self, q0, v0, duration, dt, torque, changes, tolerance, options)

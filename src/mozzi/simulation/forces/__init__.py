@@ -1,0 +1,1 @@
+"""What acts on a mechanism: laws, drives, actuators, springs, dampers, friction and stops."""

@@ -1,0 +1,254 @@
+"""Laws of time: joints that are driven, and closures whose residuals follow a law.
+
+A caller writes positions alone, as functions of t. They are traced once; rates and accelerations
+follow by differentiation, and all of it is compiled along with the steps. Driven joints are rows
+like those of loops: their multipliers are what the drives exert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows, position_rows
+from mozzi.algorithms.kinematics.configuration import difference
+from mozzi.algorithms.loops.assemble import consistent_velocities
+from mozzi.errors import ConfigurationError, LoopError, ModelError, known
+from mozzi.lie.small_matrices import solve_spd
+from mozzi.lie.vec import number
+from mozzi.model import Drive, Guided, Joint, Model
+from mozzi.program.arrays import traced_array
+from mozzi.program.differentiate import DifferentiationError, forward
+from mozzi.program.meaning import interpret
+from mozzi.program.passes import prune
+from mozzi.program.program import Input, Program, trace
+from mozzi.program.scalar import Real
+from mozzi.simulation.forces.law import plainly
+from mozzi.simulation.place import named
+from mozzi.simulation.system import Feedback, as_forces
+from mozzi.types import Array, ArrayLike, Traced
+
+__all__ = ["Drives", "Prescribed", "TimeLaw"]
+
+TimeLaw: TypeAlias = Callable[..., object] | float
+"""Positions as a function of t, or a number that stays."""
+
+Prescribed: TypeAlias = Mapping[str, TimeLaw] | Mapping[tuple[str, int], TimeLaw]
+"""Laws by joint, or by joint and number of a coordinate."""
+
+OPEN = 1e-6  # a start that is away from its law by more is no accident
+
+
+class Drives:
+    """The laws of a simulation: the model with the rows they stand for, and what they ask of them
+    at a time.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        prescribed: Prescribed | None,
+        loop_offsets: Mapping[str, TimeLaw] | None,
+    ):
+        self.user = model
+        self.joints: dict[tuple[str, int | None], TimeLaw] = {}
+        given = cast("Mapping[str | tuple[str, int], TimeLaw]", prescribed or {})
+        for key, law in given.items():
+            joint, component = key if isinstance(key, tuple) else (key, None)
+            self._check_joint(joint, component)
+            self.joints[joint, component] = law
+        self.loops = dict(loop_offsets or {})
+        there = {x.name: x for x in model.closures}
+        for name in self.loops:
+            if name not in there:
+                raise ModelError(
+                    f"loop_offsets: model {model.name!r} has no loop {name!r}; it has "
+                    f"{known(name, tuple(there)) if there else 'none'}"
+                )
+        self.model = self._driven()
+        self.rows = loop_rows(self.model)
+        self.program = self._traced()
+        self._kernel = named(self._all, {"t": ()}, model, "laws")
+
+    def _check_joint(self, joint: str, component: int | None) -> None:
+        kind = self.user.joint(joint)
+        if component is not None and not (kind.flat and 0 <= component < kind.nv):
+            raise ConfigurationError(
+                f"prescribed: joint {joint!r} has no coordinate {component} of its own; drive the "
+                "whole joint"
+            )
+        whole = joint in {j for j, k in self.joints if k is None}
+        if whole or (component is None and joint in {j for j, _ in self.joints}):
+            raise ConfigurationError(f"prescribed: joint {joint!r} is driven twice")
+
+    def _driven(self) -> Model:
+        """The model with rows for what is driven; the same one for the same joints and loops."""
+        key = "driven", tuple(self.joints), tuple(self.loops)
+        if key not in self.user.cache:
+            model = self.user
+            guided = [x for x in model.loops if x.name in self.loops]
+            drives: list[Drive | Guided] = [Guided(x) for x in guided]
+            for joint, component in self.joints:
+                n = model.joint(joint).nv if component is None else 1
+                drives.append(Drive(joint, n, component))
+            left = [x for x in model.loops if x.name not in self.loops]
+            driven = model._replace(loops=left, drives=drives)  # pyright: ignore[reportPrivateUsage]
+            model.cache[key] = driven
+        return self.user.cache[key]
+
+    @property
+    def guided(self) -> tuple[str, ...]:
+        """The loops (joints that close the tree) that follow a law."""
+        return tuple(x.name for x in self.model.drives if isinstance(x, Guided))
+
+    # -- what they ask --
+
+    def _traced(self) -> Program:
+        """t ↦ (coordinates of driven joints, offsets, rates and accelerations of all rows)."""
+
+        def laws(t: Real) -> tuple[Traced, ...]:
+            model, m = self.model, self.model.row_count
+            positions = position_rows(model).astype(float)  # others follow the rate alone
+            q = np.array([*model.neutral()], dtype=object)
+            offsets, U = (np.full(m, 0.0, dtype=object) for _ in range(2))
+            for (joint, component), law in self.joints.items():
+                at = model.q_slices[joint]
+                kind = model.joint(joint)
+                what = f"prescribed: the law of joint {joint!r}"
+                size = kind.nq if component is None else 1
+                x = _numbers(law, t, size, what)
+                if component is None:
+                    x = np.array(kind.normalize(list(x)) if kind.quaternions else x, dtype=object)
+                    q[at] = x
+                    rows = self.rows[f"drive:{joint}"]
+                    U[rows] = _velocities(kind, x, _rate(x, t))
+                else:
+                    q[at.start + component] = x[0]
+                    U[self.rows[f"drive:{joint}.{component}"]] = _rate(x, t)
+            for name, law in self.loops.items():
+                rows = self.rows[name]
+                size = rows.stop - rows.start
+                x = _numbers(law, t, size, f"loop_offsets: the law of loop {name!r}")
+                offsets[rows], U[rows] = x * positions[rows], _rate(x, t)
+            return q, offsets, U, _rate(U, t)
+
+        try:
+            return prune(trace(laws, [Input("t", ())], "laws"))
+        except DifferentiationError as error:
+            raise ConfigurationError(f"laws of time: cannot be differentiated: {error}") from error
+
+    def _all(self, t: Real) -> tuple[Traced, ...]:
+        flat = interpret(self.program, [[t]])
+        return tuple(np.array([*x, None], dtype=object)[:-1] for x in flat)
+
+    def at(self, t: Real) -> dict[str, Traced]:
+        """What rows shall be at a time of the trace: arguments of `loop_corrections`."""
+        q, offsets, U, _ = self._all(t)
+        return {"loop_offsets": offsets, "loop_rates": U, "q_ref": q}
+
+    def accelerations(self, t: Real) -> Traced:
+        """What the accelerations of rows shall be, at a time of the trace."""
+        return self._all(t)[3]
+
+    def on_arrays(self, t: ArrayLike) -> dict[str, Array]:
+        """What rows shall be at times (B,): arguments of `loop_corrections`."""
+        q, offsets, U, _ = self._kernel(np.asarray(t, dtype=float))
+        return {"loop_offsets": offsets, "loop_rates": U, "q_ref": q}
+
+    def offsets(self, t: ArrayLike) -> Array:
+        """What residuals (B, m) shall be at times (B,)."""
+        return self.on_arrays(t)["loop_offsets"]
+
+    # -- where they meet a simulation --
+
+    def start(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """The state at the start: q must be where the laws are, and v becomes the nearest that
+        they allow.
+        """
+        now = self.on_arrays(t)
+        self._check_start(now, q)
+        least = np.broadcast_to(now["loop_rates"], (*q.shape[:-1], self.model.row_count))
+        return q, consistent_velocities(self.model, q, v, loop_rates=least)
+
+    def _check_start(self, now: Mapping[str, Array], q: Array) -> None:
+        away = difference(self.user, now["q_ref"], q)
+        for joint, component in self.joints:
+            own = away[..., self.user.v_slices[joint]]
+            own = own if component is None else own[..., component : component + 1]
+            if np.abs(own).max() > OPEN:
+                x = now["q_ref"][self.user.q_slices[joint]]
+                raise ConfigurationError(
+                    f"prescribed: joint {joint!r} starts {np.abs(own).max():.3g} away from its "
+                    f"law, which begins at {np.round(x, 6).tolist()}; set it in q0, and close "
+                    f"loops with mozzi.assemble(model, q0, hold=[{joint!r}])"
+                )
+        left = np.abs(loop_residual(self.model, q) - now["loop_offsets"])
+        for name, rows in self.rows.items():
+            if left[..., rows].max(initial=0.0) > OPEN:
+                raise LoopError(
+                    f"loop {name!r} is away from where it shall be by "
+                    f"{left[..., rows].max():.2e} (m or rad); call mozzi.assemble(model, q, "
+                    "loop_offsets=...) first"
+                )
+
+    def refuse_actuated(self, torque: Array | Feedback | None) -> None:
+        """Raise where a joint is driven and has a torque, too."""
+        if torque is None:
+            return
+        for joint, component in self.joints:
+            at = self.user.v_slices[joint]
+            at = at if component is None else slice(at.start + component, at.start + component + 1)
+            law = callable(torque)
+            acts = _of_law(torque, self.user, at) if law else list(torque[..., at].flat)
+            if any(number(x) != 0.0 for x in acts):
+                raise ConfigurationError(
+                    f"joint {joint!r} is driven by a law of time and has a torque, too; leave its "
+                    "torque at zero (the drive's is in trajectory.drive_forces), or do not "
+                    "prescribe its motion"
+                )
+
+
+
+def _numbers(law: TimeLaw, t: Real, size: int, what: str) -> Traced:
+    """What a law gives at t, if it is so many numbers."""
+    try:
+        x = np.ravel(np.asarray(law(t) if callable(law) else law, dtype=object))
+        for e in x:
+            if number(e) is None and not hasattr(e, "op"):
+                raise TypeError(f"{e!r} is neither a number nor a traced scalar")
+    except (ConfigurationError, DifferentiationError):
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"{what} cannot be traced: {plainly(error)}") from error
+    if x.shape != (size,):
+        raise ConfigurationError(f"{what} gives {x.size} numbers; it takes {size}")
+    return x
+
+
+def _rate(x: Traced, t: Real) -> Traced:
+    """dx/dt."""
+    return forward(x, [t], [1.0])
+
+
+def _velocities(joint: Joint, q: Traced, q_rate: Traced) -> Traced:
+    """v of a joint with q̇ = N v: (NᵀN) v = Nᵀ q̇."""
+    units = ([1.0 if i == k else 0.0 for i in range(joint.nv)] for k in range(joint.nv))
+    N = [joint.rates(list(q), unit) for unit in units]
+    square = [[sum((x * y for x, y in zip(a, b, strict=True)), 0.0) for b in N] for a in N]
+    right = [sum((x * y for x, y in zip(a, q_rate, strict=True)), 0.0) for a in N]
+    return np.array([*solve_spd(square, [right])[0], None], dtype=object)[:-1]
+
+
+def _of_law(torque: Feedback, model: Model, at: slice) -> list[Real]:
+    """What a law of torque gives at some velocities, traced."""
+    found: list[Real] = []
+
+    def law(t: Real, q: Traced, v: Traced) -> Traced:
+        tau = as_forces(torque(t, traced_array(q), traced_array(v)), model)
+        found.extend(tau[at])
+        return tau
+
+    named(law, {"t": (), "q": (model.nq,), "v": (model.nv,)}, model, "torque", target="interpret")
+    return found

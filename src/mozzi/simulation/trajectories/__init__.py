@@ -1,0 +1,1 @@
+"""What a simulation gives back: motions, files of them, what closures and drives exerted."""

@@ -1,0 +1,212 @@
+"""Trajectories on disk: .npz and .csv, written atomically."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, TypedDict
+
+import numpy as np
+
+from mozzi.errors import ConfigurationError
+from mozzi.files import write_atomically
+from mozzi.model import Model
+from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.simulation.trajectories.saved import opened
+from mozzi.simulation.trajectories.trajectory import Trajectory
+from mozzi.types import Array
+
+__all__ = ["load", "save"]
+
+FORMAT = "mozzi trajectory 1"
+DRIVE = "drive:"  # before the names of driven joints
+DERIVED = ("a", "kinetic", "potential", "momentum")
+FIELDS = ("a", "tau", "kinetic", "potential", "momentum", "reactions")
+"""What a file may hold besides t, q and v; reactions (what closures and drives exert) where they
+are asked for, or are known.
+"""
+DAMAGED = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, OverflowError,
+    NotImplementedError, RuntimeError, MemoryError, OSError, EOFError, zipfile.BadZipFile,
+    zlib.error, lzma.LZMAError, struct.error, csv.Error,
+)  # fmt: skip
+"""What readers of .npz and .csv files raise on files that something happened to."""
+OF_MODEL = "parameter "
+"""What arrays are called that hold numbers of the model, (B, 1), before their name."""
+
+
+class Head(TypedDict):
+    """What of a trajectory is not arrays, as JSON has it."""
+
+    format: str
+    model: str | None
+    name: str | None
+    method: str
+    springs: bool
+    driven: bool
+    complete: bool
+    batch: list[int]
+    diverged: list[tuple[list[int], float]]
+    events: list[tuple[list[int], float, int, list[float], list[float]]]
+
+
+def save(trajectory: Trajectory, path: Path, fields: Sequence[str] | None = None) -> Path:
+    for field in fields or ():
+        if field not in FIELDS:
+            raise ConfigurationError(f"no field {field!r}; give some of {', '.join(FIELDS)}")
+    known = trajectory.reactions_known
+    wanted = FIELDS[: len(FIELDS) - (not known)] if fields is None else fields
+    if path.suffix == ".npz":
+        return write_atomically(path, lambda file: _write_npz(trajectory, file, wanted))
+    if path.suffix == ".csv":
+        return write_atomically(path, lambda file: _write_csv(trajectory, file, wanted))
+    raise ConfigurationError(f"{path}: no format {path.suffix!r}; save as .npz or .csv")
+
+
+def load(path: Path, model: Model | None = None) -> Trajectory:
+    if path.suffix == ".zarr":
+        return opened(path, model)
+    if path.suffix not in (".npz", ".csv"):
+        raise ConfigurationError(f"{path}: no format {path.suffix!r}; give a .npz or .csv file")
+    try:
+        head, arrays = (_read_npz if path.suffix == ".npz" else _read_csv)(path)
+        found = _trajectory(head, arrays)
+    except FileNotFoundError:
+        raise
+    except DAMAGED as error:
+        raise ConfigurationError(f"{path}: is no trajectory of mozzi ({error})") from None
+    if model is not None:
+        if model.digest != head["model"]:
+            raise ConfigurationError(
+                f"{path}: belongs to the model {head['name']!r} with other data than "
+                f"{model.name!r}; give the model it was made with"
+            )
+        found.model = model
+    return found
+
+
+def _head(x: Trajectory) -> Head:
+    return {
+        "format": FORMAT,
+        "model": None if x.model is None else x.model.digest,
+        "name": None if x.model is None else x.model.name,
+        "method": x.method,
+        "springs": x.springs,
+        "driven": x.driven,
+        "complete": x.complete,
+        "batch": list(x.batch),
+        "diverged": [(list(k), t) for k, t in x.diverged.items()],
+        "events": [(list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()) for e in x.events],
+    }
+
+
+def _arrays(x: Trajectory, fields: Sequence[str]) -> dict[str, Array]:
+    wanted = [name for name in DERIVED if name in fields]
+    derived = x.derived() if wanted else {}
+    arrays = {"t": x.t, "q": x.q, "v": x.v}
+    arrays |= {f"{OF_MODEL}{name}": numbers[..., None] for name, numbers in x.parameters.items()}
+    tau = x.joint_forces() if "tau" in fields else None
+    if tau is not None:
+        arrays["tau"] = tau
+    arrays |= {name: derived[name] for name in wanted if name in derived}
+    return arrays | (x.all_reactions() if "reactions" in fields else {})
+
+
+def _is_reaction(name: str) -> bool:
+    return name in ("loop_forces", "drive_power") or name.startswith(DRIVE)
+
+
+def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
+    if head.get("format") != FORMAT:
+        raise ValueError(f"its format is {head.get('format')!r}, not {FORMAT!r}")
+    return Trajectory(
+        arrays["t"], arrays["q"], arrays["v"], None, arrays.get("tau"), head["method"],
+        head["springs"],
+        {tuple(k): t for k, t in head["diverged"]},
+        [Event(tuple(k), t, n, np.array(q), np.array(v)) for k, t, n, q, v in head["events"]],
+        head["complete"],
+        stored={n: x for n, x in arrays.items() if n in DERIVED or _is_reaction(n)},
+        driven=head.get("driven", False),
+        parameters={
+            name.removeprefix(OF_MODEL): x[..., 0] for name, x in arrays.items()
+            if name.startswith(OF_MODEL)
+        },
+    )  # fmt: skip
+
+
+def _write_npz(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
+    arrays = _arrays(x, fields)
+    np.savez(file, allow_pickle=False, head=np.array(json.dumps(_head(x))), **arrays)
+
+
+def _read_npz(path: Path) -> tuple[Head, dict[str, Array]]:
+    with np.load(path, allow_pickle=False) as data:
+        arrays = {name: data[name] for name in data.files}
+    return json.loads(str(arrays.pop("head"))), arrays
+
+
+def _write_csv(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
+    """A comment with what is not numbers, a row of names, then a row per sample and time."""
+    arrays, batch = _arrays(x, fields), x.batch
+    names = {
+        "q": x.model.q_names if x.model is not None else range(x.q.shape[-1]),
+        "v": x.model.v_names if x.model is not None else range(x.v.shape[-1]),
+        "momentum": ("mx", "my", "mz", "px", "py", "pz"),
+    }
+    names |= {"a": names["v"], "tau": names["v"]}
+    names |= {
+        n: range(y.shape[-1]) for n, y in arrays.items() if _is_reaction(n) and n != "drive_power"
+    }
+    shape, heads, columns = (*batch, len(x.t)), ["t"], [np.broadcast_to(x.t, (*batch, len(x.t)))]
+    for name, array in arrays.items():
+        if name == "t":
+            continue
+        parts = np.broadcast_to(array, (*shape, *array.shape[len(shape) :]))
+        if name in names:
+            heads += [f"{name}.{label}" for label in names[name]]
+            columns += list(np.moveaxis(parts, -1, 0))
+        else:
+            heads.append(name)
+            columns.append(parts)
+    for axis in reversed(range(len(batch))):
+        heads.insert(0, f"sample{axis}")
+        columns.insert(0, np.broadcast_to(np.indices(batch)[axis][..., None], shape))
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    text.write(f"# {json.dumps(_head(x))}\n")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(heads)
+    for row in zip(*(column.ravel().tolist() for column in columns), strict=True):
+        rows.writerow(row)
+    text.flush()
+    text.detach()
+
+
+def _read_csv(path: Path) -> tuple[Head, dict[str, Array]]:
+    with path.open(encoding="utf-8", newline="") as text:
+        first = next(text)
+        if not first.startswith("# {"):
+            raise ValueError("its first line is not the head that mozzi writes")
+        head = json.loads(first[2:])
+        rows = csv.reader(text)
+        heads = next(rows)
+        data = np.array([[float(x) for x in row] for row in rows])
+    shape = (*head["batch"], -1)
+    groups: dict[str, list[Array]] = {}
+    for name, column in zip(heads, data.T, strict=True):
+        if not name.startswith("sample"):
+            group = name if name.startswith(OF_MODEL) else name.split(".", 1)[0]
+            group = name.rsplit(".", 1)[0] if name.startswith(DRIVE) else group
+            groups.setdefault(group, []).append(column.reshape(shape))
+    arrays: dict[str, Array] = {}
+    for name, columns in groups.items():
+        single = name in ("t", "kinetic", "potential", "drive_power") or name.startswith(OF_MODEL)
+        arrays[name] = columns[0] if single else np.stack(columns, axis=-1)
+    arrays["t"] = arrays["t"].reshape(-1, arrays["t"].shape[-1])[0]
+    return head, arrays

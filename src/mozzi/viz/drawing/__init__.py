@@ -1,0 +1,1 @@
+"""What is drawn: shapes of bodies, meshes, solids, marks."""
