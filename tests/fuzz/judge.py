@@ -77,7 +77,7 @@ def _pinocchio(path: Path, model: Model) -> str:
 
 def _mujoco(path: Path, model: Model) -> str:
     import mujoco
-    from loaders.test_mjcf import peer_state
+    from loaders.mjcf.test_mjcf import peer_state
 
     try:
         peer = mujoco.MjModel.from_xml_path(str(path))
