@@ -193,7 +193,7 @@ _HOME: dict[str, str] = {
     "where": "mozzi.program.functions",
     # simulation
     "Interrupted": "mozzi.simulation.trajectories.trajectory",
-    "Simulation": "mozzi.simulation.simulate",
+    "Simulation": "mozzi.simulation.running.simulation",
     "Trajectory": "mozzi.simulation.trajectories.trajectory",
     "actuate": "mozzi.simulation.forces.actuators",
     "simulate": "mozzi.simulation.simulate",

@@ -19,6 +19,7 @@ from mozzi.simulation.forces.resistance import Limits
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.options import MethodOptions
 from mozzi.simulation.system import Feedback
 from mozzi.sweeps.jobs import Run
 from mozzi.sweeps.reductions import Reduction
@@ -47,6 +48,7 @@ from mozzi.types import Target
 from numpy.typing import NDArray
 from typing import Any
 from typing import Literal
+from typing import Unpack
 from typing import overload
 import numpy as np
 import os
@@ -124,7 +126,7 @@ from mozzi.model import VelocityRows as VelocityRows
 from mozzi.simulation.closed_system.closed_system import ClosedSystem as ClosedSystem
 from mozzi.simulation.derivatives.modes import Modes as Modes
 from mozzi.simulation.forces.law import Law as Law
-from mozzi.simulation.simulate import Simulation as Simulation
+from mozzi.simulation.running.simulation import Simulation as Simulation
 from mozzi.simulation.trajectories.trajectory import Interrupted as Interrupted
 from mozzi.simulation.trajectories.trajectory import Trajectory as Trajectory
 from mozzi.sweeps.distributions import Choice as Choice
@@ -3653,7 +3655,7 @@ def simulate(
     parameters: Mapping[str, ArrayLike] | None = None,
     save: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] | bool | None = None,
-    **options: object,
+    **options: Unpack[MethodOptions],
 ) -> Trajectory:
     """The motion from (q0, v0) over a duration, in steps dt.
 

@@ -22,7 +22,7 @@ from mozzi.lie import Inertia
 from mozzi.model import Builder, Revolute
 from mozzi.model.generate import chain, double_pendulum
 from mozzi.simulation.pace import Pace
-from mozzi.simulation.simulate import Simulation
+from mozzi.simulation.running.simulation import Simulation
 
 IN_TIME = 0.5  # seconds that a person waits after Ctrl-C, at most
 

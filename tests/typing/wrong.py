@@ -37,6 +37,8 @@ mz.compile(arm, mz.mass_matrix)  # the wrong way round
 mz.compile(mz.hybrid_dynamics, arm)(q, v, a, a).shape  # a tuple has no shape
 mz.simulate(arm, q, v, 1.0, 1e-3, method="rk4")  # no such method
 mz.simulate(arm, q, v, 1.0)  # a time step is missing
+mz.simulate(arm, q, v, 1.0, 1e-3, torqe=a)  # no such keyword
+mz.simulate(arm, q, v, 1.0, 1e-3, "dopri5", rtol="small")  # a word is no number
 mz.simulate(arm, q, v, 1.0, 1e-3).positions  # no such field
 mz.simulate(arm, q, v, 1.0, 1e-3, target="jax")  # no such device
 mz.linearize(arm, q, v, a, method="euler")  # no such method

@@ -21,7 +21,7 @@ from mozzi.viz.progress import watched
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.simulate import Simulation
+    from mozzi.simulation.running.simulation import Simulation
     from mozzi.simulation.trajectories.trajectory import Trajectory
     from mozzi.types import Array
 
@@ -117,7 +117,7 @@ def simulate(
     Ctrl-C stops it and keeps what was computed.
     """
     from mozzi.simulation.methods import as_method
-    from mozzi.simulation.simulate import Simulation
+    from mozzi.simulation.running.simulation import Simulation
 
     check_paths(out, plot, view, save)
     fields = fields_of(record)

@@ -12,7 +12,8 @@ from mozzi.simulation.methods import (
 )
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.methods.tableau import Tableau
-from mozzi.simulation.simulate import Simulation, simulate
+from mozzi.simulation.running.simulation import Simulation
+from mozzi.simulation.simulate import simulate
 from mozzi.simulation.trajectories.trajectory import Trajectory
 
 __all__ = [

@@ -8,36 +8,85 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
-from mozzi.errors import ContactWarning, DivergenceWarning, EnergyWarning, StiffWarning
+from mozzi.errors import (
+    ContactWarning,
+    DivergenceWarning,
+    EnergyWarning,
+    SingularWarning,
+    StiffWarning,
+)
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.simulation.parameters import Varying
+from mozzi.simulation.singular import singular_record
 from mozzi.types import Array
 
-__all__ = ["tell_ends", "tell_energy", "tell_residual", "tell_stiff"]
+if TYPE_CHECKING:
+    from mozzi.simulation.running.simulation import Simulation
 
-DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
-LOOKED = 2**15  # states whose energy is looked at, about
-FEW = 100  # steps, of which the energy is not watched: it has only begun to change
+__all__ = ["tell_run", "tell_stiff"]
+
+ENERGY_DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
+ENERGY_SAMPLES = 2**15  # states whose energy is looked at, about
+FIRST_STEPS = 100  # steps, of which the energy is not watched: it has only begun to change
 #: −h λ of a decay that an explicit step follows.
-STABLE: dict[type[OneStep], float] = {SemiImplicit: 2.0, MuntheKaas: 2.785}
+STABLE_DECAY: dict[type[OneStep], float] = {SemiImplicit: 2.0, MuntheKaas: 2.785}
+# a last correction of Newton's method, of velocities, that is not small
+LOOSE_CORRECTION = {"float64": 1e-6, "float32": 1e-3}
+MISSED_SPEED = {"float64": 1e-6, "float32": 1e-2}  # m/s or rad/s, of a law of contact
+
+
+def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
+    """Warn of what is odd in a motion."""
+    singular = singular_record(
+        run.varying, t, q, None if run.drives is None else run.drives.offsets
+    )
+    if singular is not None:
+        time, rank, usual = singular
+        warnings.warn(
+            f"model {run.model.name!r} is singular at t = {time:g} s: its loops have rank "
+            f"{rank} there and {usual} elsewhere, so that several motions may go on from it, "
+            "of which this is one; start or pass beside it, and see mozzi.loop_rank",
+            SingularWarning,
+            stacklevel=5,
+        )
+    if run.defect > LOOSE_CORRECTION[run.place.dtype]:
+        warnings.warn(
+            f"{run.method_name}: Newton's method stopped with corrections of "
+            f"{run.defect:.1e}; take a smaller dt than {run.dt:g} s, or more iterations",
+            DivergenceWarning,
+            stacklevel=5,
+        )
+    if run.contact:
+        residual = run.records.rows["residual"][: run.records.done, ..., 0]
+        tell_residual(residual, run.grid.t, MISSED_SPEED[run.place.dtype])
+    if not run.driven():
+        springs = run.resistance is not None and run.resistance.springs
+        tell_energy(run.varying, t, q, v, springs=springs, method=run.method_name, dt=run.dt)
+    smaller = f"take a smaller dt than {run.dt:g} s"
+    if run.adaptive:
+        smaller = "its steps became shorter than rounding: see what the forces do there"
+    tell_ends(run.records.diverged, run.batch, "diverged", smaller)
+    spent = f"used up its tries ({getattr(run.method, 'tries', 0)})"
+    tell_ends(run.records.spent, run.batch, spent, "give more tries, or larger rtol and atol")
 
 
 def tell_energy(
     varying: Varying, t: Array, q: Array, v: Array, *, springs: bool, method: str, dt: float
 ) -> None:
     """Warn where nothing drives or brakes, and the energy changes all the same. q is (B, n, nq)."""
-    if t[-1] - t[0] < FEW * dt:
+    if t[-1] - t[0] < FIRST_STEPS * dt:
         return
-    count = max(2, min(len(t), LOOKED // math.prod(q.shape[:-2])))
+    count = max(2, min(len(t), ENERGY_SAMPLES // math.prod(q.shape[:-2])))
     looked = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
     q, v = q[..., looked, :], v[..., looked, :]
     with np.errstate(all="ignore"), unchecked():
@@ -47,7 +96,8 @@ def tell_energy(
         change = (T + V) - (T + V)[:, :1]
         size = np.nan_to_num(np.abs(change))
         scale = np.nanmax(T, axis=-1, keepdims=True)
-        wrong = (size > DRIFT * scale) & (size > 1e-9 * np.nanmax(np.abs(V), axis=-1)[:, None])
+        rounding = 1e-9 * np.nanmax(np.abs(V), axis=-1)[:, None]
+        wrong = (size > ENERGY_DRIFT * scale) & (size > rounding)
     if not wrong.any():
         return
     first = int(np.argmax(wrong.any(axis=0)))
@@ -56,11 +106,11 @@ def tell_energy(
     remedy = "method='rkmk4'" if method == "semi_implicit" else "method='dopri5'"
     warnings.warn(
         f"{method}: nothing drives or brakes {varying.model.name!r}, and its energy changes by "
-        f"{worst:.3g} J, from t = {t[looked[first]]:g} s on by more than {DRIFT:.0%} of its "
+        f"{worst:.3g} J, from t = {t[looked[first]]:g} s on by more than {ENERGY_DRIFT:.0%} of its "
         f"largest kinetic energy, {float(scale[sample, 0]):.3g} J; take {remedy}, or a smaller dt "
         f"than {dt:g} s",
         EnergyWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 
@@ -70,7 +120,7 @@ def tell_stiff(
     """Warn where dry friction, f v/√(v² + slip²), changes faster than explicit steps can follow:
     at rest it decays at the rate λ = f/slip · (M⁻¹)ₖₖ.
     """
-    limit = STABLE.get(type(method))
+    limit = STABLE_DECAY.get(type(method))
     model = varying.model
     f = np.array([x for body in model for x in body.dynamics.friction])
     for body, k in zip(model, model.v_offsets, strict=False):
@@ -107,7 +157,7 @@ def tell_residual(residual: Array, t: Array, tolerance: float) -> None:
             f"{tolerance:g} in {share:.2%} of the records; take "
             "solver='robust', more steps, or a smaller dt",
             ContactWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -125,5 +175,5 @@ def tell_ends(
     warnings.warn(
         f"{which}{more} {what} after t = {time:g} s and stopped there{rest}; {remedy}",
         DivergenceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )

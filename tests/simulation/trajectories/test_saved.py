@@ -15,7 +15,7 @@ import pytest
 import mozzi as mz
 from mozzi.errors import ConfigurationError
 from mozzi.model.generate import double_pendulum, four_bar
-from mozzi.simulation.simulate import Simulation
+from mozzi.simulation.running.simulation import Simulation
 from mozzi.simulation.trajectories import saved as module
 
 pytest.importorskip("zarr")
@@ -167,7 +167,7 @@ def test_a_full_disk_loses_nothing_that_was_there(tmp_path, monkeypatch):
 
 def test_memory_is_that_of_a_block(tmp_path):
     run = Simulation(double_pendulum(), Q0, V0, 5.0, 0.01, save=tmp_path / "run.zarr")
-    assert len(run._q) == len(run._v) == 16
+    assert len(run.records.q) == len(run.records.v) == 16
     for _ in run.run():
         pass
     assert len(run.trajectory(tell=False).t) == 501

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
 
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
@@ -18,8 +18,8 @@ from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.types import Method
 
 __all__ = [
-    "METHODS", "DormandPrince", "GeneralizedAlpha", "MomentumPreserving", "Moreau", "MuntheKaas",
-    "SemiImplicit", "as_method", "method_for", "method_of",
+    "METHODS", "DormandPrince", "GeneralizedAlpha", "Integrator", "MomentumPreserving", "Moreau",
+    "MuntheKaas", "SemiImplicit", "as_method", "method_for", "method_of",
 ]  # fmt: skip
 
 Integrator: TypeAlias = OneStep | DormandPrince
@@ -48,7 +48,7 @@ def method_for(model: Model, method: Method | Integrator | None) -> Method | Int
     return method if method is not None else "moreau" if model.contacts else "rkmk4"
 
 
-def method_of(method: Method | Integrator, options: Mapping[str, Any]) -> Integrator:
+def method_of(method: Method | Integrator, options: Mapping[str, object]) -> Integrator:
     """A method, of its name and options or itself."""
     if not isinstance(method, str):
         if options:
@@ -61,4 +61,4 @@ def method_of(method: Method | Integrator, options: Mapping[str, Any]) -> Integr
         raise ConfigurationError(
             f"method {method!r} has no option {wrong!r}; it has {known(wrong, own)}"
         )
-    return kind(**options)
+    return cast("Callable[..., Integrator]", kind)(**options)

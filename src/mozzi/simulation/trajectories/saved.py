@@ -25,7 +25,7 @@ from mozzi.types import Array
 
 if TYPE_CHECKING:
     from mozzi.model import Model
-    from mozzi.simulation.simulate import Simulation
+    from mozzi.simulation.running.simulation import Simulation
 
 __all__ = ["Saved", "block_records", "events_of", "open_saved", "opened"]
 

@@ -1,0 +1,1 @@
+"""A simulation while it runs: its records, kernels and steps."""
