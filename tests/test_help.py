@@ -155,7 +155,8 @@ def test_classes_and_their_methods_tell_what_they_take(name: str):
     cls = CLASSES[name]
     assert (cls.__doc__ or "").strip()
     wrong: list[str] = []
-    for word, value in vars(cls).items():
+    own = [vars(base) for base in cls.__mro__ if base.__module__.startswith("mozzi.")]
+    for word, value in (item for part in own for item in part.items()):
         function = getattr(value, "__func__", value)  # of class methods
         if word.startswith("_") or not (callable(function) or isinstance(value, property)):
             continue

@@ -44,8 +44,11 @@ TWINS = "reference"
 # has what answers for them loaded; a trajectory shows itself; a random configuration of a closed
 # mechanism is closed; rows that a user writes are traced.
 DOORS = {
-    ("mozzi.model.model", "mozzi.algorithms.constraints.rows.velocity_rows.velocity_rows_of"),
-    ("mozzi.model.model", "mozzi.algorithms.loops.random.random_closed"),
+    (
+        "mozzi.model.interface.constraint_changes",
+        "mozzi.algorithms.constraints.rows.velocity_rows.velocity_rows_of",
+    ),
+    ("mozzi.model.interface.configurations", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.lazily"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
     *(

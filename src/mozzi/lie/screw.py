@@ -146,7 +146,7 @@ class Dual(Six):
     __slots__ = ()
 
     def dot(self, V: Twist) -> Real:
-        """The pairing with a twist: power of a wrench, twice the kinetic energy of a momentum."""
+        """The pairing with a twist V: power of a wrench, twice the kinetic energy of a momentum."""
         if type(V) is not Twist:
             raise _unlike("pair", self, V)
         return self.ang.dot(V.ang) + self.lin.dot(V.lin)

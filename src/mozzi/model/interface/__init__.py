@@ -1,0 +1,1 @@
+"""What a `Model` can be asked for, and how changed copies of it are made."""
