@@ -118,13 +118,18 @@ REGULAR: dict[str, Callable[[], tuple[mz.Model, np.ndarray]]] = {
 }
 
 
+def long(name: str, *names: str) -> object:
+    """Ten seconds and more to compile: slow."""
+    return pytest.param(name, marks=pytest.mark.slow) if name in names else name
+
+
 def silent(function: Callable[..., object], *args: object, **options: object) -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return function(*args, **options)
 
 
-@pytest.mark.parametrize("name", SINGULAR)
+@pytest.mark.parametrize("name", [long(x, "redundant delta") for x in SINGULAR])
 def test_forward_dynamics_tells(name: str):
     """Both ranks and what the result is; finite; `loop_rank` agrees; said of the caller's line."""
     model, q, rank, nearby = SINGULAR[name]()
@@ -143,7 +148,7 @@ def test_forward_dynamics_tells(name: str):
     agree(silent(kernel, q, v, tau), a)
 
 
-@pytest.mark.parametrize("name", REGULAR)
+@pytest.mark.parametrize("name", [long(x, "delta", "twice") for x in REGULAR])
 def test_regular_configurations_are_silent(name: str):
     """Also those whose rows are redundant everywhere."""
     model, q = REGULAR[name]()

@@ -9,6 +9,8 @@ import mozzi as mz
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
 
 METHODS = ["rkmk4", "semi_implicit"]
+LONG = ("composite", "delta")  # ten seconds and more to compile
+MOST = [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in CASES]
 DT = 0.01
 
 
@@ -25,7 +27,7 @@ def differences(step, model, q, v, tau, d, h):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", MOST)
 def test_one_step_along_closed_motions(name, method):
     """(A, B) against differences of the step that `simulate` takes; its ends are on the loops."""
     model, q, v, tau = case(name)
@@ -81,7 +83,7 @@ def test_one_step_along_motions_that_open_the_loops(name, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", MOST)
 def test_pullbacks_are_transposed_jacobians(name, method):
     """Moving, and at rest; in all directions."""
     model, q, v, tau = case(name)
@@ -94,7 +96,9 @@ def test_pullbacks_are_transposed_jacobians(name, method):
         agree(np.concatenate(found), w @ np.concatenate([A, B], axis=1), 1e-11)
 
 
-@pytest.mark.parametrize("name", ["four_bar", "pinned", "delta"])
+@pytest.mark.parametrize(
+    "name", ["four_bar", "pinned", pytest.param("delta", marks=pytest.mark.slow)]
+)
 def test_gradient_through_many_steps(name):
     """Of a cost at the end and of one along the way, along a closed motion and all torques."""
     model, q0, v0, _ = case(name)

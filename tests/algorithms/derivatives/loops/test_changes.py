@@ -18,6 +18,7 @@ from mozzi.model.generate import random_tree
 from mozzi.program.differentiate import reverse
 
 CASES = ["four_bar", "slider_crank", "five_bar", "pinned", "universal", "rod", "geared", "delta"]
+SLOW_DELTA = pytest.param("delta", marks=pytest.mark.slow)  # ten seconds and more to compile
 
 
 def resisting(model: mz.Model) -> mz.Model:
@@ -102,7 +103,7 @@ def test_programs(name):
         agree(a, b, 1e-11)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES[:-1], SLOW_DELTA])
 def test_gradients(name):
     """By the adjoint solution, by the matrices, and by reverse mode through the whole program."""
     model, q, v, tau = case(name)
@@ -167,7 +168,7 @@ def test_hybrid_dynamics(name):
 # -- resistance --
 
 
-@pytest.mark.parametrize("name", ["five_bar", "pinned", "delta"])
+@pytest.mark.parametrize("name", ["five_bar", "pinned", SLOW_DELTA])
 def test_resistance(name):
     """Forward dynamics along closed motions; friction is constant where it has a derivative."""
     model, q, v, tau = case(name)
@@ -252,7 +253,7 @@ def test_wrenches_borne_by_actuators(minimize):
 # -- one direction --
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES[:-1], SLOW_DELTA])
 def test_one_direction(name):
     """`directional` and the matrices say the same, of all changes at once."""
     model, q, v, tau = case(name)
@@ -268,7 +269,7 @@ def test_one_direction(name):
     agree(nothing, np.zeros(model.nv), 1e-12)
 
 
-@pytest.mark.parametrize("name", ["five_bar", "universal", "delta"])
+@pytest.mark.parametrize("name", ["five_bar", "universal", SLOW_DELTA])
 def test_one_direction_of_hybrid_dynamics(name):
     """The matrices, and differences where wrenches and inertias change."""
     model, q, v, tau = case(name)
@@ -333,7 +334,7 @@ def test_jerk(name):
     agree(j, (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * h), 1e-6)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES[:-1], SLOW_DELTA])
 def test_rows_of_the_jerk(name):
     """d/dt (A a + Ȧ v) = 0: what keeps the accelerations on the loops."""
     model, q, v, tau = case(name)
@@ -373,6 +374,7 @@ def test_inertial_parameters(name):
     parameters_agree(mz.hybrid_dynamics, model, (q, v, tau, a), held)
 
 
+@pytest.mark.slow
 def test_inertial_parameters_with_redundant_rows():
     """Against the same program with other numbers."""
     model, q, v, tau = case("delta")
