@@ -344,6 +344,7 @@ def test_snakeboard():
 # -- a car: twelve rows of rank nine --
 
 
+@pytest.mark.slow
 def test_car_turns_in_a_circle():
     """With the steering held it turns about the point where its axles meet, wheels without slip;
     rows depend on one another, and the energy still has the order of the method.

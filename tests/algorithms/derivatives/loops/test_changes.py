@@ -5,6 +5,7 @@ derivatives.
 import mpmath
 import numpy as np
 import pytest
+from support.cases import first
 from support.closed_motions import ROBOTS, case, directions, panda, shifted
 from support.differences import fifty_digits
 from support.mechanics import agree
@@ -103,7 +104,7 @@ def test_programs(name):
         agree(a, b, 1e-11)
 
 
-@pytest.mark.parametrize("name", [*CASES[:-1], SLOW_DELTA])
+@pytest.mark.parametrize("name", first(4, CASES))
 def test_gradients(name):
     """By the adjoint solution, by the matrices, and by reverse mode through the whole program."""
     model, q, v, tau = case(name)
@@ -253,7 +254,7 @@ def test_wrenches_borne_by_actuators(minimize):
 # -- one direction --
 
 
-@pytest.mark.parametrize("name", [*CASES[:-1], SLOW_DELTA])
+@pytest.mark.parametrize("name", first(4, CASES))
 def test_one_direction(name):
     """`directional` and the matrices say the same, of all changes at once."""
     model, q, v, tau = case(name)
@@ -315,7 +316,7 @@ def test_changes_of_the_geometry_are_refused():
             mz.directional(mz.hybrid_dynamics, model, q, v, tau, tau, **change)
 
 
-@pytest.mark.parametrize("name", CASES[:-1])
+@pytest.mark.parametrize("name", first(4, CASES[:-1]))
 def test_jerk(name):
     """The change of a along the motion, with torques that change too."""
     model, q, v, tau = case(name)
@@ -364,7 +365,7 @@ def test_programs_of_one_direction():
 # -- parameters --
 
 
-@pytest.mark.parametrize("name", ["five_bar", "universal"])
+@pytest.mark.parametrize("name", first(1, ["five_bar", "universal"]))
 def test_inertial_parameters(name):
     """Constrained forward and hybrid dynamics, against models built anew."""
     model, q, v, tau = case(name)
@@ -433,7 +434,7 @@ def test_geometric_parameters_of_actuated_inverse_dynamics():
 # -- second derivatives --
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", first(4, CASES))
 def test_hessians(name):
     """Differences of the first derivatives: in all directions, of redundant rows in closed ones."""
     model, q, v, tau = case(name)
