@@ -1,5 +1,8 @@
 """The spatial operators: every lemma of Rodriguez, Jain and Kreutz-Delgado is a test here."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.mechanics import agree, loaded_tree, program_value, state, value
@@ -196,10 +199,17 @@ def test_operational_admittance(seed, rolled):
     agree(got, expected)
 
 
-def test_admittance_of_the_world():
-    model = chain(2)
-    with pytest.raises(mz.ModelError, match="'world' is fixed to the world"):
-        mz.operational_admittance.python(model, model.neutral(), ["world"])
+@pytest.mark.parametrize("rolled", [False, True])
+def test_admittance_of_the_world(rolled):
+    """Frames that are fixed to the world give way by zero, and change nothing of others."""
+    model = chain(3).with_frame("wall", "world", (0.1, 0.2, 0.3))
+    q, *_ = state(model, 0)
+    frames = ["wall", model.bodies[-1], "world"]
+    got = program_value(mz.operational_admittance, model, q, frames=frames, rolled=rolled)[0]
+    expected = np.zeros((18, 18))
+    alone = program_value(mz.operational_admittance, model, q, frames=frames[1:2], rolled=rolled)
+    expected[6:12, 6:12] = alone[0]
+    agree(got, expected)
 
 
 def test_admittance_costs_linearly():
@@ -238,3 +248,16 @@ def test_sums_and_multiples_as_papers_write_them():
     agree(one.dense(), np.broadcast_to(np.eye(model.nv), (2, model.nv, model.nv)))
     with pytest.raises(ValueError, match="no identity"):
         o.H + 1
+
+
+def test_every_lemma_is_a_line_of_the_page():
+    """docs/theory/operators.md, run as it stands."""
+    page = Path(__file__).parents[3] / "docs" / "theory" / "operators.md"
+    found = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert found.attempted > 50 and found.failed == 0
+
+
+def test_velocities_are_needed_for_a_and_b():
+    model = chain(2)
+    with pytest.raises(ValueError, match=r"operators\(model, q, v\) has them"):
+        _ = mz.operators(model, model.neutral()).a

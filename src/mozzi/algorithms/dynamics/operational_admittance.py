@@ -13,7 +13,6 @@ from mozzi.algorithms.recursion.blocks import Block, transposed
 from mozzi.algorithms.recursion.containers import Columns, Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
-from mozzi.errors import ModelError
 from mozzi.lie import ArticulatedInertia, Mat3, Screws, Sym3, Twist, Vec3, Wrench
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import Spatial
@@ -108,7 +107,8 @@ def operational_admittance(model: Mechanism, q: JointVector, frames: Sequence[st
 
     Articulated bodies: wrenches go inward along the paths of the frames by ψ, and meet the
     compliance Υ of the outermost body that two paths share. O(n + k d + k²): linear in the bodies
-    for given frames, without J or M.  Rodriguez et al. (0.34), (.41)–(.43).
+    for given frames, without J or M. Frames that are fixed to the world give way by zero.
+    Rodriguez et al. (0.34), (.41)–(.43).
 
     Returns:
         (B, 6 k, 6 k): six rows and columns (angular, linear) for each frame, in its axes.
@@ -129,10 +129,9 @@ def operational_admittance(model: Mechanism, q: JointVector, frames: Sequence[st
     reach: list[tuple[int, ByBody[Screws[Wrench]]]] = []
     for name in [frames] if isinstance(frames, str) else frames:
         body, placement = model.model.frame(name)
-        if body < 0:
-            raise ModelError(f"frame {name!r} is fixed to the world and does not move")
         x = per_body(model, "x", Columns(Wrench, 6))
-        x[model.at(body)] = (model.at(body).frame @ placement).push(UNITS)
+        if body >= 0:
+            x[model.at(body)] = (model.at(body).frame @ placement).push(UNITS)
         for k in model.path(body):
             S = k.joint.screws(q[k])
             x[k.parent] = T[k].push(x[k] - (U[k] @ D[k]) @ (S.T @ x[k]) if len(S) else x[k])

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.dynamics.linear_operators import (
+    Attachment,
+    BlockDiagonal,
+    Identity,
+    LinearOperator,
+    Resolvent,
+    Shift,
+)
 from mozzi.algorithms.dynamics.operational_admittance import UNITS, Compliance, compliances
+from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.containers import (
@@ -31,238 +38,34 @@ from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike
 
-__all__ = ["LinearOperator", "Operators", "operators"]
+__all__ = ["Operators", "operators"]
 
 
-def operators(model: Model, q: ArrayLike) -> Operators:
+def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
     have ``@`` (on vectors, matrices of columns, each other), sums, multiples, ``o.psi - 1`` with
-    the identity of the right size, ``.T``, ``.shape`` and ``.dense()``.
+    the identity of the right size, ``.T``, ``.shape``, ``.matvec`` on batches of vectors and
+    ``.dense()``. ``o.B(frames)`` and ``o.J(frames)`` are those of the paper for frames of the
+    model; with v there are ``o.a`` and ``o.b``, and ``o.H @ o.phi`` makes Coriolis forces of them.
 
     Args:
         model: the mechanism.
         q (B, nq): configuration.
+        v (B, nv), optional: joint velocities, for V, a and b.
 
     Returns:
         The operators, by their letters; with `mass_matrix`, its factors and its inverse.
 
     Example:
         >>> arm = mz.load("arm.urdf")
-        >>> o = mz.operators(arm, arm.neutral())
+        >>> o = mz.operators(arm, arm.neutral(), np.ones(arm.nv))
         >>> np.allclose(o.mass_matrix.dense(), mz.mass_matrix(arm, arm.neutral()))
         True
+        >>> coriolis = o.H @ (o.phi @ (o.M @ (o.phi.T @ o.a) + o.b))
     """
-    return Operators(model, *_blocks(model, q))
-
-
-class LinearOperator:
-    """A linear map, known by what it does. `@` follows NumPy: 1-D arrays are vectors, else the last
-    two axes are matrices, behind the batch axes of the configuration."""
-
-    shape: tuple[int, int]
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        """The image of the columns of x (..., n, k)."""
-        raise NotImplementedError
-
-    @property
-    def T(self) -> LinearOperator:
-        """The transpose."""
-        raise NotImplementedError
-
-    @overload
-    def __matmul__(self, x: LinearOperator) -> LinearOperator: ...
-    @overload
-    def __matmul__(self, x: ArrayLike) -> np.ndarray: ...
-    def __matmul__(self, x: LinearOperator | ArrayLike) -> LinearOperator | np.ndarray:
-        if isinstance(x, LinearOperator):
-            return Product(self, x)
-        x = np.asarray(x)
-        if x.shape[-1 if x.ndim == 1 else -2] != self.shape[1]:
-            raise ValueError(f"an operator of shape {self.shape} does not act on {x.shape}")
-        return self.apply(x[:, None])[..., 0] if x.ndim == 1 else self.apply(x)
-
-    def __add__(self, other: LinearOperator | float) -> LinearOperator:
-        return Sum(self, self._operator(other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: LinearOperator | float) -> LinearOperator:
-        return Sum(self, self._operator(other), -1.0)
-
-    def __rsub__(self, other: float) -> LinearOperator:
-        return Sum(self._operator(other), self, -1.0)
-
-    def __mul__(self, scale: float) -> LinearOperator:
-        return Multiple(self, float(scale))
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> LinearOperator:
-        return Multiple(self, -1.0)
-
-    def _operator(self, x: LinearOperator | float) -> LinearOperator:
-        """A number as that multiple of the identity of the right size: 1 + H φ K."""
-        if isinstance(x, LinearOperator):
-            return x
-        if self.shape[0] != self.shape[1]:
-            raise ValueError(f"no identity is added to an operator of shape {self.shape}")
-        one = Identity(self.shape[0])
-        return one if x == 1 else Multiple(one, float(x))
-
-    def dense(self) -> np.ndarray:
-        """The matrix."""
-        return self.apply(np.eye(self.shape[1]))
-
-
-class Identity(LinearOperator):
-    """1."""
-
-    def __init__(self, n: int):
-        self.shape = (n, n)
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        return x
-
-    @property
-    def T(self) -> LinearOperator:
-        return self
-
-
-@dataclass
-class Multiple(LinearOperator):
-    """c A."""
-
-    A: LinearOperator
-    scale: float
-
-    def __post_init__(self) -> None:
-        self.shape = self.A.shape
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        return self.scale * self.A.apply(x)
-
-    @property
-    def T(self) -> LinearOperator:
-        return Multiple(self.A.T, self.scale)
-
-
-@dataclass
-class Product(LinearOperator):
-    """A B."""
-
-    A: LinearOperator
-    B: LinearOperator
-
-    def __post_init__(self) -> None:
-        if self.A.shape[1] != self.B.shape[0]:
-            raise ValueError(f"operators of shapes {self.A.shape} and {self.B.shape} do not go")
-        self.shape = (self.A.shape[0], self.B.shape[1])
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        return self.A.apply(self.B.apply(x))
-
-    @property
-    def T(self) -> LinearOperator:
-        return Product(self.B.T, self.A.T)
-
-
-@dataclass
-class Sum(LinearOperator):
-    """A ± B."""
-
-    A: LinearOperator
-    B: LinearOperator
-    sign: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.A.shape != self.B.shape:
-            raise ValueError(f"operators of shapes {self.A.shape} and {self.B.shape} do not add")
-        self.shape = self.A.shape
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        return self.A.apply(x) + self.sign * self.B.apply(x)
-
-    @property
-    def T(self) -> LinearOperator:
-        return Sum(self.A.T, self.B.T, self.sign)
-
-
-class BlockDiagonal(LinearOperator):
-    """One block per body."""
-
-    def __init__(self, blocks: Sequence[np.ndarray]):
-        self.blocks = list(blocks)
-        self.rows = _slices([b.shape[-2] for b in self.blocks])
-        self.cols = _slices([b.shape[-1] for b in self.blocks])
-        self.shape = (self.rows[-1].stop, self.cols[-1].stop) if self.blocks else (0, 0)
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        parts = [b @ x[..., c, :] for b, c in zip(self.blocks, self.cols, strict=True)]
-        return np.concatenate(parts, axis=-2)
-
-    @property
-    def T(self) -> LinearOperator:
-        return BlockDiagonal([np.swapaxes(b, -1, -2) for b in self.blocks])
-
-    def inverse(self) -> BlockDiagonal:
-        """Block by block."""
-        return BlockDiagonal([np.linalg.inv(b) for b in self.blocks])
-
-
-@dataclass
-class Shift(LinearOperator):
-    """E: from every body to its parent, by blocks (0.4), (0.10). Nilpotent."""
-
-    parents: Sequence[int]
-    blocks: Sequence[np.ndarray]
-    transposed: bool = False
-
-    def __post_init__(self) -> None:
-        self.shape = (6 * len(self.parents), 6 * len(self.parents))
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        return self._pass(x, np.zeros(_batch(x, self.blocks)))
-
-    def solve(self, x: np.ndarray) -> np.ndarray:
-        """(1 − E)⁻¹ x, by recursion (0.6)."""
-        y = np.array(np.broadcast_to(x, _batch(x, self.blocks)), dtype=float)
-        return self._pass(y, y)
-
-    def _pass(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Add E x to y, body by body; where x is y, each body sees what the others have added."""
-        bodies = range(len(self.parents))
-        for k in bodies if self.transposed else reversed(bodies):
-            p, own = self.parents[k], slice(6 * k, 6 * k + 6)
-            up = slice(6 * p, 6 * p + 6)
-            if p >= 0 and self.transposed:
-                y[..., own, :] += np.swapaxes(self.blocks[k], -1, -2) @ x[..., up, :]
-            elif p >= 0:
-                y[..., up, :] += self.blocks[k] @ x[..., own, :]
-        return y
-
-    @property
-    def T(self) -> Shift:
-        return Shift(self.parents, self.blocks, not self.transposed)
-
-
-@dataclass
-class Resolvent(LinearOperator):
-    """(1 − E)⁻¹ = 1 + E + E² + … (0.6), (0.12), (0.27): acts by a recursion over the bodies."""
-
-    E: Shift
-
-    def __post_init__(self) -> None:
-        self.shape = self.E.shape
-
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        return self.E.solve(x)
-
-    @property
-    def T(self) -> LinearOperator:
-        return Resolvent(self.E.T)
+    return Operators(model, *_blocks(model, q), q=q, v=v)
 
 
 class Operators:
@@ -272,8 +75,10 @@ class Operators:
     """
 
     def __init__(
-        self, model: Model, phi: Array, P: Array, S: Array, G: Array, D: Array, Y: Array
-    ):
+        self, model: Model, phi: Array, P: Array, S: Array, G: Array, D: Array, Y: Array,
+        q: ArrayLike | None = None, v: ArrayLike | None = None,
+    ):  # fmt: skip
+        self.model, self.q, self.v = model, q, v
         spans = [slice(a, b) for a, b in itertools.pairwise(model.v_offsets)]
         armature = [x for body in model for x in body.dynamics.armature]
         # from the frames on the joints to the bodies' own: wrenches by X, twists by its inverse
@@ -305,6 +110,56 @@ class Operators:
         self.phi, self.psi = Resolvent(self.E_phi), Resolvent(self.E_psi)  # R0.12, R0.27
         self.K = self.E_phi @ self.G  # R0.26
         self.one = Identity(self.H.shape[0])
+
+    def B(self, frames: str | Sequence[str]) -> LinearOperator:
+        """Wrenches at frames, body-fixed there, as wrenches on the bodies; Bᵀ V are the twists of
+        the frames.  (0.8), (0.17)
+        """
+        names = [frames] if isinstance(frames, str) else frames
+        found = [self.model.frame(name) for name in names]
+        blocks = [placement.push(UNITS).array() for _, placement in found]
+        return Attachment([k for k, _ in found], blocks, self.model.nb)
+
+    def J(self, frames: str | Sequence[str]) -> LinearOperator:
+        """The Jacobian of frames, Bᵀ φᵀ Hᵀ.  (0.8), (0.18)"""
+        return self.B(frames).T @ self.phi.T @ self.H.T
+
+    def Lambda(self, frames: str | Sequence[str]) -> LinearOperator:
+        """The admittance at frames, Bᵀ Ω B = J M⁻¹ Jᵀ.  (0.34)"""
+        B = self.B(frames)
+        return B.T @ self.Omega @ B
+
+    def _moving(self) -> ArrayLike:
+        if self.v is None or self.q is None:
+            raise ValueError("V, a and b are of velocities: operators(model, q, v) has them")
+        return self.v
+
+    @property
+    def V(self) -> Array:
+        """The twists of the bodies, φᵀ Hᵀ v (B, 6 n).  (0.14)"""
+        return self.phi.T.matvec(self.H.T.matvec(self._moving()))
+
+    @property
+    def a(self) -> Array:
+        """What joints add to the accelerations because bodies move (B, 6 n): α = φᵀ (Hᵀ v̇ + a),
+        in components of the bodies, V × S v + Ṡ v.  (0.2)
+        """
+        v = self._moving()
+        assert self.q is not None
+        drift = accelerations(self.model, self.q, v, np.zeros_like(np.asarray(v, dtype=float)))
+        alpha = drift.reshape(*drift.shape[:-2], -1)
+        return alpha - self.E_phi.T.matvec(alpha)
+
+    @property
+    def b(self) -> Array:
+        """The gyroscopic wrenches V ×* M V (B, 6 n), body-fixed.  (0.2)"""
+        V = self.V
+        h = self.M.matvec(V)
+        (w, u), (L, p) = (
+            np.split(x.reshape(*x.shape[:-1], -1, 6), 2, axis=-1) for x in (V, h)
+        )
+        wrench = np.concatenate([np.cross(w, L) + np.cross(u, p), np.cross(w, p)], axis=-1)
+        return wrench.reshape(V.shape)
 
     @property
     def mass_matrix(self) -> LinearOperator:
@@ -355,14 +210,3 @@ def _blocks(model: Mechanism, q: JointVector) -> tuple[BlockArray, ...]:
         S_[i], G_[i] = S.array(), (U[i] @ D[i]).array()
         D_[i, i] = diagonal_plus(S.T @ U[i], i.armature)
     return phi, P_, S_, G_, D_, Y_
-
-
-def _slices(sizes: Sequence[int]) -> list[slice]:
-    ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
-
-
-def _batch(x: np.ndarray, blocks: Sequence[np.ndarray]) -> tuple[int, ...]:
-    """The shape of the result: the batch axes of the configuration and of x meet."""
-    batch = np.broadcast_shapes(x.shape[:-2], *(b.shape[:-2] for b in blocks))
-    return (*batch, *x.shape[-2:])
