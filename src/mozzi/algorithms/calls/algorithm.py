@@ -16,12 +16,15 @@ import numpy as np
 from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
 from mozzi.algorithms.calls.guard import look, unchecked
+from mozzi.algorithms.calls.held_wrenches import HELD, body_fixed, with_representation
 from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.value_names import ALGORITHMS
 from mozzi.algorithms.recursion.varied import as_varied
+from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import ShapeError
+from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.arrays import TracedArray
 from mozzi.program.node import active
@@ -40,6 +43,7 @@ class Options(TypedDict):
     """The other arguments of an algorithm, by name: those of these that it has."""
 
     rep: Rep
+    wrenches_rep: Rep
     resistance: bool
     prescribed: JointChoice
     actuated: JointChoice | None
@@ -74,7 +78,7 @@ class Algorithm:
         self.__name__ = function.__name__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
         self.__wrapped__ = function
-        self.signature = inspect.signature(function)
+        self.signature = with_representation(inspect.signature(function))
         axes = {n: axes for n, (axes, _) in ARRAYS.items()}
         self.__signature__ = public_signature(self.signature, axes)
         self.__doc__ = documented(function.__doc__, self.signature, axes)
@@ -176,7 +180,13 @@ class Algorithm:
             refuse_loops(view.model, self.name, on_arrays=self._with_loops is not None)
         given, others = self.bind(view.model, args, options)
         arrays = {n: wrapped(view, self.name, n, given.get(n), others) for n in self.arrays}
-        return _plain(recursion(view, **arrays, **others))
+        options = dict(others)
+        if "wrenches" in self.arrays:
+            rep = cast("Rep", options.pop("wrenches_rep"))
+            q = cast("JointVector", arrays["q"])
+            for name in (n for n in HELD if n in arrays):
+                arrays[name] = cast("ByBody[Wrench]", body_fixed(view, arrays[name], q, rep))
+        return _plain(recursion(view, **arrays, **options))
 
     # -- its arguments --
 

@@ -33,11 +33,13 @@ MEANING: dict[str, str] = {
     "dv": "a velocity, held for unit time.",
     "v_ref": "reference velocities.",
     "a_ref": "reference accelerations.",
-    "wrenches": "external wrenches (torque, force) on the bodies, in body axes at body origins.",
+    "wrenches": "external wrenches (torque, force) on the bodies, in the representation wrenches_rep; "
+    "body: in body axes at body origins.",
     "rates": "v, a, j, …: the first N time derivatives of the motion, N = order.",
     "wrench_rates": "external wrenches on the bodies and their first N − 2 time derivatives, in "
     "the representation wrenches_rep.",
-    "wrenches_rep": "representation of the wrenches: {words}.",
+    "wrenches_rep": "representation that wrenches are given in, and keep where derivatives are "
+    "taken: {words}.",
     "covector": "λ, what the results are contracted with.",
     "twists": "twists of all bodies (angular, linear), in the representation rep.",
     "twist_rates": "rates of the twists of all bodies, in the representation rep.",
@@ -53,7 +55,7 @@ MEANING: dict[str, str] = {
     "dq": "change of q, along the group: q ⊕ dq.",
     "da": "change of a.",
     "dtau": "change of τ.",
-    "dwrenches": "change of the wrenches.",
+    "dwrenches": "change of the wrenches, in the same representation.",
     "dinertias": "change of the ten inertial parameters of each body, in its frame.",
     "dh": "twists T⁻¹ ∂T of changes of the geometry, body-fixed.",
     "dscrews": "change of the joints' screws, body-fixed.",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from mozzi.algorithms.calls.algorithm import Algorithm, algorithm
 from mozzi.algorithms.calls.arguments import given_or_zero
+from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
@@ -29,7 +30,7 @@ from mozzi.algorithms.recursion.blocks import (
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.model import Joint, Model
 from mozzi.program.scalar import Real
@@ -114,6 +115,7 @@ def inverse_dynamics_directional(
     T, h = per_body(model, "T h", Local[RelativePose], Local[Twist])
     V, dV, A, dA = per_body(model, "V dV A dA", Twist, Twist, Twist, Twist)
     W, dW = per_body(model, "W dW", Wrench, Wrench)
+    moved = loads.displacements(model)
     dtau = joint_vector(model, "dtau")
     A[model.world] = model.upward
     for i in model.outward():
@@ -129,7 +131,7 @@ def inverse_dynamics_directional(
         I, dI = i.inertia, i.frame.push(loads.dinertias[i])
         W[i] = (I @ A[i]).rate() + V[i].cross(I @ V[i]) - i.frame.push(loads.wrenches[i])  # K42
         own = (dI @ A[i] + I @ dA[i]).rate() + _bias_change(I, dI, V[i], dV[i])
-        dW[i] = own - i.frame.push(loads.dwrenches[i])  # ∂ of K42
+        dW[i] = own - i.frame.push(loads.change(i, moved, x.h, T[i]))  # ∂ of K42
     for i in model.inward():
         x = _Joint(i, q, v, given)
         force = zip(x.dS.T @ W[i], x.S.T @ dW[i], i.armature, da[i], strict=True)
@@ -239,9 +241,24 @@ class _Loads:
         dwrenches: ByBody[Wrench] | None,
         dinertias: ByBody[Inertia] | None,
     ):
+        self.rep = wrenches.rep if isinstance(wrenches, HeldWrenches) else "body"
         self.wrenches = given_or_zero(wrenches, Wrench)
         self.dwrenches = given_or_zero(dwrenches, Wrench)
         self.dinertias = given_or_zero(dinertias, Inertia)
+
+    def displacements(self, model: Mechanism) -> PerBody[Twist] | None:
+        """Where those of the bodies are kept, if wrenches do not move along with them."""
+        return None if self.rep == "body" else per_body(model, "moved", Twist)
+
+    def change(
+        self, i: BodyView, moved: PerBody[Twist] | None, h: Twist, T: RelativePose
+    ) -> Wrench:
+        """∂ of the body-fixed wrench; h: how the joint is displaced, which adds up in `moved`."""
+        if moved is None:
+            return self.dwrenches[i]
+        moved[i] = T.pull(moved[i.parent]) + h
+        back = carried_back(self.wrenches[i], i.frame.pull(moved[i]), self.rep)
+        return self.dwrenches[i] + back
 
 
 # -- the joint and its changes --
@@ -332,7 +349,7 @@ def _hybrid(
     da: JointVector,
     loads: _Loads,
 ) -> tuple[BlockArray, BlockArray]:
-    wrenches, dwrenches, dinertias = loads.wrenches, loads.dwrenches, loads.dinertias
+    wrenches, dinertias = loads.wrenches, loads.dinertias
     T, h = per_body(model, "T h", Local[RelativePose], Local[Twist])
     n, dn = per_body(model, "n dn", Local[Twist], Local[Twist])
     u, du = per_body(model, "u du", Local[Sequence[Real]], Local[Sequence[Real]])
@@ -340,6 +357,7 @@ def _hybrid(
     D, dD = per_body(model, "D dD", Local[Block], Local[Block])
     V, dV, A, dA = per_body(model, "V dV A dA", Twist, Twist, Twist, Twist)
     B, dB = per_body(model, "B dB", Wrench, Wrench)
+    moved = loads.displacements(model)
     P, dP = per_body(model, "P dP", ArticulatedInertia, ArticulatedInertia)
     tau_out, a_out = joint_vector(model, "dtau_out"), joint_vector(model, "da_out")
     A[model.world] = model.upward
@@ -357,7 +375,8 @@ def _hybrid(
         I, dI = i.inertia, i.frame.push(dinertias[i])
         P[i], dP[i] = I.articulated(), dI.articulated()
         B[i] = V[i].cross(I @ V[i]) - i.frame.push(wrenches[i])  # K50
-        dB[i] = _bias_change(I, dI, V[i], dV[i]) - i.frame.push(dwrenches[i])  # ∂ of K50
+        load = loads.change(i, moved, x.h, T[i])
+        dB[i] = _bias_change(I, dI, V[i], dV[i]) - i.frame.push(load)  # ∂ of K50
 
     for i in model.inward():
         x = _Joint(i, q, v, given)

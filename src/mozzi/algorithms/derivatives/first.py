@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.derivatives.springs import add_spring_changes
@@ -72,8 +73,8 @@ def inverse_dynamics_derivatives(
 ) -> tuple[BlockArray, BlockArray, BlockArray]:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
-    Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
-    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then (with
+    Composite bodies in the spatial representation, O(n d). External wrenches stay as they are in
+    their representation (``wrenches_rep``). With loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then (with
     ``tau`` of passive joints held). Damping and springs, of the joints and between bodies, count on
     request (``resistance``); friction is constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
@@ -234,7 +235,7 @@ def inverse_changes(
     V, A, I, B, W = per_body(model, "V A I B W", Twist, Twist, Inertia, Flow, Wrench)
     dq, dv, da = (joint_matrix(model, x) for x in ("dq", "dv", "da"))
     A[model.world] = model.upward
-    wrenches = acting(model, q, v, wrenches, resistance)
+    given, wrenches = wrenches, acting(model, q, v, wrenches, resistance)
     for i in model.outward():
         T[i] = i.pose(q[i])
         X[i], V[i], A[i] = _moving(i, q, v, a, T[i].pull(V[i.parent]), T[i].pull(A[i.parent]))
@@ -274,7 +275,28 @@ def inverse_changes(
                 Y[j.parent] = T[j].push(Y[j])  # (3)
     if resistance:
         add_spring_changes(model, T, X, V, dq, dv)
+    if isinstance(given, HeldWrenches):
+        _add_held(model, T, X, given, dq)
     return Changes(dq, dv, da)
+
+
+def _add_held(
+    model: Mechanism, T: ByBody[RelativePose], X: ByBody[JointScrews], given: HeldWrenches,
+    dq: BlockArray,
+) -> None:  # fmt: skip
+    """Add −Jᵀ ∂W/∂q of wrenches that do not move along with their bodies. O(n d²)."""
+    C = per_body(model, "C", SE3)
+    for i in model.outward():
+        C[i] = C[i.parent] @ T[i]
+    for i in model.outward():
+        F, W = C[i] @ i.frame, given[i]
+        for k in i.path():
+            moved = [carried_back(W, F.pull(J), given.rep) for J in C[k].push(X[k][0])]
+            dW = [F.push(x) for x in moved]
+            for j in i.path():
+                block = [[-w.dot(J) for w in dW] for J in C[j].push(X[j][0])]
+                flat = (x for row in block for x in row)
+                dq[j, k] = [x + y for x, y in zip(dq[j, k], flat, strict=True)]
 
 
 def _moving(

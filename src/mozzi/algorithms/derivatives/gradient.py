@@ -22,6 +22,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import given_or_zero
+from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.derivatives.springs import SpringPowers
@@ -30,8 +31,8 @@ from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.blocks import apply, transposed
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
-from mozzi.lie import Screws, Twist, Wrench
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.lie import Screws, Twist, Vec3, Wrench
 from mozzi.model.joints.joint import Joint
 from mozzi.program.differentiate import reverse
 from mozzi.program.meaning import interpret
@@ -83,6 +84,7 @@ def inverse_dynamics_gradient(
         G[i] = (i.inertia @ L[i]).rate()  # (2)
         H[i] = (i.inertia @ L[i].cross(V[i])).rate() - L[i].cross(h)  # (2)
     springs = SpringPowers(model, T, V, L, H) if resistance and model.model.springs else None
+    held = _held_powers(model, L, wrenches) if isinstance(wrenches, HeldWrenches) else None
     for i in model.inward():
         p, X = i.parent, i.joint.screws(q[i])
         Sv = X @ v[i]
@@ -92,6 +94,9 @@ def inverse_dynamics_gradient(
         turned = -((V[i] - Sv).cross(H[i]) + A_p.cross(G[i]) + L_p.cross(F[i]))
         if springs is not None:
             turned = turned + springs.passed(i)
+        if held is not None:
+            turned = turned + held[i]
+            held[p] += T[i].push(held[i])
         to_q, to_v, to_a = X.T @ turned, X.T @ K, X.T @ G[i]  # (3)
         if not i.joint.subgroup:
             more_q, more_v = _turning_screws(i.joint, q[i], v[i], a[i], lam[i], K, G[i], F[i])
@@ -141,6 +146,23 @@ def _negative(model: Mechanism, x: JointVector) -> BlockArray:
     for i in model.outward():
         out[i] = [-e for e in x[i]]
     return out
+
+
+def _held_powers(model: Mechanism, L: ByBody[Twist], given: HeldWrenches) -> PerBody[Wrench]:
+    """E with E · δ the power −Λ · δW of wrenches that stay in their representation while their
+    body is displaced by δ: the transpose of `carried_back`.
+    """
+    E = per_body(model, "E", Wrench)
+    for i in model.outward():
+        W, X, free = i.frame.push(given[i]), L[i], Vec3.zero()
+        if given.rep == "spatial":
+            E[i] = -X.cross(W)
+            continue
+        W, X = given[i], i.frame.pull(X)
+        turned = W.lin.cross(X.lin)
+        turned = turned if given.rep == "mixed" else turned + W.ang.cross(X.ang)
+        E[i] = i.frame.push(Wrench(turned, free))
+    return E
 
 
 # -- one joint --

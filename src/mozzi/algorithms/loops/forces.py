@@ -120,7 +120,8 @@ def _least(model: Model, arrays: Arrays, options: Options, a: Array) -> Array:
     acting = {n: arrays[n] for n in ("wrenches",) if n in arrays}
     q, tau_p = arrays["q"], arrays["tau"]
     tau_r = inverse_dynamics(
-        model, q, arrays["v"], a, **acting, resistance=options["resistance"]
-    )
+        model, q, arrays["v"], a, **acting, resistance=options["resistance"],
+        wrenches_rep=options["wrenches_rep"],
+    )  # fmt: skip
     how = cast("Options", {"actuated": options["prescribed"], **{n: options[n] for n in LEAST}})
     return shared(model, q, loop_jacobian(model, q), tau_r, how, tau_p).tau

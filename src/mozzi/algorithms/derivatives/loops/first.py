@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.arguments import Blocks
+from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.joints import meet
@@ -122,7 +123,9 @@ def closed_derivatives(
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of forward dynamics with loops, on scalars."""
     of, at, u, force = model.model, q.array(), v.array(), tau.array()
     given: dict[str, object] = {"resistance": resistance}
-    if isinstance(wrenches, Blocks):
+    if isinstance(wrenches, HeldWrenches):
+        given |= {"wrenches": wrenches.given.array(), "wrenches_rep": wrenches.rep}
+    elif isinstance(wrenches, Blocks):
         given["wrenches"] = wrenches.blocks.array()
     a, lam = constrained_accelerations.python(of, at, u, force, **given)
     f_q, f_v, _ = inverse_dynamics_derivatives.python(of, at, u, a, **given)
@@ -210,6 +213,7 @@ def forward_wrench_derivatives(model: Model, arrays: Arrays, options: Options) -
 def _given(arrays: Arrays, options: Options) -> dict[str, object]:
     """What acts besides joint forces, as arguments of inverse dynamics and its derivatives."""
     given: dict[str, object] = {n: arrays[n] for n in ("wrenches",) if n in arrays}
+    given |= {n: options[n] for n in ("wrenches_rep",) if n in options}
     return given | ({"resistance": True} if options.get("resistance") else {})
 
 
