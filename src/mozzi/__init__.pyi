@@ -11,6 +11,8 @@ from concurrent.futures import Executor
 from mozzi.adapters.conventions import LayoutName
 from mozzi.algorithms.dynamics.operators import Operators
 from mozzi.algorithms.kinematics.system_jacobian import SystemJacobianFactors
+from mozzi.lie import Vec3
+from mozzi.lie.so3 import SO3
 from mozzi.loaders.load import StrPath
 from mozzi.loaders.loops_file import Loops
 from mozzi.simulation.forces.drives import Prescribed
@@ -192,6 +194,10 @@ __all__ = [
     "convert_jacobian",
     "convert_twist",
     "convert_twist_rate",
+    "system_conversion_matrix",
+    "convert_twist_rates",
+    "convert_twists",
+    "convert_wrenches",
     "convert_wrench",
     "difference",
     "forward_kinematics",
@@ -208,6 +214,11 @@ __all__ = [
     "point_jacobian",
     "pose",
     "product_of_exponentials",
+    "move_twist",
+    "move_wrench",
+    "relative_acceleration",
+    "relative_jacobian",
+    "relative_jacobian_rate",
     "relative_twist",
     "rates",
     "system_jacobian",
@@ -254,6 +265,7 @@ __all__ = [
     "mass_matrix_rate",
     "momentum",
     "newton_euler",
+    "newton_euler_in_frame",
     "operational_admittance",
     "operators",
     "passive_inverse_dynamics",
@@ -554,6 +566,122 @@ def convert_twist_rate(
         >>> q, V = arm.random_configuration(0), np.ones(6)
         >>> mz.convert_twist_rate(arm, q, V, V, "tool", "body", "hybrid").shape
         (6,)
+    """
+
+def system_conversion_matrix(model: Model, q: ArrayLike, source: Rep, target: Rep) -> Array:
+    """The matrix (6 nb, 6 nb) that makes of a system Jacobian in `source` that in `target`.
+
+    Block diagonal; it takes stacked twists along, and M⁻ᵀ stacked wrenches.  Müller, Kinematics
+    (54), (56), (59), for the whole mechanism.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, 6 nb, 6 nb): six rows and columns (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> M = mz.system_conversion_matrix(arm, q, "body", "spatial")
+        >>> J = M @ mz.system_jacobian(arm, q, "body")
+        >>> np.allclose(J, mz.system_jacobian(arm, q, "spatial"))
+        True
+    """
+
+def convert_twist_rates(
+    model: Model,
+    q: ArrayLike,
+    twists: ArrayLike,
+    twist_rates: ArrayLike,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The rates of the twists of all bodies in `target`, from twists and rates in `source`.
+
+    O(n).  Müller, Kinematics, table 3 and its derivative.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        twists (B, nb, 6): twists of all bodies (angular, linear), in the representation source.
+        twist_rates (B, nb, 6): their rates, in the representation source.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.ones(arm.nv)
+        >>> V, A = mz.twists(arm, q, v, "spatial"), mz.accelerations(arm, q, v, a, "spatial")
+        >>> A = mz.convert_twist_rates(arm, q, V, A, "spatial", "hybrid")
+        >>> np.allclose(A, mz.accelerations(arm, q, v, a, "hybrid"))
+        True
+    """
+
+def convert_twists(
+    model: Model,
+    q: ArrayLike,
+    twists: ArrayLike,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The twists of all bodies in the representation `target`, from those in `source`.
+
+    O(n).  Müller, Kinematics, table 3 for the whole mechanism.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        twists (B, nb, 6): twists of all bodies (angular, linear), in the representation source.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> V = mz.convert_twists(arm, q, mz.twists(arm, q, v, "spatial"), "spatial", "mixed")
+        >>> np.allclose(V, mz.twists(arm, q, v, "mixed"))
+        True
+    """
+
+def convert_wrenches(
+    model: Model,
+    q: ArrayLike,
+    wrenches: ArrayLike,
+    source: Rep,
+    target: Rep,
+) -> Array:
+    """The wrenches (or momenta) on all bodies in `target`, from those in `source`.
+
+    O(n).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        wrenches (B, nb, 6): wrenches (torque, force) on all bodies, in the representation
+            source.
+        source: representation of what is given: "body", "spatial", "hybrid" or "mixed".
+        target: representation of the result: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (torque, force) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a, W = arm.random_configuration(0), np.ones(3), np.ones(3), np.ones((3, 6))
+        >>> tau = mz.inverse_dynamics(arm, q, v, a, W, wrenches_rep="hybrid")
+        >>> W = mz.convert_wrenches(arm, q, W, "hybrid", "body")
+        >>> np.allclose(tau, mz.inverse_dynamics(arm, q, v, a, W))
+        True
     """
 
 def convert_wrench(
@@ -983,6 +1111,173 @@ def product_of_exponentials(model: Model, q: ArrayLike, form: Form = 'spatial') 
         True
     """
 
+def move_twist(
+    model: Model,
+    q: ArrayLike,
+    twist: ArrayLike,
+    measured_at: str = 'world',
+    resolved_in: str | None = None,
+    to: str = 'world',
+    to_axes: str | None = None,
+) -> Array:
+    """A twist that is measured at one frame and resolved in another, at and in two others.
+
+    Müller, Kinematics (78)–(80).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        twist (B, 6): (angular, linear), measured at `measured_at` and resolved in
+            `resolved_in`.
+        measured_at: frame or body whose origin linear parts are those of; None: the frame.
+        resolved_in: frame or body whose axes are those of the components; None: measured_at.
+        to: frame or body where the result is measured.
+        to_axes: frame or body whose axes the result is resolved in; None: to.
+
+    Returns:
+        (B, 6): the twist (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> V = mz.move_twist(arm, q, mz.jacobian(arm, q, "tool") @ v, "tool", to="link_1")
+        >>> np.allclose(V, mz.relative_twist(arm, q, v, "tool", measured_at="link_1"))
+        True
+    """
+
+def move_wrench(
+    model: Model,
+    q: ArrayLike,
+    wrench: ArrayLike,
+    measured_at: str = 'world',
+    resolved_in: str | None = None,
+    to: str = 'world',
+    to_axes: str | None = None,
+) -> Array:
+    """A wrench that is measured at one frame and resolved in another, at and in two others.
+
+    Its power on a twist that goes the same way stays (`move_twist`).  Müller, Dynamics (62),
+    (120).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        wrench (B, 6): (torque, force), measured at `measured_at` and resolved in `resolved_in`.
+        measured_at: frame or body whose origin linear parts are those of; None: the frame.
+        resolved_in: frame or body whose axes are those of the components; None: measured_at.
+        to: frame or body where the result is measured.
+        to_axes: frame or body whose axes the result is resolved in; None: to.
+
+    Returns:
+        (B, 6): the wrench (torque, force).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, W = arm.random_configuration(0), np.ones(6)
+        >>> W_0 = mz.move_wrench(arm, q, W, "tool")
+        >>> np.allclose(W_0, mz.convert_wrench(arm, q, W, "tool", "body", "spatial"))
+        True
+    """
+
+def relative_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    frame: str,
+    relative_to: str | None = None,
+    measured_at: str | None = None,
+    resolved_in: str | None = None,
+) -> Array:
+    """The rate of `relative_twist`: of its six components, as all four frames move.
+
+    O(depth).  Müller, Dynamics (17) and section 3.5.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+        frame: name of a frame or body.
+        relative_to: frame or body that it moves against; None: the world.
+        measured_at: frame or body whose origin linear parts are those of; None: the frame.
+        resolved_in: frame or body whose axes are those of the components; None: measured_at.
+
+    Returns:
+        (B, 6): the rate of the twist (angular, linear).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.ones(arm.nv)
+        >>> A = mz.relative_acceleration(arm, q, v, a, "link_3")
+        >>> np.allclose(A, mz.accelerations(arm, q, v, a)[2])
+        True
+    """
+
+def relative_jacobian(
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    relative_to: str | None = None,
+    measured_at: str | None = None,
+    resolved_in: str | None = None,
+) -> Array:
+    """J with J v the `relative_twist` of two frames, measured and resolved anywhere.
+
+    O(depth); joints that carry both frames have zero columns.  Müller, Kinematics (81), table 3.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        frame: name of a frame or body.
+        relative_to: frame or body that it moves against; None: the world.
+        measured_at: frame or body whose origin linear parts are those of; None: the frame.
+        resolved_in: frame or body whose axes are those of the components; None: measured_at.
+
+    Returns:
+        (B, 6, nv): rows are the twist (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q = arm.random_configuration(0)
+        >>> J = mz.relative_jacobian(arm, q, "tool", "link_1", resolved_in="link_2")
+        >>> bool(np.all(J[:, 0] == 0.0))
+        True
+    """
+
+def relative_jacobian_rate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    frame: str,
+    relative_to: str | None = None,
+    measured_at: str | None = None,
+    resolved_in: str | None = None,
+) -> Array:
+    """The rate of `relative_jacobian` along the motion v.
+
+    O(depth).  Müller, Dynamics (16) and section 3.5.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        frame: name of a frame or body.
+        relative_to: frame or body that it moves against; None: the world.
+        measured_at: frame or body whose origin linear parts are those of; None: the frame.
+        resolved_in: frame or body whose axes are those of the components; None: measured_at.
+
+    Returns:
+        (B, 6, nv): rows are (angular, linear), columns the entries of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> dJ = mz.relative_jacobian_rate(arm, q, v, "tool")
+        >>> np.allclose(dJ, mz.jacobian_rate(arm, q, v, "tool"))
+        True
+    """
+
 def relative_twist(
     model: Model,
     q: ArrayLike,
@@ -1003,7 +1298,7 @@ def relative_twist(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         frame: name of a frame or body.
         relative_to: frame or body that it moves against; None: the world.
-        measured_at: frame or body whose origin the linear velocity is that of; None: the frame.
+        measured_at: frame or body whose origin linear parts are those of; None: the frame.
         resolved_in: frame or body whose axes are those of the components; None: measured_at.
 
     Returns:
@@ -1313,6 +1608,8 @@ def bias_forces(
     v: ArrayLike,
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """Joint forces at zero acceleration:  C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
@@ -1322,9 +1619,11 @@ def bias_forces(
         model: the mechanism.
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, nv): joint forces, in the order of v.
@@ -1483,6 +1782,8 @@ def forward_dynamics(
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
     loop_accelerations: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """Accelerations that the joint forces τ produce:  M(q) a = τ − C(q, v) v − g(q) + Σ Jᵢᵀ Wᵢ.
 
@@ -1499,11 +1800,13 @@ def forward_dynamics(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
             0 where not given.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, nv): joint accelerations, in the order of v.
@@ -1546,6 +1849,8 @@ def hybrid_dynamics(
     loop_accelerations: ArrayLike | None = None,
     minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array]:
     """(τ, a), both complete: a is given at prescribed coordinates and τ at the others.
 
@@ -1564,14 +1869,16 @@ def hybrid_dynamics(
         tau (B, nv): joint forces and torques, positive along v.
         a (B, nv): joint accelerations.
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
             0 where not given.
         minimize: which of several answers, "torque" or "loop_force": the one with least squares
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         tau (B, nv): joint forces, all of them.
@@ -1597,6 +1904,8 @@ def inverse_dynamics(
     minimize: Minimize | None = None,
     weighting: ArrayLike | None = None,
     tau: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """Joint forces that produce the accelerations a:  τ = M(q) a + C(q, v) v + g(q) − Σ Jᵢᵀ Wᵢ.
 
@@ -1617,8 +1926,8 @@ def inverse_dynamics(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
         resistance: whether damping, friction and springs act.
         actuated: joints that bear the loads of a model with loops; None: all of them.
@@ -1626,6 +1935,8 @@ def inverse_dynamics(
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
         tau (B, nv), optional: joint forces and torques, positive along v.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, nv): joint forces, in the order of v.
@@ -1754,6 +2065,8 @@ def joint_wrenches(
     a: ArrayLike,
     wrenches: ArrayLike | None = None,
     multipliers: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """The wrench that each joint transmits to its body, body-fixed: reactions and joint forces.
 
@@ -1766,9 +2079,11 @@ def joint_wrenches(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         multipliers (B, m), optional: what the loops transmit, as `loop_forces` gives it.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, nb, 6): a row (torque, force) for each body, in its axes at its origin.
@@ -1830,6 +2145,8 @@ def loop_forces(
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
     loop_accelerations: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """λ (m) with M a + C v + g = τ + Aᵀ λ, for the accelerations a that keep the loops closed.
 
@@ -1844,11 +2161,13 @@ def loop_forces(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
         loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
             0 where not given.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, m): a multiplier for each equation.
@@ -2092,12 +2411,59 @@ def newton_euler(
 ) -> Array:
     ...
 
+@overload
+def newton_euler_in_frame(
+    inertia: Inertia | ArrayLike,
+    twist: Twist,
+    twist_rate: Twist,
+    frame_twist: Twist,
+    pose: SE3 | ArrayLike,
+    axes: SO3 | ArrayLike | None = None,
+    spin: Vec3 | ArrayLike | None = None,
+) -> Wrench:
+    """Newton–Euler measured at a frame j and resolved in a frame k, both moving in any way.
+
+    Twists are measured at j and resolved in k, as `relative_twist` and `relative_acceleration` give
+    them. Müller, Dynamics (60), (61) where k is j, and (62)–(64).
+
+    Args:
+        inertia: of the body, constant in its frame: an `Inertia` or a 6×6 array.
+        twist: of the body: a `Twist`, or an array (..., 6) (angular, linear).
+        twist_rate: the rate of these six components, likewise.
+        frame_twist: the twist of frame j, likewise.
+        pose: of the body frame in j, an `SE3` or (4, 4).
+        axes: turns components in j into components in k, a rotation or (3, 3); None: k is j.
+        spin: the angular velocity of k relative to j, in k, a `Vec3` or (..., 3); None: zero.
+
+    Returns:
+        A `Wrench`, or an array (..., 6) (torque, force), measured at j and resolved in k.
+
+    Example:
+        >>> ball = mz.Inertia(2.0, (0.0, 0.0, 0.0), np.eye(3))
+        >>> still, V, dV = np.zeros(6), np.zeros(6), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        >>> away = mz.SE3.translation(0.0, 3.0, 0.0)
+        >>> mz.newton_euler_in_frame(ball, V, dV, still, away).round(12) + 0.0
+        array([ 0.,  0., -6.,  2.,  0.,  0.])
+    """
+@overload
+def newton_euler_in_frame(
+    inertia: Inertia | ArrayLike,
+    twist: ArrayLike,
+    twist_rate: ArrayLike,
+    frame_twist: ArrayLike,
+    pose: SE3 | ArrayLike,
+    axes: SO3 | ArrayLike | None = None,
+    spin: Vec3 | ArrayLike | None = None,
+) -> Array:
+    ...
+
 def operational_admittance(model: Model, q: ArrayLike, frames: Sequence[str]) -> Array:
     """Λ (6k, 6k) = J M⁻¹ Jᵀ: body-fixed accelerations of k frames, from wrenches on them.
 
     Articulated bodies: wrenches go inward along the paths of the frames by ψ, and meet the
     compliance Υ of the outermost body that two paths share. O(n + k d + k²): linear in the bodies
-    for given frames, without J or M.  Rodriguez et al. (0.34), (.41)–(.43).
+    for given frames, without J or M. Frames that are fixed to the world give way by zero.
+    Rodriguez et al. (0.34), (.41)–(.43).
 
     Args:
         model: the mechanism.
@@ -2114,25 +2480,29 @@ def operational_admittance(model: Model, q: ArrayLike, frames: Sequence[str]) ->
         (12, 12)
     """
 
-def operators(model: Model, q: ArrayLike) -> Operators:
+def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 
     ``o = operators(model, q)``; ``o.H @ (o.phi @ f)`` are the joint forces of body wrenches f. All
     have ``@`` (on vectors, matrices of columns, each other), sums, multiples, ``o.psi - 1`` with
-    the identity of the right size, ``.T``, ``.shape`` and ``.dense()``.
+    the identity of the right size, ``.T``, ``.shape``, ``.matvec`` on batches of vectors and
+    ``.dense()``. ``o.B(frames)`` and ``o.J(frames)`` are those of the paper for frames of the
+    model; with v there are ``o.a`` and ``o.b``, and ``o.H @ o.phi`` makes Coriolis forces of them.
 
     Args:
         model: the mechanism.
         q (B, nq): configuration.
+        v (B, nv), optional: joint velocities, for V, a and b.
 
     Returns:
         The operators, by their letters; with `mass_matrix`, its factors and its inverse.
 
     Example:
         >>> arm = mz.load("arm.urdf")
-        >>> o = mz.operators(arm, arm.neutral())
+        >>> o = mz.operators(arm, arm.neutral(), np.ones(arm.nv))
         >>> np.allclose(o.mass_matrix.dense(), mz.mass_matrix(arm, arm.neutral()))
         True
+        >>> coriolis = o.H @ (o.phi @ (o.M @ (o.phi.T @ o.a) + o.b))
     """
 
 def passive_inverse_dynamics(
@@ -2274,6 +2644,8 @@ def forward_dynamics_derivatives(
     tau: ArrayLike,
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array, Array]:
     """(∂a/∂q, ∂a/∂v, ∂a/∂τ) of `forward_dynamics`; ∂a/∂τ is M⁻¹. Rows are outputs.
 
@@ -2288,9 +2660,11 @@ def forward_dynamics_derivatives(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         dq (B, nv, nv): ∂a/∂q along the group; rows are a, columns the directions of v.
@@ -2319,6 +2693,8 @@ def forward_dynamics_directional(
     dscrews: ArrayLike | None = None,
     dscrew_rates: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """∂a/∂p of `forward_dynamics`.
 
@@ -2334,15 +2710,17 @@ def forward_dynamics_directional(
         dq (B, nv), optional: change of q, along the group: q ⊕ dq.
         dv (B, nv), optional: a velocity, held for unit time.
         dtau (B, nv), optional: change of τ.
-        dwrenches (B, nb, 6), optional: change of the wrenches.
+        dwrenches (B, nb, 6), optional: change of the wrenches, in the same representation.
         dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in
             its frame.
         dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
         dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-
             fixed.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, nv): ∂a along the changes.
@@ -2362,6 +2740,8 @@ def forward_dynamics_gradient(
     covector: ArrayLike,
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array, Array]:
     """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
 
@@ -2375,9 +2755,11 @@ def forward_dynamics_gradient(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         tau (B, nv): joint forces and torques, positive along v.
         covector (B, nv): λ, what the results are contracted with.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         dq (B, nv): with respect to q, along the group.
@@ -2455,6 +2837,8 @@ def hybrid_dynamics_derivatives(
     prescribed: JointChoice = (),
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array]:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂τ, ∂τ/∂a, ∂a/∂q, ∂a/∂v, ∂a/∂τ, ∂a/∂a) of `hybrid_dynamics`.
 
@@ -2470,9 +2854,11 @@ def hybrid_dynamics_derivatives(
         tau (B, nv): joint forces and torques, positive along v.
         a (B, nv): joint accelerations.
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         tau_q (B, nv, nv): ∂τ/∂q along the group; rows are outputs, columns the entries of v.
@@ -2509,6 +2895,8 @@ def hybrid_dynamics_directional(
     dscrews: ArrayLike | None = None,
     dscrew_rates: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array]:
     """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
 
@@ -2526,15 +2914,17 @@ def hybrid_dynamics_directional(
         dv (B, nv), optional: a velocity, held for unit time.
         dtau (B, nv), optional: change of τ.
         da (B, nv), optional: change of a.
-        dwrenches (B, nb, 6), optional: change of the wrenches.
+        dwrenches (B, nb, 6), optional: change of the wrenches, in the same representation.
         dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in
             its frame.
         dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
         dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-
             fixed.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         dtau (B, nv): ∂τ along the changes.
@@ -2559,13 +2949,16 @@ def inverse_dynamics_derivatives(
     weighting: ArrayLike | None = None,
     resistance: bool = False,
     tau: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array, Array]:
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
-    Composite bodies in the spatial representation, O(n d). External wrenches stay body-fixed. With
-    loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then (with
-    ``tau`` of passive joints held). Damping and springs, of the joints and between bodies, count on
-    request (``resistance``); friction is constant where it has a derivative.
+    Composite bodies in the spatial representation, O(n d). External wrenches stay as they are in
+    their representation (``wrenches_rep``). With loops and ``actuated`` joints, those of the
+    torques that `inverse_dynamics` gives then (with ``tau`` of passive joints held). Damping and
+    springs, of the joints and between bodies, count on request (``resistance``); friction is
+    constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
 
     Args:
@@ -2573,14 +2966,16 @@ def inverse_dynamics_derivatives(
         q (B, nq): configuration, joint by joint as `model.q_slices` tells.
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         actuated: joints that bear the loads of a model with loops; None: all of them.
         minimize: which of several answers, "torque" or "loop_force": the one with least squares
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
         resistance: whether damping, friction and springs act.
         tau (B, nv), optional: joint forces and torques, positive along v.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         dq (B, nv, nv): ∂τ/∂q along the group; rows are τ, columns the directions of v.
@@ -2609,6 +3004,8 @@ def inverse_dynamics_directional(
     dscrews: ArrayLike | None = None,
     dscrew_rates: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> Array:
     """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
 
@@ -2622,15 +3019,17 @@ def inverse_dynamics_directional(
         dq (B, nv), optional: change of q, along the group: q ⊕ dq.
         dv (B, nv), optional: a velocity, held for unit time.
         da (B, nv), optional: change of a.
-        dwrenches (B, nb, 6), optional: change of the wrenches.
+        dwrenches (B, nb, 6), optional: change of the wrenches, in the same representation.
         dinertias (B, nb, 10), optional: change of the ten inertial parameters of each body, in
             its frame.
         dh (B, nb, 6), optional: twists T⁻¹ ∂T of changes of the geometry, body-fixed.
         dscrews (B, 6, nv), optional: change of the joints' screws, body-fixed.
         dscrew_rates (B, 6, nv), optional: change of the rates of the joints' screws, body-
             fixed.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, nv): ∂τ along the changes.
@@ -2651,6 +3050,8 @@ def inverse_dynamics_gradient(
     covector: ArrayLike,
     wrenches: ArrayLike | None = None,
     resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
 ) -> tuple[Array, Array, Array]:
     """((∂τ/∂q)ᵀ λ, (∂τ/∂v)ᵀ λ, M λ) of `inverse_dynamics`: the gradient of λᵀ τ.
 
@@ -2663,9 +3064,11 @@ def inverse_dynamics_gradient(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         covector (B, nv): λ, what the results are contracted with.
-        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in body
-            axes at body origins.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         dq (B, nv): with respect to q, along the group.
@@ -2799,7 +3202,8 @@ def joint_force_derivatives(
         wrench_rates (B, nb, N − 1, 6), optional: external wrenches on the bodies and their
             first N − 2 time derivatives, in the representation wrenches_rep.
         order: N, the highest time derivative of q that is given, 2 or more.
-        wrenches_rep: representation of the wrenches: "body", "spatial", "hybrid" or "mixed".
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
 
     Returns:
         (B, N − 1, nv): joint forces and their derivatives.
@@ -3643,6 +4047,7 @@ def simulate(
     torque: ArrayLike | Feedback | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
+    wrenches_rep: Rep = 'body',
     resistance: bool | Resistance = True,
     limits: Limits = False,
     prescribed: Prescribed | None = None,
@@ -3686,7 +4091,9 @@ def simulate(
             may call algorithms and NumPy's functions, and chooses with `where`. A law that cannot
             be traced is called from Python before every step, with arrays (B, nq) and (B, nv), and
             its torque is held over the step. A `Law` is sampled, with a state of its own.
-        wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
+        wrenches (B, nb, 6), optional: wrenches on the bodies, constant.
+        wrenches_rep: the representation in which they are constant: "body" (they move along with
+            their bodies), "spatial", "hybrid" (they keep their direction) or "mixed".
         resistance: damping, friction and springs of the joints, and springs and dampers between
             bodies, act as the model has them; False takes them out, `Resistance` chooses. Dry
             friction sticks exactly with moreau, and is smooth with other methods.
@@ -3737,6 +4144,7 @@ def stepper(
     records: int | None = None,
     held: bool = False,
     wrenches: bool = False,
+    wrenches_rep: Rep = 'body',
     resistance: bool | Resistance = True,
     limits: Limits = False,
     prescribed: Prescribed | None = None,
@@ -3760,7 +4168,8 @@ def stepper(
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
-        wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
+        wrenches: whether it takes wrenches (nb, 6), held, behind them.
+        wrenches_rep: the representation in which they are held, as in `simulate`.
         resistance, limits, prescribed, loop_offsets: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
         parameters: names of numbers of the model that vary, as in `sensitivity`, and of arguments

@@ -16,7 +16,7 @@ from mozzi.simulation.methods.options import MethodOptions
 from mozzi.simulation.running.simulation import Simulation
 from mozzi.simulation.system import Feedback
 from mozzi.simulation.trajectories.trajectory import Interrupted, Trajectory
-from mozzi.types import ArrayLike, Device, DType, Method
+from mozzi.types import ArrayLike, Device, DType, Method, Rep
 
 __all__ = ["simulate"]
 
@@ -31,6 +31,7 @@ def simulate(
     torque: ArrayLike | Feedback | Law | None = None,
     *,
     wrenches: ArrayLike | None = None,
+    wrenches_rep: Rep = "body",
     resistance: bool | Resistance = True,
     limits: Limits = False,
     prescribed: Prescribed | None = None,
@@ -74,7 +75,9 @@ def simulate(
             may call algorithms and NumPy's functions, and chooses with `where`. A law that cannot
             be traced is called from Python before every step, with arrays (B, nq) and (B, nv), and
             its torque is held over the step. A `Law` is sampled, with a state of its own.
-        wrenches (B, nb, 6), optional: body-fixed wrenches on the bodies, constant.
+        wrenches (B, nb, 6), optional: wrenches on the bodies, constant.
+        wrenches_rep: the representation in which they are constant: "body" (they move along with
+            their bodies), "spatial", "hybrid" (they keep their direction) or "mixed".
         resistance: damping, friction and springs of the joints, and springs and dampers between
             bodies, act as the model has them; False takes them out, `Resistance` chooses. Dry
             friction sticks exactly with moreau, and is smooth with other methods.
@@ -117,7 +120,7 @@ def simulate(
         ((11, 3), True)
     """
     simulation = Simulation(
-        model, q0, v0, duration, dt, method, torque, wrenches=wrenches,
+        model, q0, v0, duration, dt, method, torque, wrenches=wrenches, wrenches_rep=wrenches_rep,
         resistance=resistance, limits=limits, prescribed=prescribed, loop_offsets=loop_offsets,
         record_every=record_every, t0=t0, trace=trace, target=target, dtype=dtype,
         parameters=parameters, save=save, **options,

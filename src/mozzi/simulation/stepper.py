@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mozzi.algorithms.recursion.representations import check
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import load, loop
@@ -26,7 +27,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.traced_state import Memory
-from mozzi.types import Array, DType, Kernel, Method, Target, Traced
+from mozzi.types import Array, DType, Kernel, Method, Rep, Target, Traced
 
 __all__ = ["stepper"]
 
@@ -39,6 +40,7 @@ def stepper(
     records: int | None = None,
     held: bool = False,
     wrenches: bool = False,
+    wrenches_rep: Rep = "body",
     resistance: bool | Resistance = True,
     limits: Limits = False,
     prescribed: Prescribed | None = None,
@@ -62,7 +64,8 @@ def stepper(
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
-        wrenches: whether it takes body-fixed wrenches (nb, 6), held, behind them.
+        wrenches: whether it takes wrenches (nb, 6), held, behind them.
+        wrenches_rep: the representation in which they are held, as in `simulate`.
         resistance, limits, prescribed, loop_offsets: as in `simulate`.
         target, dtype: as in `compile`. With target "cuda" a call is one launch.
         parameters: names of numbers of the model that vary, as in `sensitivity`, and of arguments
@@ -104,7 +107,9 @@ def stepper(
     feedback = None if isinstance(torque, Law) else torque
     if drives is not None:
         drives.refuse_actuated(feedback)
-    system = System(shown, feedback, friction, stops, varying, drives=drives)
+    system = System(
+        shown, feedback, friction, stops, varying, drives=drives, wrenches_rep=check(wrenches_rep)
+    )
     size = {"q": model.nq, "v": model.nv} | ({} if law is None else {"law": law.size(model)})
     carried = {n: k for n, k in rule.extra(shown).items() if n in ("force", "residual")}
     given = size | {n: k for n, k in carried.items() if n != "force"}

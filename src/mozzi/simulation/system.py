@@ -13,13 +13,14 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.contact.held import contact_drift, held_accelerations
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.kinematics.conversion import convert_wrenches
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.scalar import Real
 from mozzi.simulation.forces.resistance import Resistance, Stops
 from mozzi.simulation.parameters import Feedback, Forces, Varying
-from mozzi.types import Traced
+from mozzi.types import Rep, Traced
 
 __all__ = ["Feedback", "Forces", "System", "as_forces"]
 
@@ -27,9 +28,10 @@ B = TypeVar("B")
 
 
 class Wrenches(TypedDict, total=False):
-    """An option of the dynamics: wrenches on the bodies, (nb, 6)."""
+    """Options of the dynamics: wrenches on the bodies, (nb, 6), and their representation."""
 
     wrenches: Traced
+    wrenches_rep: Rep
 
 
 class Given(Protocol):
@@ -64,6 +66,7 @@ class System:
     wrenches: Traced | None = field(default=None, repr=False)
     drives: Given | None = field(default=None, repr=False)
     touch: Traced | None = field(default=None, repr=False)
+    wrenches_rep: Rep = "body"
 
     def on(self, arrays: Mapping[str, Traced]) -> System:
         """The system on the inputs of a kernel, at the beginning of its trace: joint forces,
@@ -148,12 +151,13 @@ class System:
         return self.resistance is not None and bool(self.model.springs)
 
     def given(self, q: Traced, v: Traced) -> Wrenches:
-        """The wrenches on the bodies, as an option of the dynamics: applied, and of springs."""
-        W = self.wrenches
+        """The wrenches on the bodies, as options of the dynamics: applied, and of springs."""
+        W, rep = self.wrenches, self.wrenches_rep
         if self.resistance is not None and self.sprung:
             own = self.resistance.wrenches(self.model, q, v)
-            W = own if W is None else W + own
-        return {} if W is None else {"wrenches": W}
+            W = own if W is None else own + convert_wrenches(self.model, q, W, rep, "body")
+            rep = "body"
+        return {} if W is None else {"wrenches": W, "wrenches_rep": rep}
 
 
 def as_forces(value: Forces, model: Model) -> Traced:

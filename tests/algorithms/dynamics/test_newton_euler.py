@@ -5,7 +5,6 @@ import pytest
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.algorithms.dynamics.newton_euler import arbitrary_newton_euler
 from mozzi.algorithms.recursion.representations import REPRESENTATIONS, convert_rate, from_body
 from mozzi.lie import SE3, AccelerationField, Twist, Vec3, Wrench, second_moments
 from mozzi.model.generate import random_inertia, random_pose
@@ -65,7 +64,7 @@ def test_arbitrary_representation(seed):
     Vs, dVs = C.push(V), C.push(dV)  # spatial twist and its rate
     jV = C_j.pull(Vs)
     jdV = C_j.pull(dVs) - V_j.cross(jV)
-    W = arbitrary_newton_euler(I, jV, jdV, V_j, Vec3.zero(), C_ji)
+    W = mz.newton_euler_in_frame(I, jV, jdV, V_j, C_ji)
     agree(W.array(), C_ji.push(mz.newton_euler(I, V, dV)).array())
 
 
@@ -82,7 +81,7 @@ def test_arbitrary_representation_resolved_elsewhere(seed):
     jdV = C_j.pull(dVs) - V_j.cross(jV)
     kV, kV_j = turn.push(jV), turn.push(V_j)
     kdV = turn.push(jdV) - Twist(w_k, Vec3.zero()).cross(kV)  # w_k in k: k relative to j
-    W = arbitrary_newton_euler(I, kV, kdV, kV_j, w_k, C_ji, R)
+    W = mz.newton_euler_in_frame(I, kV, kdV, kV_j, C_ji, R, w_k)
     agree(W.array(), turn.push(C_ji.push(mz.newton_euler(I, V, dV))).array())
 
 
@@ -91,13 +90,13 @@ def test_special_cases_of_the_arbitrary_one(seed):
     """Spatial: j at rest at the origin; body-fixed: j = i; hybrid: j = i, resolved at rest."""
     _, I, C, V, dV = motion(seed)
     still = Twist.zero()
-    spatial = arbitrary_newton_euler(I, C.push(V), C.push(dV), still, Vec3.zero(), C)
+    spatial = mz.newton_euler_in_frame(I, C.push(V), C.push(dV), still, C)
     agree(spatial.array(), mz.newton_euler(I, C.push(V), C.push(dV), "spatial", C).array())
     one = SE3.identity()
-    body = arbitrary_newton_euler(I, V, dV, V, Vec3.zero(), one)
+    body = mz.newton_euler_in_frame(I, V, dV, V, one)
     agree(body.array(), mz.newton_euler(I, V, dV).array())
     Vh, dVh = from_body(V, C, "hybrid"), convert_rate(dV, V, C, "body", "hybrid")
-    hybrid = arbitrary_newton_euler(I, Vh, dVh, Vh, -Vh.ang, one, C.R)
+    hybrid = mz.newton_euler_in_frame(I, Vh, dVh, Vh, one, C.R, -Vh.ang)
     agree(hybrid.array(), mz.newton_euler(I, Vh, dVh, "hybrid", C).array())
 
 

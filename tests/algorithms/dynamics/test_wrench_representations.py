@@ -127,3 +127,27 @@ def test_with_loops(rep):
     x, y, _ = mz.forward_dynamics_derivatives(model, q, v, tau, W, wrenches_rep=rep)
     truth = (at[0] - at[1]) / (2 * h)
     agree((x @ moved + y @ dv) / np.abs(truth).max(), truth / np.abs(truth).max(), 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sprung", [False, True])
+def test_in_simulation_they_are_constant_as_they_are_given(sprung):
+    """Under wrenches that are fixed in space, the momentum grows by them: Π̇ˢ = Wˢ (MD36)."""
+    b = mz.Builder("ship", gravity=(0.0, 0.0, 0.0))
+    b.add("hull", None, mz.Free(), mz.Inertia(2.0, (0.1, 0.0, 0.2), np.diag([0.3, 0.4, 0.5])))
+    ball = mz.Spherical().between((0.2, 0.1, 0.0))
+    b.add("arm", "hull", ball, mz.Inertia(1.0, (0.0, 0.3, 0.0), np.diag([0.2, 0.1, 0.2])))
+    hinge = mz.Revolute((1, 2, 2)).between((0.0, 0.5, 0.0))
+    b.add("hand", "arm", hinge, mz.Inertia(0.5, (0.1, 0.1, 0.1), 0.05 * np.eye(3)))
+    model = b.build()
+    if sprung:
+        model = model.with_spring("s", model.bodies[0], model.bodies[2], stiffness=3.0, damping=1.0)
+    q, v = state(model, 0)[:2]
+    W = 0.1 * np.random.default_rng(0).normal(size=(model.nb, 6))
+    path = mz.simulate(model, q, v, 0.2, 0.005, wrenches=W, wrenches_rep="spatial")
+    h = mz.momentum(model, path.q, path.v)
+    agree(h[-1] - h[0], 0.2 * W.sum(axis=0), 1e-6)
+    step = mz.stepper(model, wrenches=True, wrenches_rep="spatial")
+    x, u = step(q, v, 0.0, W, 0.005, 40)
+    agree(x, path.q[-1], 1e-9)
+    agree(u, path.v[-1], 1e-9)

@@ -14,7 +14,8 @@ OF_THE_TREE = {
     "accelerations", "bias_forces", "body_jacobians", "center_of_mass", "centroidal_momentum",
     "centroidal_momentum_matrix", "christoffel", "contact_frames", "contact_gaps",
     "conversion_matrix", "convert_jacobian",
-    "convert_twist", "convert_twist_rate", "convert_wrench", "coriolis_matrix", "difference",
+    "convert_twist", "convert_twist_rate", "convert_twist_rates", "convert_twists",
+    "convert_wrench", "convert_wrenches", "coriolis_matrix", "difference",
     "forward_kinematics", "gravity_forces", "integrate", "inverse_dynamics",
     "inverse_dynamics_derivatives", "inverse_dynamics_directional", "inverse_dynamics_gradient",
     "inverse_dynamics_hessian", "inverse_dynamics_rates", "inverse_dynamics_regressor",
@@ -25,12 +26,13 @@ OF_THE_TREE = {
     "kinetic_energy", "kinetic_energy_regressor",
     "mass_matrix", "mass_matrix_inverse", "mass_matrix_inverse_partials",
     "mass_matrix_inverse_rate", "mass_matrix_partials", "mass_matrix_rate", "momentum",
-    "momentum_regressor",
+    "momentum_regressor", "move_twist", "move_wrench",
     "operational_admittance", "passive_inverse_dynamics", "point_jacobian", "pose",
     "potential_energy", "potential_energy_regressor",
-    "product_of_exponentials", "rates", "relative_twist",
+    "product_of_exponentials", "rates", "relative_acceleration", "relative_jacobian",
+    "relative_jacobian_rate", "relative_twist",
     "spring_energy", "spring_wrenches",
-    "system_jacobian", "twist_derivatives", "twists",
+    "system_conversion_matrix", "system_jacobian", "twist_derivatives", "twists",
 }  # fmt: skip
 
 

@@ -181,7 +181,7 @@ class Algorithm:
         given, others = self.bind(view.model, args, options)
         arrays = {n: wrapped(view, self.name, n, given.get(n), others) for n in self.arrays}
         options = dict(others)
-        if "wrenches" in self.arrays:
+        if "wrenches" in self.arrays and "wrenches_rep" in options:
             rep = cast("Rep", options.pop("wrenches_rep"))
             q = cast("JointVector", arrays["q"])
             for name in (n for n in HELD if n in arrays):

@@ -33,8 +33,8 @@ MEANING: dict[str, str] = {
     "dv": "a velocity, held for unit time.",
     "v_ref": "reference velocities.",
     "a_ref": "reference accelerations.",
-    "wrenches": "external wrenches (torque, force) on the bodies, in the representation wrenches_rep; "
-    "body: in body axes at body origins.",
+    "wrenches": "external wrenches (torque, force) on the bodies, in the representation "
+    "wrenches_rep; \"body\" is in body axes at body origins.",
     "rates": "v, a, j, …: the first N time derivatives of the motion, N = order.",
     "wrench_rates": "external wrenches on the bodies and their first N − 2 time derivatives, in "
     "the representation wrenches_rep.",
@@ -61,6 +61,11 @@ MEANING: dict[str, str] = {
     "dscrews": "change of the joints' screws, body-fixed.",
     "dscrew_rates": "change of the rates of the joints' screws, body-fixed.",
     "frame": "name of a frame or body.",
+    "relative_to": "frame or body that it moves against; None: the world.",
+    "measured_at": "frame or body whose origin linear parts are those of; None: the frame.",
+    "resolved_in": "frame or body whose axes are those of the components; None: measured_at.",
+    "to": "frame or body where the result is measured.",
+    "to_axes": "frame or body whose axes the result is resolved in; None: to.",
     "frames": "names of k frames or bodies.",
     "rep": "representation of twists: {words}.",
     "source": "representation of what is given: {words}.",

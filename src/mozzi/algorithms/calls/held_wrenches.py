@@ -26,7 +26,7 @@ OPTION = "wrenches_rep"
 def with_representation(signature: inspect.Signature) -> inspect.Signature:
     """The signature of a recursion on wrenches with the option that tells their representation."""
     parameters = list(signature.parameters.values())
-    if "wrenches" not in signature.parameters or OPTION in signature.parameters:
+    if "wrenches" not in signature.parameters or "source" in signature.parameters:
         return signature
     kind = inspect.Parameter.KEYWORD_ONLY
     option = inspect.Parameter(OPTION, kind, default="body", annotation="Rep")
@@ -38,7 +38,8 @@ class HeldWrenches(Blocks[Wrench]):
 
     def __init__(self, given: BlockArray, fixed: BlockArray, rep: Rep):
         super().__init__(fixed, Wrench)
-        self.given, self.rep = given, rep
+        self.given = given
+        self.rep: Rep = rep
 
 
 def body_fixed(view: Mechanism, x: object, q: JointVector, rep: Rep) -> object:

@@ -34,7 +34,7 @@ from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerB
 from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.model import Joint, Model
 from mozzi.program.scalar import Real
-from mozzi.types import ArrayLike, JointChoice, Result
+from mozzi.types import ArrayLike, JointChoice, Rep, Result
 
 __all__ = [
     "directional", "forward_dynamics_directional", "hybrid_dynamics_directional",
@@ -241,7 +241,7 @@ class _Loads:
         dwrenches: ByBody[Wrench] | None,
         dinertias: ByBody[Inertia] | None,
     ):
-        self.rep = wrenches.rep if isinstance(wrenches, HeldWrenches) else "body"
+        self.rep: Rep = wrenches.rep if isinstance(wrenches, HeldWrenches) else "body"
         self.wrenches = given_or_zero(wrenches, Wrench)
         self.dwrenches = given_or_zero(dwrenches, Wrench)
         self.dinertias = given_or_zero(dinertias, Inertia)

@@ -74,9 +74,10 @@ def inverse_dynamics_derivatives(
     """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a) of `inverse_dynamics`; ∂τ/∂a is the mass matrix. Rows are outputs.
 
     Composite bodies in the spatial representation, O(n d). External wrenches stay as they are in
-    their representation (``wrenches_rep``). With loops and ``actuated`` joints, those of the torques that `inverse_dynamics` gives then (with
-    ``tau`` of passive joints held). Damping and springs, of the joints and between bodies, count on
-    request (``resistance``); friction is constant where it has a derivative.
+    their representation (``wrenches_rep``). With loops and ``actuated`` joints, those of the
+    torques that `inverse_dynamics` gives then (with ``tau`` of passive joints held). Damping and
+    springs, of the joints and between bodies, count on request (``resistance``); friction is
+    constant where it has a derivative.
     Müller, Dynamics (15), (16) in (70), (71); Kim Table 5 for all coordinates at once.
 
     Returns:

@@ -154,14 +154,10 @@ def _held_powers(model: Mechanism, L: ByBody[Twist], given: HeldWrenches) -> Per
     """
     E = per_body(model, "E", Wrench)
     for i in model.outward():
-        W, X, free = i.frame.push(given[i]), L[i], Vec3.zero()
-        if given.rep == "spatial":
-            E[i] = -X.cross(W)
-            continue
-        W, X = given[i], i.frame.pull(X)
-        turned = W.lin.cross(X.lin)
-        turned = turned if given.rep == "mixed" else turned + W.ang.cross(X.ang)
-        E[i] = i.frame.push(Wrench(turned, free))
+        W, X = given[i], i.frame.pull(L[i])
+        moment = W.lin.cross(X.lin)
+        moment = moment if given.rep == "mixed" else moment + W.ang.cross(X.ang)
+        E[i] = i.frame.push(-X.cross(W) if given.rep == "spatial" else Wrench(moment, Vec3.zero()))
     return E
 
 

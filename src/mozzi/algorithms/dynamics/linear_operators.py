@@ -241,8 +241,8 @@ class Attachment(LinearOperator):
         self, bodies: Sequence[int], blocks: Sequence[np.ndarray], n: int, transposed: bool = False
     ):
         self.bodies, self.blocks, self.n, self.transposed = bodies, blocks, n, transposed
-        shape = (6 * n, 6 * len(bodies))
-        self.shape = shape[::-1] if transposed else shape
+        rows, columns = 6 * n, 6 * len(bodies)
+        self.shape = (columns, rows) if transposed else (rows, columns)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         y = np.zeros((*x.shape[:-2], self.shape[0], x.shape[-1]))

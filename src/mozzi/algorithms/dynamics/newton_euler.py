@@ -11,12 +11,12 @@ from typing import overload
 import numpy as np
 
 from mozzi.algorithms.recursion.representations import check, turning
-from mozzi.lie import SE3, AccelerationField, Inertia, Twist, Vec3, Wrench
+from mozzi.lie import SE3, AccelerationField, Inertia, Rotation, Twist, Vec3, Wrench
 from mozzi.lie.so3 import SO3
 from mozzi.model.frames import as_pose
 from mozzi.types import Array, ArrayLike, Rep
 
-__all__ = ["arbitrary_newton_euler", "gyroscopic", "newton_euler"]
+__all__ = ["gyroscopic", "newton_euler", "newton_euler_in_frame"]
 
 
 def gyroscopic(I: Inertia, w: Vec3) -> Wrench:
@@ -72,7 +72,7 @@ def newton_euler(
         raise TypeError("of twist and twist_rate one is a Twist and one is not: give both alike")
     if check(rep) != "body" and pose is None:
         raise ValueError(f"the {rep} representation needs the pose of the body: give pose=")
-    I = inertia if isinstance(inertia, Inertia) else Inertia.from_matrix(np.asarray(inertia))
+    I = _inertia(inertia)
     C = SE3.identity() if pose is None else pose if isinstance(pose, SE3) else as_pose(pose, "pose")
     return _EQUATIONS[rep](I, twist, twist_rate, C)
 
@@ -102,17 +102,64 @@ def _mixed(M: Inertia, V: Twist, dV: Twist, C: SE3) -> Wrench:
 _EQUATIONS = {"body": _body, "spatial": _spatial, "hybrid": _hybrid, "mixed": _mixed}
 
 
-def arbitrary_newton_euler(
-    inertia: Inertia, V: Twist, dV: Twist, V_j: Twist, w_k: Vec3, C_ji: SE3, R_kj: SO3 | None = None
-) -> Wrench:
+@overload
+def newton_euler_in_frame(
+    inertia: Inertia | ArrayLike, twist: Twist, twist_rate: Twist, frame_twist: Twist,
+    pose: SE3 | ArrayLike, axes: SO3 | ArrayLike | None = None,
+    spin: Vec3 | ArrayLike | None = None,
+) -> Wrench: ...  # fmt: skip
+@overload
+def newton_euler_in_frame(
+    inertia: Inertia | ArrayLike, twist: ArrayLike, twist_rate: ArrayLike, frame_twist: ArrayLike,
+    pose: SE3 | ArrayLike, axes: SO3 | ArrayLike | None = None,
+    spin: Vec3 | ArrayLike | None = None,
+) -> Array: ...  # fmt: skip
+def newton_euler_in_frame(
+    inertia: Inertia | ArrayLike, twist: Twist | ArrayLike, twist_rate: Twist | ArrayLike,
+    frame_twist: Twist | ArrayLike, pose: SE3 | ArrayLike, axes: SO3 | ArrayLike | None = None,
+    spin: Vec3 | ArrayLike | None = None,
+) -> Wrench | Array:  # fmt: skip
     """Newton–Euler measured at a frame j and resolved in a frame k, both moving in any way.
 
-    V, dV: the twist of the body and the rate of its components; V_j: the twist of frame j; w_k:
-    the angular velocity of k relative to j: all measured at j and resolved in k. C_ji: the pose of
-    the body frame in j; R_kj turns components in j into components in k.
-    Müller, Dynamics (60), (61) for k = j, and (63), (64).
+    Twists are measured at j and resolved in k, as `relative_twist` and `relative_acceleration` give
+    them. Müller, Dynamics (60), (61) where k is j, and (62)–(64).
+
+    Args:
+        inertia: of the body, constant in its frame: an `Inertia` or a 6×6 array.
+        twist: of the body: a `Twist`, or an array (..., 6) (angular, linear).
+        twist_rate: the rate of these six components, likewise.
+        frame_twist: the twist of frame j, likewise.
+        pose: of the body frame in j, an `SE3` or (4, 4).
+        axes: turns components in j into components in k, a rotation or (3, 3); None: k is j.
+        spin: the angular velocity of k relative to j, in k, a `Vec3` or (..., 3); None: zero.
+
+    Returns:
+        A `Wrench`, or an array (..., 6) (torque, force), measured at j and resolved in k.
+
+    Example:
+        >>> ball = mz.Inertia(2.0, (0.0, 0.0, 0.0), np.eye(3))
+        >>> still, V, dV = np.zeros(6), np.zeros(6), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        >>> away = mz.SE3.translation(0.0, 3.0, 0.0)
+        >>> mz.newton_euler_in_frame(ball, V, dV, still, away).round(12) + 0.0
+        array([ 0.,  0., -6.,  2.,  0.,  0.])
     """
-    M = C_ji.push(inertia)  # MD61
-    M = M if R_kj is None else turning(R_kj).push(M)  # MD64
-    drift = V_j.cross(V) + Twist(w_k, Vec3.zero()).cross(V)
-    return (M @ (dV + drift)).rate() + V.cross(M @ V)  # MD63
+    given = (twist, twist_rate, frame_twist)
+    twists = [x for x in given if isinstance(x, Twist)]
+    if not twists:
+        three = [Twist.from_array(np.asarray(x)) for x in given]
+        return newton_euler_in_frame(inertia, *three, pose, axes, spin).array()
+    if len(twists) < len(given):
+        raise TypeError("of the three twists some are a Twist and some are not: give all alike")
+    V, dV, V_j = twists
+    w = Vec3.zero() if spin is None else spin
+    w = w if isinstance(w, Vec3) else Vec3.from_array(np.asarray(w))
+    M = (pose if isinstance(pose, SE3) else as_pose(pose, "pose")).push(_inertia(inertia))  # MD61
+    if axes is not None:
+        R = axes if isinstance(axes, SO3) else Rotation.from_array(np.asarray(axes))
+        M = turning(R).push(M)  # MD64
+    drift = V_j.cross(V) + Twist(w, Vec3.zero()).cross(V)
+    return (M @ (dV + drift)).rate() + V.cross(M @ V)  # MD60, MD63
+
+
+def _inertia(x: Inertia | ArrayLike) -> Inertia:
+    return x if isinstance(x, Inertia) else Inertia.from_matrix(np.asarray(x))

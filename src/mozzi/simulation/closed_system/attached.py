@@ -16,7 +16,7 @@ from mozzi.lie import SE3
 from mozzi.model import Fixed, Joint, Model
 from mozzi.model.frames import PoseLike, as_pose
 from mozzi.model.join import joined
-from mozzi.types import Array, ArrayLike
+from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["AttachedSystems", "Joints", "Parts"]
 
@@ -271,10 +271,13 @@ class AttachedSystems:
         return out
 
     def _given(
-        self, wrenches: State | None, loop_accelerations: Mapping[str, ArrayLike] | None
-    ) -> dict[str, Array]:
-        out: dict[str, Array] = {}
+        self, wrenches: State | None, loop_accelerations: Mapping[str, ArrayLike] | None,
+        wrenches_rep: Rep = "body",
+    ) -> dict[str, Array | Rep]:  # fmt: skip
+        out: dict[str, Array | Rep] = {}
         if wrenches is not None:
             out["wrenches"] = self.whole("wrenches", wrenches, "b")
+        if wrenches is not None and wrenches_rep != "body":
+            out["wrenches_rep"] = wrenches_rep
         rates = self._rows("loop_accelerations", loop_accelerations)
         return out if rates is None else out | {"loop_accelerations": rates}

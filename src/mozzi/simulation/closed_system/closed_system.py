@@ -28,7 +28,7 @@ from mozzi.lie import SE3
 from mozzi.lie.vec import number
 from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
 from mozzi.simulation.closed_system.phases import Change, Phases, simulated
-from mozzi.types import Array, ArrayLike
+from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["ClosedSystem"]
 
@@ -132,6 +132,7 @@ class ClosedSystem(AttachedSystems):
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
         loop_accelerations: Mapping[str, ArrayLike] | None = None, resistance: bool = False,
+        wrenches_rep: Rep = "body",
     ) -> Parts:  # fmt: skip
         """Accelerations (B, nv) by system, as one program: see `forward_dynamics`. It is compiled
         once for a set of attachments.
@@ -140,12 +141,13 @@ class ClosedSystem(AttachedSystems):
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
-            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            wrenches_rep: representation of the wrenches.
             resistance: whether damping, friction and springs act.
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(wrenches, loop_accelerations)
+        given = self._given(wrenches, loop_accelerations, wrenches_rep)
         if resistance or given:
             return self.parts(
                 forward_dynamics(self.model, *state, resistance=resistance, **given)
@@ -164,8 +166,8 @@ class ClosedSystem(AttachedSystems):
             a: accelerations (B, nv), by system, which keep the attachments closed.
             actuated: joints that have a motor ("arms" for all of a system); None: all, and
                 attachments bear nothing.
-            wrenches: body-fixed wrenches (B, nb, 6), by system.
-            options: ``minimize`` and ``weighting``, of `inverse_dynamics`.
+            wrenches: wrenches (B, nb, 6), by system.
+            options: ``minimize``, ``weighting`` and ``wrenches_rep``, of `inverse_dynamics`.
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("a", a)
         given = self._given(wrenches, None)
@@ -176,7 +178,7 @@ class ClosedSystem(AttachedSystems):
     def hybrid_dynamics(
         self, q: State, v: State, tau: State, a: State, prescribed: Joints = (),
         wrenches: State | None = None, *,
-        loop_accelerations: Mapping[str, ArrayLike] | None = None,
+        loop_accelerations: Mapping[str, ArrayLike] | None = None, wrenches_rep: Rep = "body",
     ) -> tuple[Parts, Parts]:  # fmt: skip
         """(τ, a) by system, a given at prescribed joints and τ at the others: see
         `hybrid_dynamics`.
@@ -187,11 +189,12 @@ class ClosedSystem(AttachedSystems):
             tau: joint forces (B, nv), by system; zero where not given.
             a: accelerations (B, nv), by system.
             prescribed: joints whose accelerations are given ("arms" for all of a system).
-            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            wrenches_rep: representation of the wrenches.
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(wrenches, loop_accelerations)
+        given = self._given(wrenches, loop_accelerations, wrenches_rep)
         joints = tuple(self._joints(prescribed) or ())
         found = hybrid_dynamics(
             self.model, *state, self.whole("a", a), prescribed=joints, **given

@@ -11,6 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from mozzi.algorithms.contact.gaps import contact_count
+from mozzi.algorithms.recursion.representations import check
 from mozzi.errors import ConfigurationError
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
@@ -37,7 +38,7 @@ from mozzi.simulation.times import Grid, check_memory
 from mozzi.simulation.trajectories.saved import Saved, block_records, open_saved, opened
 from mozzi.simulation.trajectories.trajectory import Trajectory
 from mozzi.simulation.watch import tell_stiff
-from mozzi.types import Array, ArrayLike, Device, DType, Method
+from mozzi.types import Array, ArrayLike, Device, DType, Method, Rep
 
 __all__ = ["Simulation"]
 
@@ -62,6 +63,7 @@ class Simulation:
         torque: ArrayLike | Feedback | Law | None = None,
         *,
         wrenches: ArrayLike | None = None,
+        wrenches_rep: Rep = "body",
         resistance: bool | Resistance = True,
         limits: Limits = False,
         prescribed: Prescribed | None = None,
@@ -102,6 +104,7 @@ class Simulation:
         if self.drives is not None:
             self.drives.refuse_actuated(self.torque.plain(model, self.t0, self.q0, self.v0))
         self.wrenches = check_wrenches(wrenches, model, self.batch)
+        self.wrenches_rep = check(wrenches_rep)
         shown = self.varying.template
         self.resistance = resistance_of(resistance, shown)
         self.stops, self.method = honoured(shown, self.method, stops_of(limits), self.resistance)
@@ -110,8 +113,9 @@ class Simulation:
         self.touches = self.adaptive and bool(model.contacts)
         self._check_together()
         self.system = System(
-            shown, self.torque.law, self.resistance, self.stops, self.varying, drives=self.drives
-        )
+            shown, self.torque.law, self.resistance, self.stops, self.varying,
+            drives=self.drives, wrenches_rep=self.wrenches_rep,
+        )  # fmt: skip
         inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         self.kernels = RunKernels(
             self.system, self.method, self.torque, inputs, self.place, self.model

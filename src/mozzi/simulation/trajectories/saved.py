@@ -58,7 +58,7 @@ def facts_of(run: Simulation) -> Facts:
         "record_every": run.grid.every, "place": repr(run.place),
         "start": [fingerprint(run.q0), fingerprint(run.v0)], "law": law,
         "torque": fingerprint(held), "wrenches": fingerprint(run.wrenches),
-        "drives": run.drives is not None,
+        "wrenches_rep": run.wrenches_rep, "drives": run.drives is not None,
     }  # fmt: skip
 
 
