@@ -146,8 +146,8 @@ def newton_euler_in_frame(
     given = (twist, twist_rate, frame_twist)
     twists = [x for x in given if isinstance(x, Twist)]
     if not twists:
-        three = [Twist.from_array(np.asarray(x)) for x in given]
-        return newton_euler_in_frame(inertia, *three, pose, axes, spin).array()
+        one, two, three = (Twist.from_array(np.asarray(x)) for x in given)
+        return newton_euler_in_frame(inertia, one, two, three, pose, axes, spin).array()
     if len(twists) < len(given):
         raise TypeError("of the three twists some are a Twist and some are not: give all alike")
     V, dV, V_j = twists
