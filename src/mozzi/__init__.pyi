@@ -788,8 +788,8 @@ def inverse_kinematics(
     of the joints. A row that gets stuck starts again from random configurations, twice as many
     each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
     `InverseKinematicsResult.report`. Loops are closed. Where a model rolls or has velocity rows,
-    steps obey them, A δ = 0: a mobile base drives to its target, it does not slide there sideways
-    (nor does it plan manoeuvres: what needs some counts as out of reach).
+    a mobile base drives to its target, it does not slide there sideways: ``path`` of the result is
+    a manoeuvre from q0 to q whose steps obey A δ = 0, and a target without one is out of reach.
 
     Args:
         model: the mechanism.
@@ -802,7 +802,8 @@ def inverse_kinematics(
         rng: a seed or generator, for these starts.
 
     Returns:
-        An `InverseKinematicsResult`: q (B, nq), success (B), and the errors of each frame.
+        An `InverseKinematicsResult`: q (B, nq), success (B), the errors of each frame, and the
+        ``path`` there (B, n + 1, nq) where rows of velocities ask for one.
 
     Example:
         >>> arm = mz.load("arm.urdf")

@@ -265,6 +265,54 @@ def test_bicycle_rides(bike):
     assert np.abs(mz.loop_residual(bike, motion.q)).max() < 1e-13
 
 
+def test_bicycle_far_from_upright(bike):
+    """The state of table 1 of Basu-Mandal, Chatterjee and Papadopoulos, Proc. R. Soc. A 463 (2007),
+    leaning and steering, with its nine accelerations in 13 digits. Their x points backward, z up;
+    angles: yaw θ, lean ψ from the ground, pitch φ, steer ψ_f, turns of the wheels.
+    """
+    angles = -0.0, np.pi / 2 - 0.9501292851472, np.pi - 3.1257073014894  # yaw, roll, pitch
+    rates = np.array([-0.7830033527065, -0.6068425835418, 0.0119185528069])
+    second = np.array([-0.8353281706379, 7.8555281128244, -0.1205543897884])
+    flip = np.diag([1.0, -1.0, -1.0])  # z down to z up
+
+    def turn(axis, x):
+        i, k = (axis + 1) % 3, (axis + 2) % 3
+        R = np.eye(3, dtype=complex)
+        R[i, i] = R[k, k] = np.cos(x)
+        R[k, i], R[i, k] = np.sin(x), -np.sin(x)
+        return R
+
+    def spin(angles, rates):
+        """In the axes of the frame: about y, before that about x, before that about z."""
+        _, roll, pitch = angles
+        w = turn(0, roll).T @ [0.0, 0.0, rates[0]] + [rates[1], 0.0, 0.0]
+        return flip @ (turn(1, pitch).T @ w + [0.0, rates[2], 0.0])
+
+    R = (flip @ turn(2, angles[0]) @ turn(0, angles[1]) @ turn(1, angles[2]) @ flip).real
+    hub, ahead = np.array([0.0, 0.0, 0.3]), np.diag([-1.0, -1.0, 1.0])
+    q, v = bike.neutral(), np.zeros(bike.nv)
+    half = np.array([angles[1], -angles[2]]) / 2  # no yaw: about x, then about y turned by flip
+    (cx, cy), (sx, sy) = np.cos(half), np.sin(half)
+    q[3:7] = sx * cy, cx * sy, sx * sy, cx * cy
+    q[:3] = [0.0, 0.0, 0.2440472102925] - R @ hub
+    q[bike.q_slices["steer"]] = -0.2311385135743
+    assert mz.pose(bike, q, "frame")[:3, :3] == pytest.approx(R, abs=1e-15)
+    assert np.abs(mz.loop_residual(bike, q)).max() < 1e-12  # both wheels touch
+    w = v[:3] = spin(angles, rates).real
+    centre = ahead @ [-2.8069345714545, -0.1480982396001, 0.1058778746261]
+    v[3:6] = R.T @ centre - np.cross(w, hub)
+    v[6:] = -0.4859824687093, 8.9129896614890, 8.0133620584155
+    assert np.abs(mz.loop_jacobian(bike, q) @ v).max() < 1e-12  # and do not slip
+    a = mz.forward_dynamics(bike, q, v, np.zeros(bike.nv))
+    step = 1e-30j  # the rate of the spin, exactly
+    truth = spin(np.array(angles) + step * rates, rates + step * second).imag / 1e-30
+    assert a[:3] == pytest.approx(truth, abs=2e-12)
+    assert a[6:] == pytest.approx([4.6198904039403, 1.8472554144217, 2.4548072904550], abs=2e-12)
+    swing = a[3:6] + np.cross(w, v[3:6]) + np.cross(a[:3], hub) + np.cross(w, np.cross(w, hub))
+    published = [-0.5041626315047, -0.3449706619454, -1.4604528332980]
+    assert ahead @ R @ swing == pytest.approx(published, abs=2e-12)
+
+
 # -- a snakeboard, with 30 digits --
 
 

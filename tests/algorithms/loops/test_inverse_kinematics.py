@@ -76,25 +76,68 @@ def mobile_arm() -> mz.Model:
     return tree.with_velocity_rows("no_slide", lambda m, q: mz.jacobian(m, q, "cart", "body")[4])
 
 
+def slips(model: mz.Model, path: np.ndarray) -> np.ndarray:
+    """What the rows of velocities see of each step, halfway."""
+    step = mz.difference(model, path[:-1], path[1:])
+    A = mz.loop_jacobian(model, mz.integrate(model, path[:-1], 0.5 * step))
+    return np.abs((A @ step[..., None])[..., 0])
+
+
 def test_a_mobile_base_does_not_slide():
-    """Steps obey velocity rows: a near target is reached by rolling, up to second order, where
-    the tree alone slides; far ones are reached too.
+    """It is reached by a path along its rows: near targets by rolling, where the tree alone slides,
+    far ones too.
     """
     model = mobile_arm()
     q0 = np.array([0.3, -0.2, 0.4, 0.5, -0.9])
     goal = mz.pose(model, q0, "hand")[:3, 3] + np.array([1e-3, 2e-3, 0.0])
     found = mz.inverse_kinematics(model, {"hand": goal}, q0, restarts=0)
-    assert found.success
-    delta = mz.difference(model, q0, found.q)
-    slip = mz.loop_jacobian(model, q0) @ delta
-    assert np.abs(slip).max() < 1e-5 < 1e-3 < np.abs(delta).max()
+    assert found.success and found.path is not None
+    assert slips(model, found.path).max() < 1e-9 < 1e-3 < np.abs(found.q - q0).max()
     tree = model.without_velocity_rows("no_slide")
-    free = mz.inverse_kinematics(tree, {"hand": goal}, q0, restarts=0).q
-    assert np.abs(mz.loop_jacobian(model, q0) @ mz.difference(model, q0, free)).max() > 1e-4
+    free = mz.inverse_kinematics(tree, {"hand": goal}, q0, restarts=0)
+    assert free.path is None
+    assert np.abs(mz.loop_jacobian(model, q0) @ mz.difference(model, q0, free.q)).max() > 1e-4
     far = np.array([[2.0, -1.0, 0.3], [-1.5, 3.0, 0.3]])
     there = mz.inverse_kinematics(model, {"hand": far}, q0)
-    assert there.success.all()
+    assert there.success.all() and there.path is not None
+    assert there.path.shape == (2, 33, 5)
     assert mz.pose(model, there.q, "hand")[:, :3, 3] == pytest.approx(far, abs=1e-7)
+    assert there.path[:, -1] == pytest.approx(there.q)
+    assert there.path[:, 0] == pytest.approx(np.stack([q0, q0]))
+
+
+def test_manoeuvres():
+    """A base alone gets to any pose of its plane, also straight to its side, by a path along its
+    rows; a twist along a step is a velocity that they allow all the way. Out of the plane is out of
+    reach, and the report says so.
+    """
+    build = mz.Builder("sled").add("sled", None, mz.Planar(), mz.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    edge = lambda m, q: mz.jacobian(m, q, "sled", "body")[4]
+    model = build.build().with_velocity_rows("edge", edge)
+    poses = [(0.0, 0.0, 1.0), (2.5, 0.0, 0.0), (0.4, -0.3, 0.7), (-1.0, 0.5, -1.2)]
+    goals = [mz.SE3.exp(mz.Twist.unflatten((0, 0, w, x, y, 0))).matrix() for w, x, y in poses]
+    found = mz.inverse_kinematics(model, {"sled": np.stack(goals)}, np.zeros(3)).check()
+    assert found.path is not None
+    assert mz.pose(model, found.q, "sled") == pytest.approx(np.stack(goals), abs=1e-7)
+    for path in found.path:
+        assert slips(model, path).max() < 1e-9
+        assert np.abs(mz.difference(model, path[:-1], path[1:])[:, 1]).max() < 1e-9  # exactly so
+    up = mz.inverse_kinematics(model, {"sled": [0.0, 0.0, 1.0]}, np.zeros(3), restarts=2)
+    assert not up.success and np.isnan(up.path).all() and "ends 1 m" in up.report()
+
+
+@pytest.mark.slow
+def test_a_car_parks():
+    """Beside where it stands, all wheels rolling on the ground. What holds halfway holds along the
+    way to second order: the motion that the path stands for ends nearer with shorter steps.
+    """
+    model = car()
+    goal = mz.SE3.translation(0.0, 1.5, 0.0).matrix()
+    found = mz.inverse_kinematics(model, {"chassis": goal}, model.neutral()).check()
+    assert found.path is not None
+    assert slips(model, found.path).max() < 1e-9
+    assert np.abs(mz.loop_residual(model, found.path)).max() < 1e-10
+    assert mz.pose(model, found.q, "chassis") == pytest.approx(goal, abs=1e-7)
 
 
 def test_wheels_stay_on_the_ground():

@@ -106,6 +106,8 @@ def test_batches_samples_and_one_coordinate():
     motion = mz.simulate(model, q, np.zeros(3), 0.5, 0.01, prescribed=laws)
     assert motion.q[..., 1] == pytest.approx(np.tile(0.3 * np.sin(3.0 * motion.t), (3, 1)))
     assert motion.drive_forces["cart.1"].shape == (3, 51, 1)
+    pushes = motion.wrenches()["cart.1"].wrenches  # along y, on the cart and back on the world
+    assert pushes[:, :, 0, 4] == pytest.approx(motion.drive_forces["cart.1"][..., 0])
     assert motion[1].drive_forces["cart.1"] == pytest.approx(motion.drive_forces["cart.1"][1])
     assert balance(motion[2]) < 1e-7
 
@@ -191,9 +193,63 @@ def test_closures_that_move(which):
     assert np.log2(errors[0] / errors[1]) > 3.3
     assert gaps[1] < 0.3 * gaps[0]  # of differences, not of the motion
     assert motion.loop_forces.shape == (len(motion), model.row_count)
+    if which in ("ball", "hinge"):
+        check_world_wrench(motion)
+
+
+def check_world_wrench(motion: mz.Trajectory) -> None:
+    """Of a loop with a law: at the loop, in balance, and its power is that of the law."""
+    model = motion.model
+    bodies, points, wrenches = motion.wrenches()["tie"]
+    assert bodies == ("world", "d")
+    force = wrenches[..., 3:]
+    about = wrenches[..., :3] + np.cross(points, force)
+    assert np.concatenate([about.sum(-2), force.sum(-2)], axis=-1) == pytest.approx(0.0, abs=1e-10)
+    V = mz.twists(model, motion.q, motion.v, "hybrid")[:, 3]
+    arm = points[:, 1] - mz.forward_kinematics(model, motion.q)[:, 3, :3, 3]
+    speed = V[:, 3:] + np.cross(V[:, :3], arm)
+    power = (wrenches[:, 1, :3] * V[:, :3]).sum(-1) + (force[:, 1] * speed).sum(-1)
+    assert power == pytest.approx(motion.drive_power(), abs=1e-9)
+
+
+def test_laws_are_kept_with_saved_runs(tmp_path):
+    """A store knows the laws it was made with, and its reactions follow from it."""
+    model, q, law = closures("hinge")
+    run = lambda law: mz.simulate(
+        model, q, np.zeros(model.nv), 0.05, 0.01, loop_offsets={"tie": law},
+        save=tmp_path / "run.zarr",
+    )  # fmt: skip
+    motion = run(law)
+    assert motion.model is model
+    check_world_wrench(motion)
+    assert mz.Trajectory.load(tmp_path / "run.zarr", model).guided == ("tie",)
+    with pytest.raises(mz.ConfigurationError, match="holds a run with other drives"):
+        run(lambda t: [x + t**3 for x in law(t)])
 
 
 # -- what is refused --
+
+
+def test_laws_that_nothing_can_follow():
+    """A base that is driven sideways though it cannot slide; a slider beyond its reach; a law
+    without a rate at the start."""
+    build = mz.Builder("sled").add("sled", None, mz.Planar(), BODY, joint_name="base")
+    sled = build.build().with_velocity_rows(
+        "edge", lambda m, q: mz.jacobian(m, q, "sled", "body")[4]
+    )
+    run = lambda law: mz.simulate(sled, np.zeros(3), np.zeros(3), 0.1, 0.01, prescribed=law)
+    assert len(run({"base": lambda t: [t * t, 0.0, 0.0]})) == 11
+    with pytest.raises(mz.LoopError, match=r"at t = 0\.01 they miss 'base' by"):
+        run({"base": lambda t: [0.0, t * t, 0.0]})
+    with pytest.raises(mz.ConfigurationError, match="joint 'base' has no rate at the start"):
+        run({"base": lambda t: [np.sqrt(t), 0.0, 0.0]})
+    with pytest.raises(mz.ConfigurationError, match=r"is no mapping; give \{joint: law\}"):
+        run(["base"])
+    model = four_bar()
+    q = mz.assemble(model, [0.3, 0.5, 1.5], hold=["crank"])
+    with pytest.raises(mz.LoopError, match="no motion does what the laws"):
+        mz.simulate(model, q, np.zeros(3), 3.0, 0.01, prescribed={model.joint_names[2]: lambda t:
+                    q[2] + 3.0 * t})  # fmt: skip
 
 
 def test_refusals():

@@ -53,10 +53,12 @@ def inlined(model: Mechanism, make: Traceable, *arrays: BlockArray | Traced) -> 
 
 
 def placed(
-    model: Model, key: Hashable, make: Traceable, names: Sequence[str], arrays: Sequence[Traced]
-) -> tuple[Traced, ...]:
+    model: Model, key: Hashable, make: Traceable, names: Sequence[str | Input],
+    arrays: Sequence[Traced],
+) -> tuple[Traced, ...]:  # fmt: skip
     """The outputs of make(model, arrays of these names) at these arrays. The program is kept with
-    the model; where numbers of the model are traced themselves, it is part of their trace.
+    the model; where numbers of the model are traced themselves, it is part of their trace. What is
+    no argument of algorithms is told with its shape, as an `Input`.
     """
     if model.nominal is not None:
         return traced_apart(lambda *x: make(model, *x), arrays)
@@ -143,9 +145,11 @@ def _depending(program: Program, position: int) -> set[Node]:
     return found
 
 
-def _traced_once(model: Model, key: Hashable, make: Traceable, names: Sequence[str]) -> Program:
+def _traced_once(
+    model: Model, key: Hashable, make: Traceable, names: Sequence[str | Input]
+) -> Program:
     if key not in model.cache:
-        inputs = [Input(name, shape_of(name, model)) for name in names]
+        inputs = [x if isinstance(x, Input) else Input(x, shape_of(x, model)) for x in names]
 
         def call(*arrays: Traced) -> tuple[Traced, ...]:
             with tracing(replace(settings(), rolled=False)):

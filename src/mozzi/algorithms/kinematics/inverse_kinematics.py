@@ -23,7 +23,10 @@ from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum, select
 from mozzi.types import Array, ArrayLike, Seed, Traced
 
-__all__ = ["InverseKinematicsResult", "bounds_of", "descend", "inverse_kinematics_step", "solve"]
+__all__ = [
+    "InverseKinematicsResult", "bounds_of", "descend", "goals_of", "inverse_kinematics_step",
+    "solve",
+]  # fmt: skip
 
 Part: TypeAlias = Literal["pose", "position"]
 """What of a frame is wanted."""
@@ -150,6 +153,8 @@ class InverseKinematicsResult:
 
     Leading axes are those of the targets and of q0. `angle` and `distance` are the errors of each
     frame (…, frames) in radians and metres; `success` says where all are below the tolerance.
+    Where the model rolls or has velocity rows, `path` (…, n + 1, nq) leads from q0 to q in n steps
+    that obey them: a manoeuvre. It is None for other models, and NaN where none was found.
     """
 
     model: Model
@@ -161,6 +166,7 @@ class InverseKinematicsResult:
     distance: Array
     iterations: NDArray[np.int_]
     starts: NDArray[np.int_]
+    path: Array | None = None
 
     def report(self, most: int = 5) -> str:
         """What was reached and what was not, and why, in words.
@@ -181,6 +187,8 @@ class InverseKinematicsResult:
             ]
             held = _at_limits(self.model, q[n])
             why = f"at their limits: {', '.join(held)}" if held else "no joint is at a limit"
+            if not parts:
+                parts = ["no manoeuvre was found that obeys the rows of velocities on the way"]
             tried = int(self.starts.reshape(-1)[n])
             lines.append(
                 f"target {n} is out of reach from {tried} starts: {'; '.join(parts)}; {why}"
@@ -208,7 +216,7 @@ def solve(
     descend: Descend,
 ) -> InverseKinematicsResult:
     """The best of several starts for every target, each followed down by ``descend``."""
-    frames, parts, goals = _goals(model, targets)
+    frames, parts, goals = goals_of(model, targets)
     rng = np.random.default_rng(rng)
     q = model.check_configuration(model.neutral() if q0 is None else q0)
     batch = np.broadcast_shapes(q.shape[:-1], goals.shape[:-3])
@@ -279,7 +287,7 @@ def descend(
     return q, errors, steps
 
 
-def _goals(
+def goals_of(
     model: Model, targets: Mapping[str, ArrayLike | SE3]
 ) -> tuple[tuple[str, ...], tuple[Part, ...], Array]:
     """The frames, what of them is wanted ("pose", "position"), the poses (…, frames, 4, 4)."""

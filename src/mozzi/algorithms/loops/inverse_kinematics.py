@@ -6,20 +6,21 @@ couplings beside those of the targets where it has some.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.kinematics.inverse_kinematics import (
     InverseKinematicsResult,
+    bounds_of,
     descend,
+    goals_of,
     solve,
 )
-from mozzi.algorithms.kinematics.jacobian import jacobian
-from mozzi.algorithms.kinematics.poses import pose
+from mozzi.algorithms.loops.manoeuvres import STEPS, Target, columns_to, manoeuvre, rows_to
 from mozzi.lie import SE3
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike, Seed
@@ -47,8 +48,8 @@ def inverse_kinematics(
     of the joints. A row that gets stuck starts again from random configurations, twice as many
     each time, up to `restarts` in all. Nothing is raised when a target is out of reach: see
     `InverseKinematicsResult.report`. Loops are closed. Where a model rolls or has velocity rows,
-    steps obey them, A δ = 0: a mobile base drives to its target, it does not slide there sideways
-    (nor does it plan manoeuvres: what needs some counts as out of reach).
+    a mobile base drives to its target, it does not slide there sideways: ``path`` of the result is
+    a manoeuvre from q0 to q whose steps obey A δ = 0, and a target without one is out of reach.
 
     Args:
         model: the mechanism.
@@ -61,7 +62,8 @@ def inverse_kinematics(
         rng: a seed or generator, for these starts.
 
     Returns:
-        An `InverseKinematicsResult`: q (B, nq), success (B), and the errors of each frame.
+        An `InverseKinematicsResult`: q (B, nq), success (B), the errors of each frame, and the
+        ``path`` there (B, n + 1, nq) where rows of velocities ask for one.
 
     Example:
         >>> arm = mz.load("arm.urdf")
@@ -70,7 +72,46 @@ def inverse_kinematics(
         True
     """
     how = descend_closed if model.closures else descend
-    return solve(model, targets, q0, limits, tolerance, iterations, restarts, rng, how)
+    found = solve(model, targets, q0, limits, tolerance, iterations, restarts, rng, how)
+    if position_rows(model).all():
+        return found
+    return _driven(model, found, targets, q0, bounds_of(model, limits), restarts, rng)
+
+
+def _driven(
+    model: Model,
+    found: InverseKinematicsResult,
+    targets: Mapping[str, ArrayLike | SE3],
+    q0: ArrayLike | None,
+    bounds: tuple[Array, Array],
+    restarts: int,
+    rng: Seed,
+) -> InverseKinematicsResult:
+    """What was found, reached by a manoeuvre from q0 where rows of velocities ask for one."""
+    frames, parts, goals = goals_of(model, targets)
+    batch, rng = found.success.shape, np.random.default_rng(rng)
+    start = np.asarray(model.neutral() if q0 is None else q0, dtype=float)
+    start = np.broadcast_to(start, (*batch, model.nq)).reshape(-1, model.nq)
+    goals = np.broadcast_to(goals, (*batch, len(frames), 4, 4)).reshape(-1, len(frames), 4, 4)
+    none = np.empty((len(start), 0, 4, 4))
+    start, open_, _ = closed_near(model, start, none, (), (), bounds, 0.0, 60)
+    q, success = found.q.reshape(start.shape).copy(), np.atleast_1d(found.success).ravel().copy()
+    path = np.full((len(q), STEPS + 1, model.nq), np.nan)
+    for n in np.flatnonzero(success & (np.abs(open_).max(-1, initial=0.0) <= 10.0 * CLOSED)):
+        end = Target(goals[n], frames, parts, 0.1 * found.tolerance)
+        path[n] = manoeuvre(model, start[n], q[n], end, bounds, restarts, rng)
+    success &= np.isfinite(path).all((1, 2))
+    q[success] = path[success, -1]
+    error = np.abs(rows_to(model, q, goals, frames, parts))
+    sizes = [(6 if part == "pose" else 3) for part in parts]
+    own = np.split(error, np.cumsum(sizes)[:-1], axis=-1)
+    angle = np.stack([np.linalg.norm(x[:, :-3], axis=-1) for x in own], axis=-1)
+    distance = np.stack([np.linalg.norm(x[:, -3:], axis=-1) for x in own], axis=-1)
+    shape = (*batch, len(frames))
+    return replace(
+        found, q=q.reshape(*batch, -1), success=success.reshape(batch), angle=angle.reshape(shape),
+        distance=distance.reshape(shape), path=path.reshape(*batch, STEPS + 1, model.nq),
+    )  # fmt: skip
 
 
 def descend_closed(
@@ -159,28 +200,15 @@ def _rows(
     model: Model, q: np.ndarray, goals: np.ndarray, frames: Sequence[str], parts: Sequence[str]
 ) -> np.ndarray:
     """What is missing, (n, m + rows of loops): rotation and way to each target, −φ of the loops."""
-    rows: list[Array] = []
-    for k, (frame, part) in enumerate(zip(frames, parts, strict=True)):
-        C, goal = cast("Array", pose(model, q, frame)), goals[:, k]
-        if part == "pose":
-            rows.append(_rotation_vector(goal[:, :3, :3] @ np.swapaxes(C[:, :3, :3], 1, 2)))
-        rows.append(goal[:, :3, 3] - C[:, :3, 3])
-    return np.concatenate([*rows, -loop_residual(model, q)], axis=-1)
+    return np.concatenate([rows_to(model, q, goals, frames, parts), -loop_residual(model, q)], -1)
 
 
 def _columns(
     model: Model, q: np.ndarray, frames: Sequence[str], parts: Sequence[str]
 ) -> np.ndarray:
-    own = [
-        jacobian(model, q, frame, "hybrid")[:, 0 if part == "pose" else 3 :]
-        for frame, part in zip(frames, parts, strict=True)
-    ]
-    A, positions = loop_jacobian(model, q), position_rows(model)
-    J = np.concatenate([*own, A * positions[:, None]], axis=1)
-    if frames and not positions.all():  # steps that roll: without what rows of velocities forbid
-        sliding = A[:, ~positions]
-        J = J - J @ pinv(sliding) @ sliding
-    return J
+    own = columns_to(model, q, frames, parts)
+    A = loop_jacobian(model, q) * position_rows(model)[:, None]
+    return np.concatenate([own, A], axis=1)
 
 
 def _against(
@@ -197,20 +225,3 @@ def _against(
                     (x >= high[i + n]) & (push > 0.0)
                 )
     return out
-
-
-def _rotation_vector(R: np.ndarray) -> np.ndarray:
-    """log of rotations (n, 3, 3), also near half a turn: by the nearest quaternion."""
-    trace = np.trace(R, axis1=1, axis2=2)
-    K = np.empty((len(R), 4, 4))
-    K[:, :3, :3] = R + np.swapaxes(R, 1, 2) - trace[:, None, None] * np.eye(3)
-    skew = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], -1)
-    K[:, :3, 3] = K[:, 3, :3] = skew
-    K[:, 3, 3] = trace
-    x = np.linalg.eigh(K)[1][:, :, -1]
-    x = x * np.where(x[:, 3:] < 0.0, -1.0, 1.0)
-    s = np.linalg.norm(x[:, :3], axis=1)
-    angle = 2.0 * np.arctan2(s, x[:, 3])
-    small = s < 1e-7  # where the quaternion has lost the digits that the matrix has
-    factor = np.where(small, 0.0, angle / np.where(small, 1.0, s))
-    return np.where(small[:, None], 0.5 * skew, factor[:, None] * x[:, :3])

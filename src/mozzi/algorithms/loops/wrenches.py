@@ -29,7 +29,7 @@ from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["LoopWrench", "joint_force_wrenches", "loop_wrenches"]
+__all__ = ["LoopWrench", "drive_wrenches", "loop_wrenches"]
 
 
 class LoopWrench(NamedTuple):
@@ -79,12 +79,20 @@ def loop_wrenches(
     return MappingProxyType(out)
 
 
-def joint_force_wrenches(model: Model, q: ArrayLike, joint: str, force: ArrayLike) -> LoopWrench:
-    """Forces (B, nv of a joint) in a joint, such as those of a drive, as a `LoopWrench`."""
+def drive_wrenches(model: Model, q: ArrayLike, name: str, force: ArrayLike) -> LoopWrench:
+    """Forces (B, m) of what drives a joint, one coordinate of it ("joint.1"), or a loop that
+    follows a law, as a `LoopWrench`.
+    """
+    if name in model.joint_names:
+        part = Drive(name, model.joint(name).nv)
+    elif name in (loops := {x.name: x for x in model.loops}):
+        part = Guided(loops[name])
+    else:
+        joint, _, k = name.rpartition(".")
+        part = Drive(joint, 1, int(k))
     alone = model._replace(  # pyright: ignore[reportPrivateUsage]
-        loops=(), distances=(), couplings=(), rollings=(), velocity_rows=(),
-        drives=(Drive(joint, model.joint(joint).nv),),
-    )  # fmt: skip
+        loops=(), distances=(), couplings=(), rollings=(), velocity_rows=(), drives=(part,)
+    )
     return next(iter(loop_wrenches(alone, q, force).values()))
 
 
@@ -95,13 +103,16 @@ def _acted(model: Model, part: Closure) -> Iterator[int]:
             joints = list(dict.fromkeys(part.joints))
         case Drive():
             joints = [part.joint]
-        case VelocityRows() | Guided():
+        case VelocityRows():
             joints = [n for n in model.joint_names if model.joint(n).nv]
         case Rolling():
             yield from (model.shape(name).body for name in (part.shape_a, part.shape_b))
             return
         case Loop() | Distance():
             yield from (part.body_a, part.body_b)
+            return
+        case Guided():
+            yield from (part.loop.body_a, part.loop.body_b)
             return
     for name in joints:
         k = model.joint_index(name)

@@ -191,14 +191,14 @@ def closure_name(model: Model, name: object, sort: str) -> str:
 
 
 def rolls_on(a: Geometry, b: Geometry) -> bool:
-    """Whether a and b touch in one point that is known in closed form, b being the ground."""
+    """Whether a and b touch in one point that is known, b being the ground."""
     match b:
         case Plane():
             return isinstance(a, (Sphere, Disc, Torus, Ellipsoid))
-        case Sphere():
+        case Sphere() | Cylinder() | Capsule() | Torus():
             return isinstance(a, (Sphere, Disc, Torus))
-        case Cylinder() | Capsule() | Disc() | Torus():
-            return isinstance(a, Sphere)
+        case Disc():  # two edges that meet have no distance with a derivative
+            return isinstance(a, (Sphere, Torus))
         case _:
             return False
 
@@ -212,9 +212,10 @@ def rolling_of(
     if not (rolls_on(a.geometry, b.geometry) or rolls_on(b.geometry, a.geometry)):
         kinds = " and ".join(f"{x.name!r} ({type(x.geometry).__name__})" for x in (a, b))
         raise ModelError(
-            f"{what}: {kinds} have no single point of contact that is known; spheres, discs, tori "
-            "and ellipsoids roll on planes, spheres, discs and tori on spheres, spheres on "
-            "cylinders and capsules. Give a wheel the shape Disc(radius) or Torus(radius, tube)"
+            f"{what}: {kinds} have no single point of contact that is known; spheres, discs and "
+            "tori roll on planes, spheres, cylinders, capsules and tori, ellipsoids on planes, "
+            "spheres and tori on discs. Give a wheel one more shape for this, Disc(radius) or "
+            "Torus(radius, tube), whose axis is z: model.with_shape(body, shape, placement, name)"
         )
     if a.body == b.body:
         raise ModelError(f"{what}: both shapes are on one body and never roll; give two bodies")

@@ -12,7 +12,12 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows, position_rows
+from mozzi.algorithms.constraints.rows.rows import (
+    loop_jacobian,
+    loop_residual,
+    loop_rows,
+    position_rows,
+)
 from mozzi.algorithms.kinematics.configuration import difference
 from mozzi.algorithms.loops.assemble import consistent_velocities
 from mozzi.errors import ConfigurationError, LoopError, ModelError, known
@@ -21,6 +26,7 @@ from mozzi.lie.vec import number
 from mozzi.model import Drive, Guided, Joint, Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.differentiate import DifferentiationError, forward
+from mozzi.program.digest import digest
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
@@ -39,6 +45,7 @@ Prescribed: TypeAlias = Mapping[str, TimeLaw] | Mapping[tuple[str, int], TimeLaw
 """Laws by joint, or by joint and number of a coordinate."""
 
 OPEN = 1e-6  # a start that is away from its law by more is no accident
+MISSED = 1e-6  # what steps leave of rows that can be met is far smaller
 
 
 class Drives:
@@ -54,6 +61,12 @@ class Drives:
     ):
         self.user = model
         self.joints: dict[tuple[str, int | None], TimeLaw] = {}
+        for name, laws in (("prescribed", prescribed), ("loop_offsets", loop_offsets)):
+            if laws is not None and not isinstance(cast("object", laws), Mapping):
+                key = "joint" if name == "prescribed" else "loop"
+                raise ConfigurationError(
+                    f"{name}: {laws!r} is no mapping; give {{{key}: law}}, laws as functions of t"
+                )
         given = cast("Mapping[str | tuple[str, int], TimeLaw]", prescribed or {})
         for key, law in given.items():
             joint, component = key if isinstance(key, tuple) else (key, None)
@@ -102,6 +115,11 @@ class Drives:
     def guided(self) -> tuple[str, ...]:
         """The loops (joints that close the tree) that follow a law."""
         return tuple(x.name for x in self.model.drives if isinstance(x, Guided))
+
+    @property
+    def content(self) -> str:
+        """What names the laws: equal ones have equal content."""
+        return f"{self.model.digest} {digest(self.program)}"
 
     # -- what they ask --
 
@@ -168,6 +186,7 @@ class Drives:
         they allow.
         """
         now = self.on_arrays(t)
+        self._check_finite(t)
         self._check_start(now, q)
         least = np.broadcast_to(now["loop_rates"], (*q.shape[:-1], self.model.row_count))
         return q, consistent_velocities(self.model, q, v, loop_rates=least)
@@ -192,6 +211,48 @@ class Drives:
                     f"{left[..., rows].max():.2e} (m or rad); call mozzi.assemble(model, q, "
                     "loop_offsets=...) first"
                 )
+
+    def _check_finite(self, t: float) -> None:
+        """Raise where a law, its rate or its acceleration is no number at the start."""
+        _, offsets, U, a = self._kernel(np.asarray(t, dtype=float))
+        for name, rows in self.rows.items():
+            for what, x in (("position", offsets), ("rate", U), ("acceleration", a)):
+                if not np.isfinite(x[rows]).all():
+                    sort = "loop" if name in self.loops else "joint"
+                    whose = f"{sort} {name.removeprefix('drive:')!r}"
+                    raise ConfigurationError(
+                        f"the law of {whose} has no {what} at the start, t = {t:g} (it is "
+                        f"{x[rows].tolist()}); give a law that can be differentiated twice there"
+                    )
+
+    def check_records(self, t: Array, q: Array, v: Array, coarse: bool) -> None:
+        """Raise where records (n, B) miss what laws and rows ask for: no motion does both.
+
+        Args:
+            t (n,): times.
+            q (n, B, nq): configurations.
+            v (n, B, nv): velocities.
+            coarse: whether steps were taken in float32.
+        """
+        wide = (len(t), *(1,) * (q.ndim - 2), -1)
+        now = {name: x.reshape(wide) for name, x in self.on_arrays(t).items()}
+        U, A = now["loop_rates"], loop_jacobian(self.model, q)
+        slip = np.abs((A @ v[..., None])[..., 0] - U)
+        far = np.abs(loop_residual(self.model, q) - now["loop_offsets"])
+        speed = np.abs(v).max(axis=-1, initial=0.0) + np.abs(U).max(axis=-1, initial=0.0)
+        off = np.maximum(far, slip / (1.0 + speed[..., None]))
+        bad = off > (1e-3 if coarse else MISSED)
+        if not bad.any():
+            return
+        k = int(np.argmax(bad.reshape(len(t), -1).any(axis=-1)))
+        here = off[k].reshape(-1, off.shape[-1]).max(axis=0)
+        missed = [name for name, rows in self.rows.items() if here[rows].max() > 0.1 * here.max()]
+        names = ", ".join(repr(x.removeprefix("drive:")) for x in missed)
+        raise LoopError(
+            f"no motion does what the laws of time and the rows of model {self.user.name!r} ask "
+            f"for: at t = {t[k]:.6g} they miss {names} by {here.max():.2g} (m or rad, or that "
+            "share of the speed); drive fewer joints, or by laws that agree with the loops and rows"
+        )
 
     def refuse_actuated(self, torque: Array | Feedback | None) -> None:
         """Raise where a joint is driven and has a torque, too."""

@@ -19,7 +19,7 @@ from mozzi.types import Array
 if TYPE_CHECKING:
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["acceleration_at", "trajectory_of"]
+__all__ = ["acceleration_at", "reactions_at", "trajectory_of"]
 
 
 def trajectory_of(run: Simulation, tell: bool) -> Trajectory:

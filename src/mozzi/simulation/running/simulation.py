@@ -31,7 +31,7 @@ from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
 from mozzi.simulation.running.advance import adapted, stepped
 from mozzi.simulation.running.records import Records
-from mozzi.simulation.running.result import acceleration_at, trajectory_of
+from mozzi.simulation.running.result import acceleration_at, reactions_at, trajectory_of
 from mozzi.simulation.running.run_kernels import RunKernels
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.times import Grid, check_memory
@@ -226,7 +226,7 @@ class Simulation:
                 full = x.done - x.checked >= CHECKED_RECORDS or x.done > last
                 block = self.saved is not None and x.done % self.saved.block == 0
                 if full or block or self.pace.due():
-                    going = x.look()
+                    going = self._look()
                     if block or not going or x.done > last:
                         self.keep()
                     yield self.share
@@ -239,13 +239,24 @@ class Simulation:
         Args:
             tell: whether to warn of what is odd in it, which takes a moment.
         """
-        self.records.look()
+        self._look()
         if self.saved is None:
             return trajectory_of(self, tell)
         self.keep()
-        found = opened(self.saved.path, self.model)
+        found = opened(self.saved.path, self.user)
         found.accelerations = partial(acceleration_at, self)
+        found.reactions = partial(reactions_at, self)
         return found
+
+    def _look(self) -> bool:
+        """Look at the records since the last look; whether any sample is still going."""
+        x = self.records
+        since = x.checked
+        going = x.look()
+        if self.drives is not None and x.done > since:
+            new, times = slice(since - x.first, x.at), x.t[since : x.done]
+            self.drives.check_records(times, x.q[new], x.v[new], self.place.dtype == "float32")
+        return going
 
     def driven(self) -> bool:
         """Whether anything but gravity and springs does work."""

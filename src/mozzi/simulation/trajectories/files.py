@@ -51,6 +51,7 @@ class Head(TypedDict):
     method: str
     springs: bool
     driven: bool
+    guided: list[str]
     complete: bool
     batch: list[int]
     diverged: list[tuple[list[int], float]]
@@ -100,6 +101,7 @@ def _head(x: Trajectory) -> Head:
         "method": x.method,
         "springs": x.springs,
         "driven": x.driven,
+        "guided": list(x.guided),
         "complete": x.complete,
         "batch": list(x.batch),
         "diverged": [(list(k), t) for k, t in x.diverged.items()],
@@ -134,6 +136,7 @@ def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
         head["complete"],
         stored={n: x for n, x in arrays.items() if n in DERIVED or _is_reaction(n)},
         driven=head.get("driven", False),
+        guided=tuple(head.get("guided", ())),
         parameters={
             name.removeprefix(OF_MODEL): x[..., 0] for name, x in arrays.items()
             if name.startswith(OF_MODEL)

@@ -52,13 +52,14 @@ def facts_of(run: Simulation) -> Facts:
     held = run.torque.rows if run.torque.rows is not None else run.torque.constant
     law = run.torque.law is not None or run.torque.call is not None or run.torque.own is not None
     return {
-        "model": run.model.digest, "name": run.model.name, "method": repr(run.method),
+        "model": run.user.digest, "name": run.user.name, "method": repr(run.method),
         "resistance": repr(run.resistance), "limits": repr(run.stops),
         "dt": run.dt, "t0": run.t0, "steps": run.grid.steps, "end": float(run.grid.t[-1]),
         "record_every": run.grid.every, "place": repr(run.place),
         "start": [fingerprint(run.q0), fingerprint(run.v0)], "law": law,
         "torque": fingerprint(held), "wrenches": fingerprint(run.wrenches),
-        "wrenches_rep": run.wrenches_rep, "drives": run.drives is not None,
+        "wrenches_rep": run.wrenches_rep,
+        "drives": None if run.drives is None else run.drives.content,
     }  # fmt: skip
 
 
@@ -149,7 +150,7 @@ def open_saved(
     head: Facts = {
         "run": facts, "block": block, "records": 0, "slot": 1, "done": False, "batch": run.batch,
         "springs": run.resistance is not None and run.resistance.springs,
-        "method": run.method_name,
+        "method": run.method_name, "guided": [] if run.drives is None else run.drives.guided,
     }  # fmt: skip
     group.attrs[KEY] = head
     os.replace(making, place)  # a store is there as a whole
@@ -212,6 +213,7 @@ def opened(path: Path, model: Model | None = None) -> Trajectory:
         {tuple(k): when for k, when in head.get("diverged", ())}, events_of(head),
         complete=bool(head["done"]) and n == group["t"].shape[0],
         driven=bool(head.get("driven", law)), stored=_Contacts(arrays),
+        guided=tuple(head.get("guided", ())),
     )  # fmt: skip
 
 

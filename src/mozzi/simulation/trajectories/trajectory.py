@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.guard import unchecked
+from mozzi.algorithms.constraints.rows.rows import loop_rows
 from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
 from mozzi.algorithms.contact.inverse import contact_wrenches
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
-from mozzi.algorithms.loops.wrenches import LoopWrench, joint_force_wrenches, loop_wrenches
+from mozzi.algorithms.loops.wrenches import LoopWrench, drive_wrenches, loop_wrenches
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
@@ -96,6 +97,7 @@ class Trajectory:
             applied=lambda _: None if (tau := self.joint_forces()) is None else tau[sample],
             reactions=lambda _: {name: x[sample] for name, x in self.all_reactions().items()},
             law_state={name: x[sample] for name, x in self.law_state.items()},
+            guided=self.guided,
             driven=self.driven,
             parameters=numbers,
         )  # fmt: skip
@@ -158,15 +160,13 @@ class Trajectory:
     def wrenches(self) -> dict[str, LoopWrench]:
         """What loops, rolling contacts, velocity rows and drives exert on the bodies, by name (of a
         drive, that of its joint): world wrenches (B, n, k, 6) at points (B, n, k, 3), as
-        `loop_wrenches` tells them. Loops that follow a law are told as rows only.
+        `loop_wrenches` tells them.
         """
         model = self._model()
         found = dict(loop_wrenches(model, self.q, self.loop_forces))
-        for name in self.guided:
-            del found[name]
-        for joint, force in self.drive_forces.items():
-            if joint in model.joint_names:
-                found[joint] = joint_force_wrenches(model, self.q, joint, force)
+        moved = {name: self.loop_forces[..., loop_rows(model)[name]] for name in self.guided}
+        for name, force in (moved | self.drive_forces).items():
+            found[name] = drive_wrenches(model, self.q, name, force)
         return found
 
     @property

@@ -34,12 +34,15 @@ PAIRS = [
     (mz.Ellipsoid((0.2, 0.3, 0.1)), mz.Plane()), (mz.Plane(), mz.Disc(0.3)),
     (mz.Sphere(0.2), mz.Sphere(0.5)), (mz.Torus(0.3, 0.05), mz.Sphere(0.5)),
     (mz.Sphere(0.2), mz.Cylinder(0.4, 2.0)), (mz.Sphere(0.1), mz.Torus(0.5, 0.1)),
+    (mz.Disc(0.3), mz.Cylinder(0.4, 2.0)), (mz.Torus(0.3, 0.05), mz.Torus(0.5, 0.1)),
+    (mz.Torus(0.3, 0.05), mz.Disc(0.5)), (mz.Torus(0.3, 0.05), mz.Capsule(0.2, 0.1)),
+    (mz.Sphere(0.2), mz.Capsule(0.2, 0.1)),
 ]  # fmt: skip
 
 
 HOLLOW = [
     (mz.Sphere(0.2), mz.Sphere(3.0)), (mz.Torus(0.3, 0.05), mz.Sphere(3.0)),
-    (mz.Sphere(0.2), mz.Cylinder(2.0, 5.0)),
+    (mz.Sphere(0.2), mz.Cylinder(2.0, 5.0)), (mz.Torus(0.3, 0.05), mz.Cylinder(2.0, 5.0)),
 ]  # fmt: skip
 CASES = [(a, b, False) for a, b in PAIRS] + [(a, b, True) for a, b in HOLLOW]
 
@@ -68,6 +71,23 @@ def test_rows_are_rates(a, b, inside):
     rate = (8 * (rows(h) - rows(-h)) - (rows(2 * h) - rows(-2 * h))) / (12 * h)
     assert mz.loop_acceleration(model, q, v, acc) == pytest.approx(rate, abs=1e-6)
     assert mz.loop_residual(model, q)[1:] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("half", [0.1, 2.0])
+@pytest.mark.parametrize("a", [mz.Sphere(0.2), mz.Torus(0.3, 0.05)], ids=["sphere", "torus"])
+def test_ends_of_capsules(a, half):
+    """Past its end a capsule is a ball, and within it a cylinder."""
+    build = mz.Builder("capsule").add("wheel", None, mz.Free(), body())
+    build.shape("wheel", a, name="a").shape(None, mz.Capsule(0.4, 2.0 * half), name="b")
+    build.shape(None, mz.Sphere(0.4), mz.SE3.translation(0.0, 0.0, half), name="ball")
+    build.shape(None, mz.Cylinder(0.4, 1.0), name="pipe")
+    model, other = build.build(), "ball" if half < 1.0 else "pipe"
+    q = model.normalize([0.6, 0.5, 1.2, 0.2, -0.3, 0.4, 0.8])
+    rows = [model.with_rolling("c", "a", name) for name in ("b", other)]
+    assert mz.loop_residual(rows[0], q) == pytest.approx(mz.loop_residual(rows[1], q), abs=1e-15)
+    first, second = (mz.loop_jacobian(x, q) for x in rows)
+    assert first[0] == pytest.approx(second[0], abs=1e-14)
+    assert first.T @ first == pytest.approx(second.T @ second, abs=1e-13)  # tangents may differ
 
 
 def everything() -> mz.Model:
@@ -134,6 +154,9 @@ def test_refusals():
     builder.shape("cart", mz.Plane(), name="bed").shape(None, mz.Plane(), name="floor")
     builder.shape("cart", mz.Cylinder(0.2, 0.1), name="barrel")
     model = builder.build()
+    rims = model.with_shape(None, mz.Disc(0.3), name="rim")
+    with pytest.raises(mz.ModelError, match=r"'wheel' \(Disc\) and 'rim' \(Disc\) have no single"):
+        rims.with_rolling("rolls", "wheel", "rim")
     for shape in ("box", "barrel"):
         with pytest.raises(mz.ModelError, match="no single point of contact that is known"):
             model.with_rolling("rolls", shape, "floor")

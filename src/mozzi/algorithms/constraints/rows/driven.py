@@ -6,18 +6,19 @@ and accelerations of rows come to the dynamics as arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
-from mozzi.algorithms.calls.inlining import placed, whole
-from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
-from mozzi.algorithms.constraints.rows.velocity_rows import blocks_of
-from mozzi.algorithms.kinematics.configuration import rates
+from mozzi.algorithms.calls.inlining import placed
+from mozzi.algorithms.constraints.rows.joints import frames_of, meet
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Pair, Rows
 from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.lie import SE3, Rotation, Screws, Vec3, Wrench
 from mozzi.model import Drive, Guided, Model
 from mozzi.program.differentiate import forward
+from mozzi.program.program import Input
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
@@ -40,31 +41,37 @@ def drive_rows(model: Mechanism, drive: Drive, move: Moving) -> Rows:
     return Rows(drive.name, {}, {i.index: block}, open_by, [0.0] * len(which))
 
 
-def guided_rows(
-    model: Mechanism, part: Guided, move: Moving, residual: Callable[[Model, Traced], Traced]
-) -> Rows:
-    """φ of a loop with the rows ∂φ/∂q and the rate of these, by differentiation of its residual."""
-    names, arrays = ["q"], [whole(model, move.q)]
+def guided_rows(model: Mechanism, part: Guided, move: Moving) -> Rows:
+    """φ of a loop with the rows ∂φ/∂q and the rate of these, exact also where it is far from zero.
+
+    φ is a function of the pose G of B in A, which moves with its twist V in frame B: φ̇ = D(G) V,
+    where D are wrenches in frame B, and the bias is Ḋ V and D times what V drifts by.
+    """
+    loop = part.loop
+    pair = Pair(model, (loop.body_a, loop.body_b), frames_of(loop), move)
+    G = [*pair.G.R.general().flatten(), *pair.G.p]
+    V = [0.0] * 6 if move.v is None else pair.V.flatten()
+    inputs = Input("G", (12,)), Input("V", (6,))
+    arrays = [np.array([*x, None], dtype=object)[:-1] for x in (G, V)]
+    phi, D, turning = placed(model.model, part, partial(_guided, part), inputs, arrays)
+    R = Screws([Wrench.unflatten(row) for row in D])
+    bias: Sequence[Real] = [0.0] * part.rows
     if move.v is not None:
-        names, arrays = [*names, "v"], [*arrays, whole(model, move.v)]
-    make = partial(_guided, part, residual)
-    phi, A, *rate = placed(model.model, (part, len(names)), make, names, arrays)
-    bias: Sequence[Real] = list(rate[0]) if rate else [0.0] * part.rows
-    return Rows(part.name, {}, blocks_of(model, A), lambda _: list(phi), bias)
+        drift = R.T @ pair.drift(False, True)
+        bias = [x + y for x, y in zip(drift, turning, strict=True)]
+    on, at = pair.wrenches(R, False), (pair.b.index, pair.F_b.p)
+    return Rows(part.name, on, {}, lambda _: list(phi), bias, None, pair.levers, point=at)
 
 
-def _guided(
-    part: Guided, residual: Callable[[Model, Traced], Traced], model: Model, q: Traced,
-    v: Traced | None = None,
-) -> tuple[Traced, ...]:  # fmt: skip
-    """φ, ∂φ/∂q along the group, and where velocities are known (∂φ/∂q)˙ v."""
-    alone = model._replace(  # pyright: ignore[reportPrivateUsage]
-        loops=(part.loop,), distances=(), couplings=(), rollings=(), velocity_rows=(), drives=()
-    )
-    phi = residual(alone, q)
-    units = np.eye(model.nv)
-    N = np.stack([rates(model, q, unit) for unit in units], axis=-1)
-    A = forward(phi, q, N)
-    if v is None:
-        return phi, A
-    return phi, A, forward(A, q, rates(model, q, v)) @ v
+def _guided(part: Guided, _: Model, G: Traced, V: Traced) -> tuple[Traced, ...]:
+    """φ, D and Ḋ V at a pose G (its rotation row by row, then its position) with the twist V."""
+    R, p = Rotation(*G[:9]), Vec3(*G[9:])
+    met = meet(part.loop.joint, SE3(R, p))
+    phi = np.array([*(met.rows.T @ met.error(SE3(R, p))), None], dtype=object)[:-1]
+    N = np.full((12, 6), 0.0, dtype=object)  # Ġ = N V: Ṙ = R ω̂, ṗ = R v
+    R9 = np.array(R.flatten(), dtype=object).reshape(3, 3)
+    for k, unit in enumerate(np.eye(3)):
+        N[:9, k] = (R9 @ np.array(Vec3(*unit).hat().flatten(), dtype=object).reshape(3, 3)).ravel()
+    N[9:, 3:] = R9
+    D = forward(phi, G, N)
+    return phi, D, forward(D, G, N @ V) @ V

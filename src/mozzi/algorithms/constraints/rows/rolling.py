@@ -12,7 +12,7 @@ position part. As c moves in B with ċ, the rates of these rows in frame B are
     u̇ = r̈_a(c) − r̈_b(c) + (ω_a − ω_b) × ċ − (ω_a + ω_b) × u ,   d(t · u)/dt = t · u̇ + ṫ · u ,
 
 with the accelerations r̈ of the two material points that meet at c. What has no rates is written
-once for numbers with and without them (`Rated`).
+once for numbers with and without them (`rated.py`).
 """
 
 # pyright: reportConstantRedefinition=false
@@ -20,15 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
+from mozzi.algorithms.constraints.rows.circles import (
+    foot_on_rod,
+    nearest_to_axis,
+    nearest_to_circle,
+)
+from mozzi.algorithms.constraints.rows.rated import chosen, over, rate, rated, root, unit, value
 from mozzi.algorithms.constraints.rows.relative_motion import Moving, Pair, Rows
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.lie import AccelerationField, Screws, Vec3, Wrench
 from mozzi.model import Capsule, Cylinder, Disc, Ellipsoid, Plane, Rolling, Sphere, Torus
 from mozzi.model.constraints.rolling import rolls_on
 from mozzi.model.shapes import Geometry
-from mozzi.program.scalar import Real, divide, select, sqrt
+from mozzi.program.scalar import Real
 
 __all__ = ["Touch", "reach", "rolling_rows", "touch"]
 
@@ -71,14 +76,14 @@ def rolling_rows(model: Mechanism, part: Rolling, move: Moving) -> Rows:
         w_a, w_b, w = pair.w_a, pair.w_b, pair.w_a - pair.w_b
         V = -pair.V
         p_rate = V.lin + V.ang.cross(A.p)
-        shapes, turning_axes = (a.geometry, b.geometry), [_rated(s, w.cross(s)) for s in axes]
-        moving = touch(*shapes, _rated(A.p, p_rate), turning_axes, part.inside)
-        u, c_rate = p_rate + w.cross(lever), _rate(moving.c)
+        shapes, turning_axes = (a.geometry, b.geometry), [rated(s, w.cross(s)) for s in axes]
+        moving = touch(*shapes, rated(A.p, p_rate), turning_axes, part.inside)
+        u, c_rate = p_rate + w.cross(lever), rate(moving.c)
         swing_a = _centripetal(move.velocities[1][pair.a], on_a @ pair.G.R.rotate(lever))
         swing_b = _centripetal(move.velocities[1][pair.b], on_b @ at.c)
         drift = pair.G.R.unrotate(on_a.R.unrotate(swing_a)) - on_b.R.unrotate(swing_b)
         drift = drift + w.cross(c_rate) - (w_a + w_b).cross(u)
-        turning = [_rate(d) * sign for d in (moving.n, moving.t1, moving.t2)]
+        turning = [rate(d) * sign for d in (moving.n, moving.t1, moving.t2)]
         bias = [d.dot(drift) + e.dot(u) for d, e in zip(directions, turning, strict=True)]
 
     def open_by(_: bool) -> Sequence[Real]:
@@ -113,16 +118,19 @@ def touch(
             c = _lowest(a, p, axes)
             return Touch(c, Z, X, Y, c.z)
         case Cylinder(radius=r) | Capsule(radius=r):
-            n, far = _unit(Vec3(p.x, p.y, 0.0))
+            half = 0.5 * b.length if isinstance(b, Capsule) else None  # cylinders are endless
+            x = p if isinstance(a, Sphere) else nearest_to_axis(p, axes, _ring(a), half, inside)
+            n, far = unit(x - foot_on_rod(x, half))
             n, apart = (-n, r - far) if inside else (n, far - r)
-            return _round(a, p, n, apart, (Z, n.cross(Z)))
+            return _round(a, x, n, apart, (Z, n.cross(Z)) if half is None else _tangents(n))
         case Disc(radius=R) | Torus(radius=R):
-            d, _ = _unit(Vec3(p.x, p.y, 0.0))
-            n, far = _unit(p - d * R)
-            return _round(a, p, n, far - _tube(b), _tangents(n))
+            x = p if isinstance(a, Sphere) else nearest_to_circle(p, axes, _ring(a), R)
+            d, _ = unit(Vec3(x.x, x.y, 0.0))
+            n, far = unit(x - d * R)
+            return _round(a, x, n, far - _tube(b), _tangents(n))
         case Sphere(radius=r):
             x = _nearest(a, p, axes, inside)
-            n, far = _unit(x)
+            n, far = unit(x)
             n, apart = (-n, r - far) if inside else (n, far - r)
             return _round(a, x, n, apart, _tangents(n))
         case _:
@@ -146,6 +154,12 @@ def _tube(a: Geometry) -> float:
             return 0.0
 
 
+def _ring(a: Geometry) -> float:
+    """The radius of the circle that a wheel is, or is round about."""
+    assert isinstance(a, (Disc, Torus))
+    return a.radius
+
+
 def reach(a: Geometry) -> float:
     """How far a shape reaches from its centre."""
     match a:
@@ -164,12 +178,12 @@ def _lowest(a: Geometry, p: Vec3, axes: Sequence[Vec3]) -> Vec3:
     match a:
         case Disc(radius=R) | Torus(radius=R):
             s = axes[2]
-            down, _ = _unit(s * s.z - Z, axes[0])
+            down, _ = unit(s * s.z - Z, axes[0])
             return p + down * R - Z * _tube(a)
         case Ellipsoid(radii=radii):
             squares = [(s * (r * r)) * s.z for s, r in zip(axes, radii, strict=True)]
             x = squares[0] + squares[1] + squares[2]  # R D² Rᵀ z
-            return p - x * _over(_root(x.z))
+            return p - x * over(root(x.z))
         case _:
             return p - Z * _tube(a)
 
@@ -181,100 +195,14 @@ def _nearest(a: Geometry, p: Vec3, axes: Sequence[Vec3], inside: bool) -> Vec3:
     match a:
         case Disc(radius=R) | Torus(radius=R):
             s = axes[2]
-            toward, _ = _unit(s * s.dot(p) - p, axes[0])
+            toward, _ = unit(s * s.dot(p) - p, axes[0])
             return p - toward * R if inside else p + toward * R
         case _:
             return p
 
 
-def _unit(x: Vec3, otherwise: Vec3 = X) -> tuple[Vec3, Real]:
-    """x/|x| and |x|; where x vanishes (a disc lies flat on a plane), another direction and 0."""
-    square = x.dot(x)
-    some = _value(square) > 0.0
-    length = _root(_select(some, square, 1.0))
-    inverse = _over(length)
-    direction = Vec3(*(_select(some, e * inverse, o) for e, o in zip(x, otherwise, strict=True)))
-    return direction, _select(some, length, 0.0)
-
-
 def _tangents(n: Vec3) -> tuple[Vec3, Vec3]:
     """Two directions across n and each other: by x, or by y where n is near to x."""
-    other = _value(n.x) * _value(n.x) > 0.5
-    t1, _ = _unit(Vec3(*(_select(other, y, x) for x, y in zip(n.cross(X), n.cross(Y)))))
+    other = value(n.x) * value(n.x) > 0.5
+    t1, _ = unit(Vec3(*(chosen(other, y, x) for x, y in zip(n.cross(X), n.cross(Y)))))
     return t1, n.cross(t1)
-
-
-# -- numbers with their rates --
-
-
-class Rated:
-    """A number x that moves with the rate dx."""
-
-    __slots__ = ("dx", "x")
-
-    def __init__(self, x: Real, dx: Real):
-        self.x, self.dx = x, dx
-
-    def __add__(self, other: Real) -> Rated:
-        x, dx = _parts(other)
-        return Rated(self.x + x, self.dx + dx)
-
-    def __sub__(self, other: Real) -> Rated:
-        x, dx = _parts(other)
-        return Rated(self.x - x, self.dx - dx)
-
-    def __rsub__(self, other: Real) -> Rated:
-        x, dx = _parts(other)
-        return Rated(x - self.x, dx - self.dx)
-
-    def __mul__(self, other: Real) -> Rated:
-        x, dx = _parts(other)
-        return Rated(self.x * x, self.dx * x + self.x * dx)
-
-    def __neg__(self) -> Rated:
-        return Rated(-self.x, -self.dx)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def _real(x: Rated) -> Real:
-    """To the type checker numbers with rates are numbers, as others are."""
-    return cast("Real", x)
-
-
-def _parts(x: Real | Rated) -> tuple[Real, Real]:
-    return (x.x, x.dx) if isinstance(x, Rated) else (x, 0.0)
-
-
-def _value(x: Real) -> Real:
-    return _parts(x)[0]
-
-
-def _rated(x: Vec3, dx: Vec3) -> Vec3:
-    return Vec3(*(_real(Rated(a, b)) for a, b in zip(x, dx, strict=True)))
-
-
-def _rate(x: Vec3) -> Vec3:
-    return Vec3(*(_parts(e)[1] for e in x))
-
-
-def _root(x: Real) -> Real:
-    value, rate = _parts(x)
-    root = sqrt(value)
-    if not isinstance(x, Rated):
-        return root
-    return _real(Rated(root, rate * divide(0.5, root, nonzero=True)))
-
-
-def _over(x: Real) -> Real:
-    value, rate = _parts(x)
-    inverse = divide(1.0, value, nonzero=True)
-    return _real(Rated(inverse, -(rate * inverse * inverse))) if isinstance(x, Rated) else inverse
-
-
-def _select(condition: object, a: Real, b: Real) -> Real:
-    (x, dx), (y, dy) = _parts(a), _parts(b)
-    chosen = cast("bool", condition)
-    if not (isinstance(a, Rated) or isinstance(b, Rated)):
-        return select(chosen, x, y)
-    return _real(Rated(select(chosen, x, y), select(chosen, dx, dy)))

@@ -118,7 +118,7 @@ def _rows(model: Mechanism, part: Closure, move: Moving) -> Rows:
         case Drive():
             return drive_rows(model, part, move)
         case Guided():
-            return guided_rows(model, part, move, loop_residual)
+            return guided_rows(model, part, move)
 
 
 def _away(
