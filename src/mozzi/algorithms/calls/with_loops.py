@@ -34,10 +34,12 @@ def met_loops(model: Model) -> bool:
 
 @cache
 def _load_answers() -> None:
-    from mozzi.algorithms.derivatives.loops import along, first, gradient, parameters, second
-    from mozzi.algorithms.loops import actuation, forces, rank_warnings
+    from mozzi.algorithms.derivatives.loops import along, first, gradient, hybrid
+    from mozzi.algorithms.derivatives.loops import parameters, second
+    from mozzi.algorithms.loops import actuation, forces, rank_warnings, shares_in_programs
 
-    del along, first, gradient, parameters, second, actuation, forces, rank_warnings
+    del along, first, gradient, hybrid, parameters, second
+    del actuation, forces, rank_warnings, shares_in_programs
 
 
 def refuse_loops(model: Model, function: str, on_arrays: bool = False) -> None:

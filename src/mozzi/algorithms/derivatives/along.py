@@ -177,7 +177,7 @@ def forward_dynamics_directional(
     return _hybrid(model, q, v, tau, ZERO, given, _or_zero(dtau), ZERO, loads)[1]
 
 
-@algorithm(loops="refuse")
+@algorithm(loops="honour")
 def hybrid_dynamics_directional(
     model: Mechanism,
     q: JointVector,

@@ -179,7 +179,10 @@ def _check_actuated(
     actuated: JointChoice | None, minimize: Minimize | None, tau: object = None
 ) -> None:
     if actuated is not None or minimize is not None or tau is not None:
-        raise ValueError("actuated= and minimize= are for models with loops, on arrays")
+        raise ValueError(
+            "actuated= and minimize= are for models with loops, and this one has none: every "
+            "joint is actuated"
+        )
 
 
 def wrench_changes(model: Mechanism, q: JointVector) -> BlockArray:

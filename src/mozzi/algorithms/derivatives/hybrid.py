@@ -21,7 +21,7 @@ from mozzi.types import JointChoice
 __all__ = ["hybrid_dynamics_derivatives"]
 
 
-@algorithm(regroup=True, threshold=20, loops="refuse")
+@algorithm(regroup=True, threshold=20, loops="honour")
 def hybrid_dynamics_derivatives(
     model: Mechanism,
     q: JointVector,

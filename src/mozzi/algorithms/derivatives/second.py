@@ -58,7 +58,7 @@ def inverse_dynamics_hessian(
     return H_qq, H_qv, H_vv, H_qa
 
 
-@algorithm(regroup=True, threshold=ALWAYS_UNROLLED, loops="refuse")
+@algorithm(regroup=True, threshold=ALWAYS_UNROLLED, loops="honour")
 def forward_dynamics_hessian(
     model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, covector: BlockArray
 ) -> tuple[Traced, Traced, Traced, Traced]:

@@ -83,7 +83,8 @@ def inverse_dynamics(
     """
     if actuated is not None or minimize is not None or tau is not None:
         raise ValueError(
-            "inverse_dynamics: actuated=, minimize= and tau= are for models with loops, on arrays"
+            "inverse_dynamics: actuated=, minimize= and tau= are for models with loops, and "
+            f"{model.model.name!r} has none: every joint is actuated"
         )
     F_ext, out = applied(model, q, v, wrenches, resistance), joint_vector(model)
     if check(rep) == "body":

@@ -26,7 +26,10 @@ from mozzi.errors import LoopError, ShapeError, known
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike, JointChoice, Minimize, words
 
-__all__ = ["Shares", "actuated_forces", "check_accelerations", "shared", "shares"]
+__all__ = [
+    "Shares", "actuated_forces", "actuated_mask", "check_accelerations", "shared", "shares",
+    "sharing_of", "weights_of",
+]  # fmt: skip
 
 MINIMIZE = words(Minimize)
 SHARING = ("actuated", "minimize", "weighting")  # the options that say how
@@ -42,12 +45,7 @@ class Shares:
     ):  # fmt: skip
         self.A, self.actuated, self.minimize = A, actuated, minimize
         m, n_a = A.shape[-2], int(actuated.sum())
-        size = n_a if minimize == "torque" else m
-        self.w = np.ones(size) if w is None else np.asarray(w, dtype=float)
-        if self.w.shape not in ((), (1,), (size,)) or not (self.w > 0.0).all():
-            per = "actuated coordinate" if minimize == "torque" else "row of the loops"
-            raise LoopError(f"weighting: give {size} positive weights, one for each {per}")
-        self.w = np.broadcast_to(self.w, (size,))
+        self.w = weights_of(w, minimize, n_a, m)
         Apt, Aat = (np.swapaxes(A[..., k], -1, -2) for k in (~actuated, actuated))
         tau_pr, tau_ar = tau_r[..., ~actuated, None], tau_r[..., actuated, None]
         if minimize == "loop_force":
@@ -65,6 +63,30 @@ class Shares:
         self.multipliers = lam[..., 0]
         self.tau = np.zeros(np.broadcast_shapes(tau_r.shape, (*lam.shape[:-2], tau_r.shape[-1])))
         self.tau[..., actuated] = (tau_ar - Aat @ lam)[..., 0]  # K60
+
+
+def weights_of(
+    weighting: ArrayLike | None, minimize: str, n_a: int, m: int
+) -> NDArray[np.float64]:
+    """The weights of what is minimized: of n_a torques, or of m multipliers."""
+    size = n_a if minimize == "torque" else m
+    w = np.ones(size) if weighting is None else np.asarray(weighting, dtype=float)
+    if w.shape not in ((), (1,), (size,)) or not (w > 0.0).all():
+        per = "actuated coordinate" if minimize == "torque" else "row of the loops"
+        raise LoopError(f"weighting: give {size} positive weights, one for each {per}")
+    return np.broadcast_to(w, (size,))
+
+
+def sharing_of(minimize: Minimize | None) -> Minimize:
+    """What is minimized: torques, where nothing is said."""
+    if minimize is not None and minimize not in MINIMIZE:
+        raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
+    return minimize or "torque"
+
+
+def actuated_mask(model: Model, joints: JointChoice | None) -> NDArray[np.bool_]:
+    """Which coordinates have actuators: all, where none are named."""
+    return np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
 
 
 @inverse_dynamics.with_loops
@@ -93,10 +115,8 @@ def shared(
 ) -> Shares:  # fmt: skip
     """The forces of the tree, borne by actuators, passive joints (τ_p, read there) and loops."""
     joints, weighting = options.get("actuated"), options.get("weighting")
-    minimize = options.get("minimize") or "torque"
-    if minimize not in MINIMIZE:
-        raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
-    actuated = np.ones(model.nv, bool) if joints is None else held_mask(model, joints)
+    minimize = sharing_of(options.get("minimize"))
+    actuated = actuated_mask(model, joints)
     if tau_p is not None and np.shape(tau_p)[-1:] != (model.nv,):
         has = f"{model.name} has nv = {model.nv}"
         raise ShapeError("inverse_dynamics", "tau", np.shape(tau_p), (model.nv,), has)

@@ -56,6 +56,7 @@ __all__ = [
     "ForwardChanges", "HybridChanges", "InverseChanges", "closed_derivatives", "columns",
     "forward_changes", "forward_derivatives", "forward_wrench_derivatives", "hybrid_derivatives",
     "inverse_derivatives", "inverse_wrench_derivatives", "loop_changes", "solved_columns",
+    "solved_pairs",
 ]  # fmt: skip
 
 
@@ -149,9 +150,17 @@ def solved_columns(model: Model, q: Traced, f: Traced, g: Traced | None = None) 
     """dx with M dx − Aᵀ dκ = f and A dx = g (zero if not given), on scalars: the matrices are
     factored once.
     """
+    return solved_pairs(model, q, f, g)[0]
+
+
+def solved_pairs(
+    model: Model, q: Traced, f: Traced, g: Traced | None = None
+) -> tuple[Traced, Traced]:
+    """The same dx, with their dκ."""
     more = f.T if g is None else zip(f.T, g.T, strict=True)
     parts = [constrained_solve.python(model, q, *(x if g is not None else (x,))) for x in more]
-    return np.stack([x for x, _ in parts], axis=-1)
+    dx, dk = (np.stack([pair[k] for pair in parts], axis=-1) for k in (0, 1))
+    return dx, dk
 
 
 SMALL = 150  # nv (nv + m): mechanisms whose derivatives are one program on arrays too

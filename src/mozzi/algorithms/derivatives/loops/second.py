@@ -22,8 +22,13 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian
-from mozzi.algorithms.derivatives.loops.first import forward_changes
-from mozzi.algorithms.derivatives.loops.solve import constrained_solve, motion_gradient
+from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
+from mozzi.algorithms.derivatives.loops.first import forward_changes, loop_changes, solved_pairs
+from mozzi.algorithms.derivatives.loops.solve import (
+    constrained_accelerations,
+    constrained_solve,
+    motion_gradient,
+)
 from mozzi.algorithms.derivatives.second import forward_dynamics_hessian, mirrored
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.containers import BlockArray
@@ -33,7 +38,7 @@ from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.types import Array, Traced
 
-__all__ = ["constrained_hessian", "forward_hessian"]
+__all__ = ["closed_hessian", "constrained_hessian", "forward_hessian"]
 
 
 @algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
@@ -82,3 +87,22 @@ def forward_hessian(
     mixed = qa @ z.a_v + ql @ z.l_v
     across = qa @ z.a_tau + ql @ z.l_tau
     return -(qq + turned + np.swapaxes(turned, -1, -2)), -(qv + mixed), -vv, -across
+
+
+@forward_dynamics_hessian.recursion_with_loops
+def closed_hessian(
+    model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, covector: BlockArray
+) -> tuple[Traced, Traced, Traced, Traced]:
+    """`forward_dynamics_hessian` with loops, on scalars."""
+    of, at, u, force = model.model, q.array(), v.array(), tau.array()
+    a, lam = constrained_accelerations.python(of, at, u, force)
+    f_q, f_v, _ = inverse_dynamics_derivatives.python(of, at, u, a)
+    pull, g_q, g_v = loop_changes.python(of, at, u, a, lam)
+    a_q, l_q = solved_pairs(of, at, pull - f_q, -g_q)
+    a_v, l_v = solved_pairs(of, at, -f_v, -g_v)
+    a_tau, l_tau = solved_pairs(of, at, np.eye(of.nv).astype(object))
+    mu, nu = constrained_solve.python(of, at, covector.array())
+    qq, qv, vv, qa, ql = constrained_hessian.python(of, at, u, a, lam, mu, nu)
+    turned = qa @ a_q + ql @ l_q
+    mixed, across = qa @ a_v + ql @ l_v, qa @ a_tau + ql @ l_tau
+    return -(qq + turned + turned.T), -(qv + mixed), -vv, -across

@@ -31,20 +31,23 @@ from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
 from mozzi.algorithms.derivatives.inverse_mass import AtRest
 from mozzi.algorithms.derivatives.second import tangent_basis
-from mozzi.algorithms.dynamics.forward import Sweeps, forward
+from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
+from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray
+from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
 from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.differentiate import reverse
 from mozzi.program.scalar import Real
-from mozzi.types import Traced
+from mozzi.types import JointChoice, Traced
 
 __all__ = [
-    "constrained_accelerations", "constrained_gradient", "constrained_solve", "motion_gradient",
+    "constrained_accelerations", "constrained_gradient", "constrained_hybrid",
+    "constrained_hybrid_solve", "constrained_solve", "motion_gradient",
     "position_correction_gradient", "velocity_correction_gradient", "weightless",
 ]  # fmt: skip
 
@@ -78,6 +81,36 @@ def constrained_solve(
     with _holding(model, q, kept):
         x, loops = forward(Sweeps(AtRest(model), q, ZERO, tau), loop_accelerations)
     return x, multipliers(loops)
+
+
+@algorithm(regroup="moments", loops="honour")
+def constrained_hybrid(
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, a: JointVector,
+    prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, Traced]:  # fmt: skip
+    """(τ, a, λ): `hybrid_dynamics`, with the multipliers that it finds."""
+    x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
+    tau_out, a_out, loops = hybrid(x, least=_least(model))
+    return tau_out, a_out, multipliers(loops)
+
+
+@algorithm(regroup="moments", loops="honour")
+def constrained_hybrid_solve(
+    model: Mechanism, q: JointVector, tau: JointVector, a: JointVector,
+    loop_accelerations: BlockArray | None = None, prescribed: JointChoice = (),
+) -> tuple[BlockArray, BlockArray]:  # fmt: skip
+    """(τ, x) with M x = τ + Aᵀ κ and A x = the given accelerations of the rows (zero if none): x is
+    given at prescribed coordinates, τ at the others.
+
+    Hybrid dynamics at rest and without gravity.
+    """
+    still = AtRest(held_by(model, prescribed))
+    tau_out, x, _ = hybrid(Sweeps(still, q, ZERO, tau, a), loop_accelerations, _least(model))
+    return tau_out, x
+
+
+def _least(model: Mechanism) -> bool:
+    return model.model.row_count <= LEAST_NORM_ROWS
 
 
 def _holding(

@@ -1,0 +1,200 @@
+# pyright: reportConstantRedefinition=false
+"""What actuators bear of the forces of a tree, in programs: `actuation` with fixed control flow.
+
+Velocities that keep the loops closed are the null space of A, with the projector P. Forces do the
+same to the mechanism where P makes them equal, P τ = P τ_r, so that of all τ_a those of least
+Σ w τ_a² follow from B = P E_a W^-½ as
+
+    τ_a = W^-½ y,   y = (BᵀB)⁺ Bᵀ P τ_r ,                                           Kim (62)–(64)
+
+and multipliers of least Σ w λ² from A_pᵀ λ = τ_pr with passive joints p,
+
+    λ = W⁻¹ A_p μ,   (A_pᵀ W⁻¹ A_p) μ = τ_pr,   τ_a = τ_ar − A_aᵀ λ .               Kim (60), (65)
+
+Both matrices are semidefinite: rows are chosen by pivots (`Choice`) instead of singular values, and
+each solution is corrected once. A program cannot raise: where actuators cannot make the motion, or
+the motion opens the loops, the forces are infinite or no numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mozzi.algorithms.constraints.rank import Choice, lengths, opening
+from mozzi.algorithms.constraints.row_choice import overconstrained
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.solve import Factor
+from mozzi.algorithms.constraints.sparse import Row, elimination_order, gram
+from mozzi.algorithms.dynamics.forward import hybrid_dynamics
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.loops.actuation import OPEN, actuated_mask, sharing_of, weights_of
+from mozzi.algorithms.recursion.containers import BlockArray, joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody
+from mozzi.lie import Wrench
+from mozzi.lie.vec import number
+from mozzi.model import Model
+from mozzi.program.scalar import Real, maximum, select
+from mozzi.program.settings import settings
+from mozzi.types import ArrayLike, JointChoice, Minimize, Rep, Traced
+
+__all__ = ["Semidefinite", "Sharing", "hybrid_forces", "opened", "shared_forces"]
+
+MISSED = {"float64": 1e-7, "float32": 1e-3}
+"""Forces that are not balanced, over those that are needed, with which a motion is refused."""
+
+
+class Semidefinite:
+    """(Y Yᵀ)⁺ b where b is in the range of Y.  open2: see `rank.opening`; None: rows are not
+    chosen, only left out where they depend on those before.
+    """
+
+    def __init__(self, Y: Traced, open2: Real | None = None):
+        rows: list[Row] = [
+            {c: x for c, x in enumerate(row) if number(x) != 0.0} for row in Y
+        ]
+        order = [k for k in elimination_order(rows) if rows[k]]
+        G = gram(rows, rows, order)
+        scale = [G[k].get(k, 0.0) if k in G else 0.0 for k in range(len(rows))]
+        kept = None
+        if open2 is not None and order:
+            copy = {k: dict(row) for k, row in G.items()}
+            kept = Choice(copy, [order], scale, [min(len(order), Y.shape[1])], open2).kept
+        self.factor = Factor(G, order, scale, kept)
+
+    def solve(self, b: Traced, least: bool = False) -> Traced:
+        """x with Y Yᵀ x = b (the shortest, where ``least``); b has one column or several."""
+        if b.ndim == 2:
+            parts = [self.solve(x, least) for x in b.T]
+            return np.stack(parts, axis=-1) if parts else b
+        x = self.factor.multipliers(list(b))
+        return _array(self.factor.shortest(x) if least else x)
+
+
+class Sharing:
+    """How actuators and loops share what the tree needs, at one configuration: linear in it."""
+
+    def __init__(
+        self, model: Model, q: Traced, actuated: NDArray[np.bool_], minimize: Minimize,
+        weighting: ArrayLike | None = None,
+    ):  # fmt: skip
+        rows, columns = lengths(model)
+        A = loop_jacobian.python(model, q)
+        self.actuated, self.minimize, self.columns = actuated, minimize, columns
+        w = weights_of(weighting, minimize, int(actuated.sum()), len(rows))
+        open2 = None
+        if overconstrained(model):
+            open2 = opening(list(loop_residual.python(model, q)), rows.tolist())
+        if minimize == "torque":
+            self.A = A / rows[:, None] * columns
+            self.rows, self.s = Semidefinite(self.A, open2), 1.0 / np.sqrt(w)
+            each = np.eye(model.nv).astype(object)[:, actuated] * (columns[actuated] * self.s)
+            self.B = self.projected(each)
+            self.B_inverse = Semidefinite(self.B.T, 0.0 if open2 is None else open2)
+        else:
+            self.A, self.w = A, w
+            self.passive = A[:, ~actuated] * columns[~actuated]
+            self.passive_inverse = Semidefinite((self.passive / np.sqrt(w)[:, None]).T, open2)
+
+    def projected(self, x: Traced) -> Traced:
+        """P x, twice, for what rounding has left of the rows."""
+        for _ in range(2):
+            x = x - self.A.T @ self.rows.solve(self.A @ x)
+        return x
+
+    def forces(self, tau_r: Traced) -> tuple[Traced, Traced]:
+        """(τ, what is not balanced) of the forces that the tree needs."""
+        act, out = self.actuated, np.zeros(len(tau_r)).astype(object)
+        if self.minimize == "torque":
+            b = self.projected(tau_r * self.columns)
+            y = self.B_inverse.solve(self.B.T @ b, least=True)
+            y = y + self.B_inverse.solve(self.B.T @ (b - self.B @ y), least=True)
+            out[act] = y * self.s
+            return out, (b - self.B @ y) / self.columns
+        b = tau_r[~act] * self.columns[~act]
+        lam = self._lam(b)
+        lam = lam + self._lam(b - self.passive.T @ lam)
+        out[act] = tau_r[act] - self.A[:, act].T @ lam
+        return out, (b - self.passive.T @ lam) / self.columns[~act]
+
+    def _lam(self, b: Traced) -> Traced:
+        return (self.passive @ self.passive_inverse.solve(b)) / self.w
+
+    def checked(self, tau_r: Traced, open_by: Real = 0.0) -> Traced:
+        """τ, or no numbers where something is not balanced (open_by 1: or the loops open)."""
+        tau, left = self.forces(tau_r)
+        allowed = MISSED[settings().dtype] * (1.0 + _largest(tau_r))
+        ok = select(_largest(left) > allowed, inf, 1.0)
+        return tau * select(maximum(open_by, 0.0) > 0.5, inf, ok)
+
+
+def opened(model: Model, q: Traced, v: Traced, a: Traced) -> Real:
+    """1 where a motion opens the loops by more than they are open, else 0: `actuation.opens`."""
+    left = loop_acceleration.python(model, q, v, a)
+    scale = 1.0 + _largest(a) + _largest(v) * _largest(v)
+    rows = lengths(model)[0].tolist()
+    allowed = (OPEN if settings().dtype == "float64" else 1e-2) * scale
+    gap = opening(list(loop_residual.python(model, q)), rows)  # the square of a sine
+    over = maximum(_largest(left) - allowed, 0.0)
+    return select(over * over > gap * scale * scale, 1.0, 0.0)
+
+
+def _largest(x: Traced) -> Real:
+    top: Real = 0.0
+    for e in x:
+        top = maximum(top, maximum(e, -e))
+    return top
+
+
+def _array(x: Sequence[Real]) -> Traced:
+    return np.array([*x, None], dtype=object)[:-1]
+
+
+@inverse_dynamics.recursion_with_loops
+def shared_forces(
+    model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray,
+    wrenches: ByBody[Wrench] | None = None, rep: Rep = "body", resistance: bool = False,
+    actuated: JointChoice | None = None, minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None, tau: BlockArray | None = None,
+) -> BlockArray:  # fmt: skip
+    """`inverse_dynamics` with loops, on scalars: of the tree, or borne by some joints."""
+    tree = inverse_dynamics.function
+    needed = tree(model, q, v, a, wrenches, rep, resistance)
+    assert isinstance(needed, BlockArray)
+    if actuated is None and minimize is None:
+        return needed
+    of, at = model.model, q.array()
+    mask = actuated_mask(of, actuated)
+    given = np.zeros(of.nv).astype(object) if tau is None else np.where(mask, 0.0, tau.array())
+    x = Sharing(of, at, mask, sharing_of(minimize), weighting)
+    own = x.checked(needed.array() - given, opened(of, at, v.array(), a.array()))
+    return joint_vector(model, "tau", own + given)
+
+
+@hybrid_dynamics.recursion_with_loops
+def hybrid_forces(
+    model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, a: BlockArray,
+    prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+    loop_accelerations: BlockArray | None = None, minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
+) -> tuple[BlockArray, BlockArray]:  # fmt: skip
+    """`hybrid_dynamics` with loops, on scalars: with multipliers of least norm, or what is asked to
+    be least.  Kim (74).
+    """
+    plain = hybrid_dynamics.function
+    both = plain(model, q, v, tau, a, prescribed, wrenches, resistance, loop_accelerations)
+    assert isinstance(both, tuple)
+    tau_out, a_out = both
+    if (minimize is None and weighting is None) or not len(prescribed):
+        return tau_out, a_out
+    needed = inverse_dynamics.function(model, q, v, a_out, wrenches, "body", resistance)
+    mask = actuated_mask(model.model, prescribed)
+    given = np.where(mask, 0.0, tau.array())
+    x = Sharing(model.model, q.array(), mask, sharing_of(minimize), weighting)
+    own = x.checked(needed.array() - given)
+    return joint_vector(model, "tau_out", own + given), a_out
+
