@@ -55,8 +55,8 @@ DOORS = {
         ("mozzi.algorithms.calls.with_loops", f"mozzi.algorithms.{answer}")
         for answer in (
             "loops.actuation", "loops.forces", "loops.rank_warnings", "derivatives.loops.along",
-            "derivatives.loops.first", "derivatives.loops.gradient",
-            "derivatives.loops.parameters", "derivatives.loops.second",
+            "derivatives.loops.first", "derivatives.loops.gradient", "derivatives.loops.hybrid",
+            "loops.shares_in_programs", "derivatives.loops.parameters", "derivatives.loops.second",
         )
     ),
     ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.plot.plot"),

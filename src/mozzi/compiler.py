@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from mozzi.algorithms.calls import guard
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
+from mozzi.algorithms.calls.no_program import why_no_program
+from mozzi.algorithms.derivatives.parameters import Sensitivity
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.errors import ConfigurationError, ShapeError, known
@@ -126,8 +128,9 @@ def compile(
     tells the way.
 
     Args:
-        function: an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
-            algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
+        function: an algorithm (``mz.inverse_dynamics``), a `sensitivity` (its kernel takes the
+            parameters behind the other arrays), or any function of arrays that calls algorithms:
+            ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
             Arguments get their shapes from their names, as the algorithms' do.
         model: the mechanism.
         target: "cpu" (a NumPy generalised ufunc), "interpret", "c", "sympy", "cuda", "jax" or
@@ -157,8 +160,9 @@ def compile(
         raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     with _LOCK:  # imports, too: a child forked in the middle of one would wait for ever
         build = importlib.import_module(TARGETS[target]).build
+        function, options = _plain(function, model, options or {})
         shapes, call, label = signature_of(
-            function, model, inputs or {}, options or {}, _names(parameters, rolled)
+            function, model, inputs or {}, options, _names(parameters, rolled)
         )
         key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
@@ -168,13 +172,18 @@ def compile(
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         title = name or getattr(function, "__name__", "kernel")
+        if key is not None and (key, title) in model.cache:
+            return model.cache[key, title]
 
         def make() -> Program:
             with tracing(Settings(rolled, dtype)):
                 return traced(shapes, call, title, units)
 
         with told_when_long(f"mozzi: compiling {title} for {model.name} …"):
-            return build(make, dtype, key=key)
+            kernel = build(make, dtype, key=key)
+        if key is not None:
+            model.cache[key, title] = kernel
+        return kernel
 
 
 def program_of(
@@ -188,10 +197,30 @@ def program_of(
 ) -> Program:
     """The program that `compile` would hand to a target, for float64."""
     with _LOCK, tracing(Settings(rolled)):
+        function, options = _plain(function, model, options or {})
         shapes, call, _ = signature_of(
-            function, model, inputs or {}, options or {}, _names(parameters, rolled)
+            function, model, inputs or {}, options, _names(parameters, rolled)
         )
         return traced(shapes, call, getattr(function, "__name__", "kernel"))
+
+
+def _plain(
+    function: Callable[..., object], model: Model, options: Mapping[str, object]
+) -> tuple[Callable[..., object], Mapping[str, object]]:
+    """The algorithm and its options behind a sensitivity; anything else as it is."""
+    if not isinstance(function, Sensitivity):
+        why = why_no_program(function)
+        if why is not None:
+            raise ConfigurationError(why)
+        return function, options
+    if function.model is not model and function.model.digest != model.digest:
+        raise ConfigurationError(
+            f"compile: this is the {function!r} of {function.model.name!r}; give that model, not "
+            f"{model.name!r}"
+        )
+    if options:
+        raise ConfigurationError("compile: options of a sensitivity are given to sensitivity")
+    return function.derivative, {**function.options, "names": function.names}
 
 
 def traced(
@@ -257,7 +286,8 @@ def _signature(
             return function(model, **dict(zip(taken, arrays, strict=True)), **others)
 
         sizes = {"order": function.defaults.get("order", 0)} | others
-        return {n: shape_of(n, model, sizes) for n in taken}, call, _freeze(others)
+        meant = function.defaults | others  # said or not, it is the same program
+        return {n: shape_of(n, model, sizes) for n in taken}, call, _freeze(meant)
     if options:
         raise ValueError("options go with an algorithm; write them into the function instead")
     shapes: Shapes = {}

@@ -274,16 +274,6 @@ def test_degenerate_states(which, case):
         agree(a, b)
 
 
-def test_loops_in_programs_are_refused():
-    """Where an answer is made of several programs; called with arrays there is one."""
-    model = chain(3, seed=0)
-    closed = model.with_loop(
-        "ring", model.bodies[-1], None, mz.Spherical(), (0.0, 0.0, 0.0), (0.1, 0.2, 0.3)
-    )
-    with pytest.raises(mz.LoopError, match=r"in programs.*ring.*with arrays"):
-        program_of(mz.hybrid_dynamics_derivatives, closed)
-
-
 #: Operations of chains of seven revolute bodies in general position, unrolled: not to be exceeded.
 FLOPS = {
     "inverse_dynamics_derivatives": 4921,

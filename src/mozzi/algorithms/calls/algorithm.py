@@ -177,7 +177,7 @@ class Algorithm:
         """The recursion on this mechanism, with arrays of the caller."""
         recursion = self._recursion(view.model)
         if self.loops == "refuse":
-            refuse_loops(view.model, self.name, on_arrays=self._with_loops is not None)
+            refuse_loops(view.model, self.name)
         given, others = self.bind(view.model, args, options)
         arrays = {n: wrapped(view, self.name, n, given.get(n), others) for n in self.arrays}
         options = dict(others)

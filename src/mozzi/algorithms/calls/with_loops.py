@@ -34,20 +34,25 @@ def met_loops(model: Model) -> bool:
 
 @cache
 def _load_answers() -> None:
-    from mozzi.algorithms.derivatives.loops import along, first, gradient, hybrid
-    from mozzi.algorithms.derivatives.loops import parameters, second
+    from mozzi.algorithms.derivatives.loops import (
+        along,
+        first,
+        gradient,
+        hybrid,
+        parameters,
+        second,
+    )
     from mozzi.algorithms.loops import actuation, forces, rank_warnings, shares_in_programs
 
     del along, first, gradient, hybrid, parameters, second
     del actuation, forces, rank_warnings, shares_in_programs
 
 
-def refuse_loops(model: Model, function: str, on_arrays: bool = False) -> None:
-    """Raise where a function that does not honour loops (or only ``on_arrays``) meets some."""
+def refuse_loops(model: Model, function: str) -> None:
+    """Raise where a function that does not honour loops meets some."""
     names = [x.name for x in closed(model)]
     if names:
-        remedy = "call it with arrays" if on_arrays else "call it on a model without them"
         raise LoopError(
-            f"{function} does not honour loops and couplings{' in programs' * on_arrays}, and "
-            f"model {model.name!r} has some ({', '.join(names[:4])}); {remedy}"
+            f"{function} does not honour loops and couplings, and model {model.name!r} has some "
+            f"({', '.join(names[:4])}); call it on a model without them"
         )

@@ -206,7 +206,7 @@ def hybrid_dynamics(
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
     Loops are kept closed: see `constraints/multipliers.py`. Prescribed accelerations that open them
     are a `LoopError`; where they leave several τ (more are prescribed than are free to move), loop
-    forces are of least norm, or on arrays what ``minimize`` says has the least squares. On arrays,
+    forces are of least norm, or what ``minimize`` says has the least squares. On arrays,
     a `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
     Kim Table 4, (72)–(80).
 

@@ -70,7 +70,7 @@ def inverse_dynamics(
     with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
     by ``weighting``. Passive joints that have forces of their own (Kim's τ_p: springs, friction,
     loads) get them from ``tau``, which is read there. A motion that these actuators cannot make is
-    a `LoopError`.  Kim (56)–(66).
+    a `LoopError`; a compiled kernel, which cannot raise, gives no numbers then.  Kim (56)–(66).
 
     Returns:
         (B, nv): joint forces, in the order of v.

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +93,8 @@ class Sharing:
         if minimize == "torque":
             self.A = A / rows[:, None] * columns
             self.rows, self.s = Semidefinite(self.A, open2), 1.0 / np.sqrt(w)
-            each = np.eye(model.nv).astype(object)[:, actuated] * (columns[actuated] * self.s)
-            self.B = self.projected(each)
+            each = np.eye(model.nv)[:, actuated] * (columns[actuated] * self.s)
+            self.B = self.projected(each.astype(object))
             self.B_inverse = Semidefinite(self.B.T, 0.0 if open2 is None else open2)
         else:
             self.A, self.w = A, w
@@ -187,11 +188,11 @@ def hybrid_forces(
     """
     plain = hybrid_dynamics.function
     both = plain(model, q, v, tau, a, prescribed, wrenches, resistance, loop_accelerations)
-    assert isinstance(both, tuple)
-    tau_out, a_out = both
+    tau_out, a_out = cast("tuple[BlockArray, BlockArray]", both)
     if (minimize is None and weighting is None) or not len(prescribed):
         return tau_out, a_out
     needed = inverse_dynamics.function(model, q, v, a_out, wrenches, "body", resistance)
+    assert isinstance(needed, BlockArray)
     mask = actuated_mask(model.model, prescribed)
     given = np.where(mask, 0.0, tau.array())
     x = Sharing(model.model, q.array(), mask, sharing_of(minimize), weighting)

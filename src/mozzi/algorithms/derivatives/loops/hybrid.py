@@ -8,6 +8,9 @@ actuated is differentiated as a program.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 import numpy as np
 
 from mozzi.algorithms.calls.arguments import Blocks
@@ -49,7 +52,7 @@ class _Hybrid:
 
     def __init__(
         self, model: Model, q: Traced, v: Traced, tau: Traced, a: Traced, prescribed: JointChoice,
-        given: dict[str, object],
+        given: Mapping[str, object],
     ):  # fmt: skip
         self.model, self.q, self.prescribed = model, q, prescribed
         self.held = held_mask(model, prescribed)
@@ -79,7 +82,7 @@ def closed_hybrid_derivatives(
 ) -> tuple[Traced, ...]:  # fmt: skip
     """Both outputs of hybrid dynamics with loops by q, v, τ and a, on scalars."""
     of, at, u = model.model, q.array(), v.array()
-    given: dict[str, object] = {"resistance": resistance} | _acting(wrenches)
+    given: dict[str, object] = {"resistance": resistance, **_acting(wrenches)}
     x = _Hybrid(of, at, u, tau.array(), a.array(), prescribed, given)
     f_q, f_v, _ = inverse_dynamics_derivatives.python(of, at, u, x.a, **given)
     pull, g_q, g_v = loop_changes.python(of, at, u, x.a, x.multipliers)
@@ -115,7 +118,9 @@ def closed_hybrid_directional(
     return x.solve(force - pull, rows, by_tau, by_a)
 
 
-def _acting(x: ByBody[Wrench] | ByBody[Inertia] | None, name: str = "wrenches") -> dict[str, object]:
+def _acting(
+    x: ByBody[Wrench] | ByBody[Inertia] | None, name: str = "wrenches"
+) -> dict[str, Traced]:
     """An optional array of the caller, where it was given."""
     return {name: x.blocks.array()} if isinstance(x, Blocks) else {}
 
@@ -132,8 +137,7 @@ def shared_derivatives(
         tree = inverse_dynamics_derivatives.function(
             model, q, v, a, wrenches=wrenches, resistance=resistance
         )
-        assert isinstance(tree, tuple)
-        return tree
+        return cast("tuple[BlockArray, ...]", tree)
     arrays = {"q": q.array(), "v": v.array(), "a": a.array()} | _acting(wrenches)
     arrays |= {} if tau is None else {"tau": tau.array()}
     how = {"resistance": resistance, "actuated": actuated, "minimize": minimize}
