@@ -1859,7 +1859,7 @@ def hybrid_dynamics(
     bodies, O(n). With nothing prescribed it is forward dynamics, with everything inverse dynamics.
     Loops are kept closed: see `constraints/multipliers.py`. Prescribed accelerations that open them
     are a `LoopError`; where they leave several τ (more are prescribed than are free to move), loop
-    forces are of least norm, or on arrays what ``minimize`` says has the least squares. On arrays,
+    forces are of least norm, or what ``minimize`` says has the least squares. On arrays,
     a `SingularWarning` tells where loops lose rank, as in `forward_dynamics`.
     Kim Table 4, (72)–(80).
 
@@ -1920,7 +1920,7 @@ def inverse_dynamics(
     with the least ``minimize="torque"`` (the default then) or ``"loop_force"``, squares weighted
     by ``weighting``. Passive joints that have forces of their own (Kim's τ_p: springs, friction,
     loads) get them from ``tau``, which is read there. A motion that these actuators cannot make is
-    a `LoopError`.  Kim (56)–(66).
+    a `LoopError`; a compiled kernel, which cannot raise, gives no numbers then.  Kim (56)–(66).
 
     Args:
         model: the mechanism.
@@ -3565,8 +3565,9 @@ def compile(
     tells the way.
 
     Args:
-        function: an algorithm (``mz.inverse_dynamics``) or any function of arrays that calls
-            algorithms: ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
+        function: an algorithm (``mz.inverse_dynamics``), a `sensitivity` (its kernel takes the
+            parameters behind the other arrays), or any function of arrays that calls algorithms:
+            ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
             Arguments get their shapes from their names, as the algorithms' do.
         model: the mechanism.
         target: "cpu" (a NumPy generalised ufunc), "interpret", "c", "sympy", "cuda", "jax" or
