@@ -34,9 +34,15 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ("hybrid_dynamics", {"prescribed": ("crank", "rocker"), "minimize": "torque"}),
     ("hybrid_dynamics", {"prescribed": ("crank",), "minimize": "loop_force"}),
     ("hybrid_dynamics_derivatives", {"prescribed": ("crank",), "wrenches": True}),
+    ("inverse_dynamics_derivatives",
+     {"actuated": ("crank",), "wrenches": True, "wrenches_rep": "spatial"}),
+    ("hybrid_dynamics_derivatives",
+     {"prescribed": ("crank",), "wrenches": True, "wrenches_rep": "hybrid"}),
+    ("hybrid_dynamics_directional",
+     {"prescribed": ("crank",), "dq": True, "dwrenches": True, "wrenches_rep": "mixed"}),
     ("joint_wrenches", {"multipliers": True}),
     ("forward_dynamics", {"resistance": True}),
-]
+]  # fmt: skip
 CASES = [
     *((n, "arm", None) for n in ALGORITHMS),
     *((n, "closed", None) for n in ALGORITHMS),

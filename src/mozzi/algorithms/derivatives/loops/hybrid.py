@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 
 from mozzi.algorithms.calls.arguments import Blocks
+from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.calls.inlining import placed
 from mozzi.algorithms.derivatives.along import (
     hybrid_dynamics_directional,
@@ -82,7 +83,7 @@ def closed_hybrid_derivatives(
 ) -> tuple[Traced, ...]:  # fmt: skip
     """Both outputs of hybrid dynamics with loops by q, v, τ and a, on scalars."""
     of, at, u = model.model, q.array(), v.array()
-    given: dict[str, object] = {"resistance": resistance, **_acting(wrenches)}
+    given = {"resistance": resistance, **_acting(wrenches=wrenches)}
     x = _Hybrid(of, at, u, tau.array(), a.array(), prescribed, given)
     f_q, f_v, _ = inverse_dynamics_derivatives.python(of, at, u, x.a, **given)
     pull, g_q, g_v = loop_changes.python(of, at, u, x.a, x.multipliers)
@@ -110,19 +111,23 @@ def closed_hybrid_directional(
     of, at, u = model.model, q.array(), v.array()
     none = np.zeros(of.nv).astype(object)
     by_q, by_v, by_tau, by_a = (none if y is None else y.array() for y in (dq, dv, dtau, da))
-    given, changes = _acting(wrenches), _acting(dwrenches, "dwrenches")
-    changes |= _acting(dinertias, "dinertias") | given
+    given = _acting(wrenches=wrenches)
+    changes = given | _acting(dwrenches=dwrenches, dinertias=dinertias)
     x = _Hybrid(of, at, u, tau.array(), a.array(), prescribed, given)
     force = inverse_dynamics_directional.python(of, at, u, x.a, dq=by_q, dv=by_v, **changes)
     pull, rows = loop_changes_along.python(of, at, u, x.a, x.multipliers, by_q, by_v)
     return x.solve(force - pull, rows, by_tau, by_a)
 
 
-def _acting(
-    x: ByBody[Wrench] | ByBody[Inertia] | None, name: str = "wrenches"
-) -> dict[str, Traced]:
-    """An optional array of the caller, where it was given."""
-    return {name: x.blocks.array()} if isinstance(x, Blocks) else {}
+def _acting(**optional: ByBody[Wrench] | ByBody[Inertia] | None) -> dict[str, object]:
+    """Optional arrays of the caller, where they were given, and how."""
+    out: dict[str, object] = {}
+    for name, x in optional.items():
+        if isinstance(x, HeldWrenches):
+            out |= {name: x.given.array(), "wrenches_rep": x.rep}
+        elif isinstance(x, Blocks):
+            out[name] = x.blocks.array()
+    return out
 
 
 @inverse_dynamics_derivatives.recursion_with_loops
@@ -138,9 +143,12 @@ def shared_derivatives(
             model, q, v, a, wrenches=wrenches, resistance=resistance
         )
         return cast("tuple[BlockArray, ...]", tree)
-    arrays = {"q": q.array(), "v": v.array(), "a": a.array()} | _acting(wrenches)
+    acting = _acting(wrenches=wrenches)
+    rep = acting.pop("wrenches_rep", "body")
+    arrays = {"q": q.array(), "v": v.array(), "a": a.array()} | cast("dict[str, Traced]", acting)
     arrays |= {} if tau is None else {"tau": tau.array()}
-    how = {"resistance": resistance, "actuated": actuated, "minimize": minimize}
+    how: dict[str, object] = {"resistance": resistance, "actuated": actuated, "minimize": minimize}
+    how |= {"wrenches_rep": rep} if acting else {}
     weights = None if weighting is None else tuple(np.ravel(weighting).tolist())
 
     def make(of: Model, *given: Traced) -> tuple[Traced, ...]:
@@ -153,7 +161,7 @@ def shared_derivatives(
         )  # fmt: skip
 
     named = actuated if actuated is None or isinstance(actuated, str) else tuple(actuated)
-    key = (shared_derivatives, tuple(arrays), resistance, named, minimize, weights)
+    key = (shared_derivatives, tuple(arrays), rep, resistance, named, minimize, weights)
     return placed(model.model, key, make, tuple(arrays), tuple(arrays.values()))
 
 
