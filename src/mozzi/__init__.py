@@ -115,6 +115,8 @@ _HOME: dict[str, str] = {
     "centroidal_momentum": "mozzi.algorithms.dynamics.energy",
     "centroidal_momentum_matrix": "mozzi.algorithms.dynamics.energy",
     "christoffel": "mozzi.algorithms.dynamics.coriolis",
+    "ClosedForm": "mozzi.algorithms.reference.dynamics",
+    "closed_form": "mozzi.algorithms.reference.dynamics",
     "consistent_velocities": "mozzi.algorithms.loops.assemble",
     "coriolis_matrix": "mozzi.algorithms.dynamics.coriolis",
     "forward_dynamics": "mozzi.algorithms.dynamics.forward",
@@ -146,6 +148,7 @@ _HOME: dict[str, str] = {
     "operators": "mozzi.algorithms.dynamics.operators",
     "passive_inverse_dynamics": "mozzi.algorithms.dynamics.inverse",
     "potential_energy": "mozzi.algorithms.dynamics.energy",
+    "projected_forward_dynamics": "mozzi.algorithms.reference.loops",
     "spring_energy": "mozzi.algorithms.dynamics.springs",
     "spring_wrenches": "mozzi.algorithms.dynamics.springs",
     # derivatives

@@ -157,13 +157,19 @@ def test_christoffel_symbols_of_a_ball_are_a_connection():
     agree(G - G.transpose(0, 2, 1), np.einsum("il,kjl->ijk", M, cross))
 
 
-def test_closed_forms_of_single_freedoms_refuse_others():
-    """MD86 and MD87 are printed for joints of one degree of freedom: no wrong numbers of others."""
-    model = random_tree(2, seed=1, joints=[mz.Free, mz.Revolute])
-    form = ClosedForm(model, model.random_configuration(0), np.ones(model.nv))
-    for closed in (form.christoffel, form.christoffel_binet):
-        with pytest.raises(mz.ModelError, match="one degree of freedom"):
-            closed()
+@pytest.mark.parametrize("seed", range(3))
+def test_closed_symbols_of_any_joints(seed):
+    """(86) and Binet's (87), for free bases, balls, planes, cardan joints and composites: the
+    connection of the recursion, in a batch."""
+    model = random_tree(6, seed)
+    inertia = mz.Inertia(2.0, (0.1, 0.3, 0.2), np.diag([0.3, 0.4, 0.5]))
+    floating = mz.Builder("floating").add("hull", None, mz.Free(), inertia).build()
+    for m in (model, floating):
+        q = m.random_configuration(seed, batch=(2,))
+        form = mz.closed_form(m, q)
+        G = np.stack([value(mz.christoffel, m, x) for x in q])
+        agree(form.christoffel(), G)
+        agree(form.christoffel_binet(), G)
 
 
 def test_christoffel_with_armature_on_a_ball_joint():

@@ -1,141 +1,101 @@
-"""The equations of motion as matrices: slow, obvious, and the first test of every recursion.
+"""The equations of motion as matrices, in closed form: slow, obvious, and the first test of every
+recursion.
 
-Body-fixed representation, one configuration at a time, with the letters of Müller, Dynamics,
-section 5. Where the paper has joints of one degree of freedom, the terms that others need are
-added: they are marked.
+Body-fixed representation, with the letters of Müller, Dynamics, section 5. Where the paper has
+joints of one degree of freedom, the terms that others need are added: they are marked.
 """
 
 # pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from mozzi.errors import ModelError
-from mozzi.lie import SE3
-from mozzi.model import Body, Model
-from mozzi.types import Array, ArrayLike
+from mozzi.algorithms.calls.with_loops import refuse_loops
+from mozzi.algorithms.kinematics.conversion import convert_wrenches
+from mozzi.algorithms.reference.closed_kinematics import ClosedKinematics
+from mozzi.algorithms.reference.matrices import LEVI_CIVITA, ad, diag, hat, transposed
+from mozzi.errors import ShapeError
+from mozzi.model import Model
+from mozzi.types import Array, ArrayLike, Rep
 
-__all__ = ["ClosedForm"]
-
-
-def Ad(T: Array) -> Array:
-    """Ad_T, 6×6, of a pose 4×4."""
-    R, p = T[:3, :3], T[:3, 3]
-    return np.block([[R, np.zeros((3, 3))], [hat(p) @ R, R]])
+__all__ = ["ClosedForm", "closed_form"]
 
 
-def ad(V: Array) -> Array:
-    """ad_V, 6×6."""
-    return np.block([[hat(V[:3]), np.zeros((3, 3))], [hat(V[3:]), hat(V[:3])]])
+def closed_form(
+    model: Model, q: ArrayLike, v: ArrayLike | None = None, *, twists: ArrayLike | None = None,
+    momenta: ArrayLike | None = None,
+) -> ClosedForm:  # fmt: skip
+    """The equations of motion at a state, as matrices: what the recursions compute without them.
+
+    Jourdain's and Kane's projection, the forms in (q, V) and in (q, Π), Lagrange's and Ploen's
+    matrices, and Christoffel's symbols in two forms; for any joints, in batches, O(n³). For insight
+    and for tests: the algorithms of the same names are faster.  Müller, Dynamics (78)–(87); Ploen
+    (24), (28), (37).
+
+    Args:
+        model: the mechanism; of a closed one, the matrices are those of its tree.
+        q (B, nq): configuration.
+        v (B, nv), optional: joint velocities; zero where no state is given.
+        twists (B, nb, 6), optional: instead of v, the body-fixed twists of the bodies: (q, V).
+        momenta (B, nb, 6), optional: instead of v, their spatial momenta: (q, Π).
+
+    Returns:
+        A `ClosedForm`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> form = mz.closed_form(arm, q, v)
+        >>> np.allclose(form.euler_jourdain(a), mz.inverse_dynamics(arm, q, v, a))
+        True
+    """
+    given = [x for x in (v, twists, momenta) if x is not None]
+    if len(given) > 1:
+        raise ValueError("closed_form: give one of v, twists= and momenta=: each tells a state")
+    at = np.asarray(q, dtype=float)
+    _fits("q", at, (model.nq,), f"{model.name} has nq = {model.nq}")
+    model.check_configuration(at)
+    if v is not None or not given:
+        u = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
+        _fits("v", u, (model.nv,), f"{model.name} has nv = {model.nv}")
+        return ClosedForm(model, at, u)
+    what, x = ("momenta", momenta) if twists is None else ("twists", twists)
+    stacked = np.asarray(x, dtype=float)
+    _fits(what, stacked, (model.nb, 6), f"{model.name} has nb = {model.nb}")
+    still = ClosedForm(model, at, np.zeros(model.nv))
+    flat = stacked.reshape(*stacked.shape[:-2], -1)
+    rates = still.rates_of_momenta(flat) if twists is None else still.rates_of_twists(flat)
+    return ClosedForm(model, at, rates)
 
 
-def hat(w: Array) -> Array:
-    """[w], 3×3."""
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+def _fits(name: str, x: Array, wanted: tuple[int, ...], fact: str) -> None:
+    if x.shape[-len(wanted) :] != wanted:
+        raise ShapeError("closed_form", name, x.shape, wanted, fact)
 
 
-def diag(blocks: Iterable[ArrayLike]) -> Array:
-    """The block diagonal matrix."""
-    parts = [np.asarray(b, dtype=float) for b in blocks]
-    out = np.zeros((sum(b.shape[0] for b in parts), sum(b.shape[1] for b in parts)))
-    i = j = 0
-    for b in parts:
-        out[i : i + b.shape[0], j : j + b.shape[1]] = b
-        i, j = i + b.shape[0], j + b.shape[1]
-    return out
+class ClosedForm(ClosedKinematics):
+    """The matrices of a model at configurations q (B, nq) and velocities v (B, nv)."""
 
+    # -- states --
 
-@dataclass(frozen=True)
-class ClosedForm:
-    """The matrices of a model at a configuration and velocity."""
+    def rates_of_twists(self, twists: Array) -> Array:
+        """v = X⁺ A⁻¹ V of stacked twists.  MD111, MK26"""
+        own = np.linalg.solve(self.A, twists[..., None])
+        return (np.linalg.pinv(self.X) @ own)[..., 0]
 
-    model: Model
-    q: Array
-    v: Array
-
-    # -- kinematics --
-
-    def _joints(self) -> Iterator[tuple[Body, tuple[float, ...], tuple[float, ...]]]:
-        m = self.model
-        for body, i, k in zip(m, m.q_offsets, m.v_offsets, strict=False):
-            q, v = self.q[i : i + body.joint.nq], self.v[k : k + body.joint.nv]
-            yield body, tuple(q.tolist()), tuple(v.tolist())
-
-    @cached_property
-    def C(self) -> list[Array]:
-        """The poses of the bodies."""
-        poses: list[SE3] = []
-        for body, q, _ in self._joints():
-            base = poses[body.parent] if body.parent >= 0 else SE3.identity()
-            joint = body.joint
-            T = joint.frame_parent @ joint.pose(q) @ joint.frame_child.inverse()
-            poses.append(base @ T)
-        return [T.matrix() for T in poses]
-
-    @cached_property
-    def X(self) -> Array:
-        """The joint screws, body-fixed: diag(ⁱXᵢ)."""
-        return diag(
-            b.joint.frame_child.push(b.joint.screws(q)).array() for b, q, _ in self._joints()
-        )
-
-    @cached_property
-    def dX(self) -> Array:
-        """Ẋ, of joints whose screws depend on their coordinates (not in the paper)."""
-        return diag(
-            b.joint.frame_child.push(b.joint.screws_rate(q, v)).array()
-            for b, q, v in self._joints()
-        )
-
-    @cached_property
-    def A(self) -> Array:
-        """Ad of the relative poses C_ij, of each body i and the bodies j it hangs on.  MK24"""
-        n = self.model.nb
-        A = np.zeros((6 * n, 6 * n))
-        for i in range(n):
-            j = i
-            while j >= 0:
-                T = np.linalg.inv(self.C[i]) @ self.C[j]
-                A[6 * i : 6 * i + 6, 6 * j : 6 * j + 6] = Ad(T)
-                j = self.model.parents[j]
-        return A
-
-    @cached_property
-    def J(self) -> Array:
-        """The system Jacobian A X: V = J v.  MD112"""
-        return self.A @ self.X
-
-    @cached_property
-    def V(self) -> Array:
-        """The body-fixed twists."""
-        return self.J @ self.v
-
-    @cached_property
-    def a(self) -> Array:
-        """diag(ad of the joint twists ⁱXᵢ vᵢ).  MD9"""
-        twists = self.X @ self.v
-        return diag(ad(twists[6 * i : 6 * i + 6]) for i in range(self.model.nb))
-
-    @cached_property
-    def b(self) -> Array:
-        """diag(ad of the body twists).  MD82"""
-        return diag(ad(self.V[6 * i : 6 * i + 6]) for i in range(self.model.nb))
-
-    @cached_property
-    def dJ(self) -> Array:
-        """J̇ = −A a J, and A (a X + Ẋ) for joints of several degrees of freedom.  MD10"""
-        return self.A @ (-self.a @ self.J + self.a @ self.X + self.dX)
+    def rates_of_momenta(self, momenta: Array) -> Array:
+        """v with (Jˢᵀ 𝓜ˢ Jˢ) v = Jˢᵀ Π of stacked spatial momenta: 𝓜ˢ Jˢ v = Πˢ.  MD79"""
+        P = transposed(self.Js) @ momenta[..., None]
+        return np.linalg.solve(self.M - self.armature, P)[..., 0]
 
     # -- dynamics --
 
     @cached_property
     def MM(self) -> Array:
         """𝓜: the inertias of the bodies.  MD81"""
-        return diag(body.inertia.matrix() for body in self.model)
+        return diag([body.inertia.matrix() for body in self.model])
 
     @cached_property
     def armature(self) -> Array:
@@ -144,124 +104,177 @@ class ClosedForm:
 
     @cached_property
     def M(self) -> Array:
-        """Jᵀ 𝓜 J.  MD81"""
-        return self.J.T @ self.MM @ self.J + self.armature
+        """Jᵀ 𝓜 J.  MD81, P24"""
+        return transposed(self.J) @ self.MM @ self.J + self.armature
 
     @cached_property
     def dM(self) -> Array:
         """J̇ᵀ 𝓜 J + Jᵀ 𝓜 J̇.  P28"""
-        half = self.J.T @ self.MM @ self.dJ
-        return half + half.T
+        half = transposed(self.J) @ self.MM @ self.dJ
+        return half + transposed(half)
 
     @cached_property
     def C_lagrange(self) -> Array:
         """−Jᵀ (𝓜 A a + bᵀ 𝓜) J: gives C v, but Ṁ − 2C is not skew.  MD84"""
-        return self.J.T @ (self.MM @ self.dJ - self.b.T @ self.MM @ self.J)
+        turned = transposed(self.b) @ self.MM @ self.J
+        return transposed(self.J) @ (self.MM @ self.dJ - turned)
 
     def C_skew(self, christoffel: bool = True) -> Array:
         """Jᵀ (𝓜 J̇ + C̄ J) with skew C̄ᵢ: Ploen's P37, or the one that is Christoffel's."""
         bars: list[Array] = []
         for i, body in enumerate(self.model):
-            w, I = self.V[6 * i : 6 * i + 3], body.inertia.matrix()
+            w, I = self.V[..., 6 * i : 6 * i + 3], body.inertia.matrix()
             J, h, m = I[:3, :3], I[:3, 3:], float(body.inertia.m)
-            trace = np.trace(J) * np.eye(3)
-            spin = hat((0.5 * trace - J) @ w) if christoffel else hat(w) @ J + J @ hat(w)
-            bars.append(np.block([[spin, h @ hat(w)], [-hat(w) @ h, m * hat(w)]]))
-        return self.J.T @ (self.MM @ self.dJ + diag(bars) @ self.J)
+            W, trace = hat(w), np.trace(J) * np.eye(3)
+            spin = hat(w @ (0.5 * trace - J)) if christoffel else W @ J + J @ W
+            top = np.concatenate([spin, h @ W], axis=-1)
+            bars.append(np.concatenate([top, np.concatenate([-W @ h, m * W], axis=-1)], axis=-2))
+        return transposed(self.J) @ (self.MM @ self.dJ + diag(bars) @ self.J)
 
     @cached_property
     def up(self) -> Array:
         """The body-fixed accelerations that stand for gravity."""
         g = np.array(self.model.gravity, dtype=float)
-        return np.concatenate([np.r_[np.zeros(3), -C[:3, :3].T @ g] for C in self.C])
+        lin = -np.einsum("...nji,j->...ni", self.C[..., :3, :3], g)
+        both = np.concatenate([np.zeros_like(lin), lin], axis=-1)
+        return both.reshape(*both.shape[:-2], -1)
 
     @cached_property
     def g(self) -> Array:
         """Jᵀ 𝓜 (0, −Rᵀ g)."""
-        return self.J.T @ self.MM @ self.up
+        return self._project(self._mass(self.up))
 
-    def twist_rates(self, a: Array) -> Array:
-        """V̇ = J a + J̇ v."""
-        return self.J @ a + self.dJ @ self.v
+    def twist_rates(self, a: ArrayLike) -> Array:
+        """V̇ = J a + J̇ v.  MD10"""
+        return _on(self.J, np.asarray(a, dtype=float)) + _on(self.dJ, self.v)
 
-    def euler_jourdain(self, a: Array, wrenches: ArrayLike | None = None) -> Array:
+    def euler_jourdain(
+        self, a: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
+    ) -> Array:
         """Joint forces by projection (Jourdain, Kane): Jᵀ (𝓜 V̇ − bᵀ 𝓜 V − W).  MD78"""
-        W = np.zeros(6 * self.model.nb) if wrenches is None else np.ravel(wrenches)
-        inertial = self.MM @ (self.twist_rates(a) + self.up) - self.b.T @ self.MM @ self.V
-        return self.J.T @ (inertial - W) + self.armature @ a
+        inertial = self._mass(self.twist_rates(a) + self.up) + self._gyroscopic
+        return self._project(inertial - self._wrenches(wrenches, wrenches_rep)) + _on(
+            self.armature, np.asarray(a, dtype=float)
+        )
 
-    def lagrange(self, a: Array) -> Array:
+    def lagrange(self, a: ArrayLike) -> Array:
         """Joint forces M a + C v + g.  MD80"""
-        return self.M @ a + self.C_lagrange @ self.v + self.g
+        return _on(self.M, np.asarray(a, dtype=float)) + _on(self.C_lagrange, self.v) + self.g
 
-    def accelerations(self, tau: Array) -> Array:
-        """M⁻¹ (τ − C v − g).  MD80"""
-        a = np.linalg.solve(self.M, tau - self.C_lagrange @ self.v - self.g)
-        return np.asarray(a, dtype=np.float64)
+    def accelerations(
+        self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
+    ) -> Array:
+        """M⁻¹ (τ − C v − g + Jᵀ W).  MD80"""
+        refuse_loops(self.model, "closed_form: accelerations")
+        force = np.asarray(tau, dtype=float) - _on(self.C_lagrange, self.v) - self.g
+        force = force + self._project(self._wrenches(wrenches, wrenches_rep))
+        return np.linalg.solve(self.M, force[..., None])[..., 0]
 
-    def first_order(self, tau: Array) -> tuple[Array, Array]:
-        """(v, V̇) of the state (q, V): first-order equations on V × se(3)ⁿ.
+    def velocity_form(
+        self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
+    ) -> tuple[Array, Array]:
+        """(v, V̇) of the state (q, V), with V̇ (B, nb, 6): first-order equations on V × se(3)ⁿ.
 
         v = X⁺ A⁻¹ V, MD111, and MD78 with V̇ = J a + J̇ v.
         """
-        v = np.linalg.pinv(self.X) @ np.linalg.solve(self.A, self.V)  # MD111
-        return v, self.twist_rates(self.accelerations(tau))
+        rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
+        return self.rates_of_twists(self.V), self._by_body(rates)
 
-    def momentum_form(self, tau: Array) -> tuple[Array, Array, Array]:
-        """(Πˢ, v, Π̇ˢ) of the state (q, Πˢ): Jˢᵀ (Π̇ˢ − Wˢ) = τ, 𝓜ˢ Jˢ v = Πˢ.  MD79"""
-        X = diag(Ad(C) for C in self.C)
-        Xt = np.linalg.inv(X).T  # wrenches and momenta, body-fixed to spatial
-        Js, Ms = X @ self.J, Xt @ self.MM @ np.linalg.inv(X)
-        Pi = Ms @ Js @ self.v
-        v = np.asarray(np.linalg.lstsq(Ms @ Js, Pi, rcond=None)[0], dtype=np.float64)
-        rate = self.MM @ self.twist_rates(self.accelerations(tau)) - self.b.T @ self.MM @ self.V
-        return Pi, v, Xt @ rate
+    def momentum_form(
+        self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
+    ) -> tuple[Array, Array]:
+        """(v, Π̇ˢ) of the state (q, Πˢ), with Π̇ˢ (B, nb, 6): Jˢᵀ (Π̇ˢ − Wˢ) = τ.  MD79"""
+        rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
+        body = self._mass(rates) + self._gyroscopic
+        return self.rates_of_momenta(self.Pi), self._by_body(_on(self.dual, body))
 
-    def _one_dof(self, equation: str) -> int:
-        """nv, where every joint has at most one degree of freedom, as the equation has it."""
-        several = [b.name for b in self.model if b.joint.nv > 1]
-        if several:
-            raise ModelError(
-                f"{equation} is for joints of one degree of freedom; that of {several[0]!r} has "
-                "more: mz.christoffel holds for all"
-            )
-        return self.model.nv
+    @cached_property
+    def dual(self) -> Array:
+        """diag(Ad_C⁻ᵀ): wrenches and momenta, body-fixed to spatial.  MD35"""
+        return transposed(np.linalg.inv(self.spatial))
+
+    @cached_property
+    def Pi(self) -> Array:
+        """The spatial momenta of the bodies, stacked.  MD35"""
+        return _on(self.dual, self._mass(self.V))
+
+    # -- Christoffel symbols --
 
     def christoffel(self) -> Array:
         """Γ_ijk = ½ Σ_l (J_kᵀ M ad_{J_i} J_j + J_jᵀ M ad_{J_i} J_k + J_iᵀ M ad_{J_s} J_r).  MD86
 
-        For joints of one degree of freedom; r = max(j, k) and s = min(j, k).
+        r is the outer and s the inner of the joints j and k; where they are one joint, s = k and
+        r = j, and J_iᵀ M ∂_k J_j is added for screws that depend on q (not in the paper).
         """
-        n = self._one_dof("MD86")
-        outer = np.maximum.outer(np.arange(n), np.arange(n))
-        inner = np.minimum.outer(np.arange(n), np.arange(n))
-        G = np.zeros((n, n, n))
-        for J, body in zip(self.J.reshape(-1, 6, n), self.model, strict=True):
-            B = np.array([ad(x) @ J for x in J.T])  # B[i, :, j] = ad_{J_i} J_j
-            t = np.einsum("xk,xy,iyj->kij", J, body.inertia.matrix(), B)  # J_kᵀ M ad_{J_i} J_j
-            G += 0.5 * (t.transpose(1, 2, 0) + t.transpose(1, 0, 2) + t[:, inner, outer])
+        G = self._turning
+        for J, body in zip(self._bodies(self.J), self.model, strict=True):
+            B = _bracket(J)  # B[..., i, :, j] = ad_{J_i} J_j
+            t = np.einsum("...xk,xy,...iyj->...kij", J, body.inertia.matrix(), B)
+            last = np.where(self._outside, t, transposed(t))  # J_iᵀ M ad_{J_s} J_r
+            G = G + 0.5 * (np.moveaxis(t, -3, -1) + np.swapaxes(t, -3, -2) + last)
         return G
 
     def christoffel_binet(self) -> Array:
-        """Γ_ijk = Σ_l (ω_jᵀ ϑ (ω_k × ω_i) + m v_iᵀ (ω_j × v_k)), j inside or at k.  MD87
+        """Γ_ijk = Σ_l (ω_sᵀ ϑ (ω_r × ω_i) + m v_iᵀ (ω_s × v_r)) at the centres of mass.  MD87
 
-        For joints of one degree of freedom, at the centres of mass, with Binet's tensor ϑ there.
+        With Binet's tensor ϑ; s, r and what is added for other joints as in `christoffel`.
         """
-        n = self._one_dof("MD87")
-        G = np.zeros((n, n, n))
-        for J, body in zip(self.J.reshape(-1, 6, n), self.model, strict=True):
+        G = self._turning
+        for J, body in zip(self._bodies(self.J), self.model, strict=True):
             I, m = body.inertia.matrix(), float(body.inertia.m)
             c = np.array(body.inertia.h.array(), dtype=float) / m if m else np.zeros(3)
             theta_c = I[:3, :3] + m * hat(c) @ hat(c)
             binet = 0.5 * np.trace(theta_c) * np.eye(3) - theta_c
-            w, v = J[:3], J[3:] - hat(c) @ J[:3]
-            cross = np.einsum("abc,bi,cj->ija", LEVI_CIVITA, w, w)
-            turn = np.einsum("abc,bj,ck->jka", LEVI_CIVITA, w, v)
-            G += np.einsum("aj,ab,kib->ijk", w, binet, cross) + m * np.einsum(
-                "ai,jka->ijk", v, turn
-            )
-        j, k = np.indices((n, n))
-        return np.where(j <= k, G, G.transpose(0, 2, 1))
+            w, v = J[..., :3, :], J[..., 3:, :] - hat(c) @ J[..., :3, :]
+            cross = np.einsum("abc,...br,...ci->...ria", LEVI_CIVITA, w, w)
+            turn = np.einsum("abc,...bs,...cr->...sra", LEVI_CIVITA, w, v)
+            t = np.einsum("...as,ab,...rib->...isr", w, binet, cross)
+            t = t + m * np.einsum("...ai,...sra->...isr", v, turn)
+            G = G + np.where(self._outside, t, transposed(t))
+        return G
+
+    @cached_property
+    def _outside(self) -> Array:
+        """Whether the joint of column k is outside that of column j: [j, k]."""
+        of = np.repeat(np.arange(self.model.nb), [body.joint.nv for body in self.model])
+        return of[None, :] > of[:, None]
+
+    @cached_property
+    def _turning(self) -> Array:
+        """J_iᵀ 𝓜 ∂_k J_j of joint screws that depend on their own coordinates."""
+        own = np.einsum("...xy,...yjk->...xjk", self.A, self.screw_partials)
+        return np.einsum("...xi,xy,...yjk->...ijk", self.J, self.MM, own)
+
+    # -- parts --
+
+    @cached_property
+    def _gyroscopic(self) -> Array:
+        return -_on(transposed(self.b), self._mass(self.V))
+
+    def _mass(self, x: Array) -> Array:
+        return _on(self.MM, x)
+
+    def _project(self, x: Array) -> Array:
+        return _on(transposed(self.J), x)
+
+    def _by_body(self, x: Array) -> Array:
+        return x.reshape(*x.shape[:-1], self.model.nb, 6)
+
+    def _bodies(self, x: Array) -> list[Array]:
+        return [x[..., 6 * i : 6 * i + 6, :] for i in range(self.model.nb)]
+
+    def _wrenches(self, wrenches: ArrayLike | None, rep: Rep) -> Array:
+        if wrenches is None:
+            return np.zeros(6 * self.model.nb)
+        W = convert_wrenches(self.model, self.q, wrenches, rep, "body")
+        return W.reshape(*W.shape[:-2], -1)
 
 
-LEVI_CIVITA = np.array([hat(e) for e in np.eye(3)]).transpose(1, 0, 2)
+def _on(matrix: Array, x: Array) -> Array:
+    """Matrices (..., m, n) on vectors (..., n)."""
+    return (matrix @ x[..., None])[..., 0]
+
+
+def _bracket(J: Array) -> Array:
+    """[..., i, :, j] = ad_{J_i} J_j of the columns of J."""
+    return ad(transposed(J)) @ J[..., None, :, :]

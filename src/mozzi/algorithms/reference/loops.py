@@ -9,28 +9,52 @@ from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacob
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
 from mozzi.model import Model
-from mozzi.types import Array, ArrayLike
+from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["projected_forward_dynamics"]
 
 
-def projected_forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
-    """Accelerations that keep the loops closed, at one configuration:
+def projected_forward_dynamics(
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: ArrayLike | None = None, *,
+    wrenches_rep: Rep = "body",
+) -> Array:  # fmt: skip
+    """Accelerations that keep the loops closed, by projected operators:
 
         a = L⁻ᵀ D^{−½} [ (1 − b b⁺) D^{−½} L⁻¹ T + (b⁺)ᵀ U ],   b = D^{−½} L⁻¹ Aᵀ,
 
-    with L⁻¹ = 1 − H ψ K, T = τ − C v − g and U = −Ȧ v. Slow and obvious; without loops the middle
-    is 1 and R31 remains.  Rodriguez et al. (0.37), with U.
+    with L⁻¹ = 1 − H ψ K, T = τ − C v − g and U = −Ȧ v. Slow and obvious, O(n³): what
+    `forward_dynamics` computes by recursion. Without loops the middle is 1, and (0.31) remains.
+    Rodriguez et al. (0.37), with U.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+        v (B, nv): joint velocities.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches on the bodies.
+        wrenches_rep: their representation.
+
+    Returns:
+        (B, nv): joint accelerations, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> a = mz.projected_forward_dynamics(arm, q, v, tau)
+        >>> np.allclose(a, mz.forward_dynamics(arm, q, v, tau))
+        True
     """
     o = operators(model, q)
     L, D = o.inverse_factor.dense(), o.D.dense()
     w, Q = np.linalg.eigh(D)
-    root = (Q / np.sqrt(w)) @ Q.T  # D^{−½}
-    A = loop_jacobian(model, q)
-    b = root @ L @ A.T
-    T = np.asarray(tau) - bias_forces(model, q, v)
-    U = -loop_acceleration(model, q, v, np.zeros(model.nv))
-    inverse = pinv(b)
-    middle = root @ L @ T
-    middle = middle - b @ (inverse @ middle) + inverse.T @ U
-    return L.T @ root @ middle
+    root = (Q / np.sqrt(w)[..., None, :]) @ np.swapaxes(Q, -1, -2)  # D^{−½}
+    given = {} if wrenches is None else {"wrenches": wrenches, "wrenches_rep": wrenches_rep}
+    T = np.asarray(tau, dtype=float) - bias_forces(model, q, v, **given)
+    middle = root @ L @ T[..., None]
+    if model.closures:
+        A = loop_jacobian(model, q)
+        U = -loop_acceleration(model, q, v, np.zeros_like(np.asarray(v, dtype=float)))
+        b = root @ L @ np.swapaxes(A, -1, -2)
+        inverse = pinv(b)
+        middle = middle - b @ (inverse @ middle) + np.swapaxes(inverse, -1, -2) @ U[..., None]
+    return (np.swapaxes(L, -1, -2) @ root @ middle)[..., 0]
