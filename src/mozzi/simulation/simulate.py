@@ -107,8 +107,9 @@ def simulate(
             same numbers. A law of torque must be the same one, and have no memory of its own.
         progress: True for a bar, below the cell of a notebook or in the terminal; or a function
             that is called with the share of the work that is done.
-        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
-            generalized_alpha.
+        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, ``rho`` of
+            generalized_alpha, or ``state="momentum"`` of rkmk4, which integrates spatial momenta
+            instead of velocities and so keeps the momentum of what floats to rounding.
 
     Returns:
         A `Trajectory` with the times t (n,), and q (B, n, nq), v (B, n, nv) at these times.

@@ -22,17 +22,18 @@ OF_THE_TREE = {
     "inverse_dynamics_wrench_derivatives", "jacobian",
     "jacobian_derivatives", "jacobian_partials", "jacobian_rate",
     "jerks", "joint_accelerations", "joint_force_derivatives",
-    "joint_rates", "joint_resistance", "joint_screws",
+    "joint_momenta", "joint_rates", "joint_resistance", "joint_screws",
     "kinetic_energy", "kinetic_energy_regressor",
     "mass_matrix", "mass_matrix_inverse", "mass_matrix_inverse_partials",
-    "mass_matrix_inverse_rate", "mass_matrix_partials", "mass_matrix_rate", "momentum",
-    "momentum_regressor", "move_twist", "move_wrench",
+    "mass_matrix_inverse_rate", "mass_matrix_partials", "mass_matrix_rate", "momenta", "momentum",
+    "momentum_rates", "momentum_regressor", "move_twist", "move_wrench",
     "operational_admittance", "passive_inverse_dynamics", "point_jacobian", "pose",
     "potential_energy", "potential_energy_regressor",
     "product_of_exponentials", "rates", "relative_acceleration", "relative_jacobian",
     "relative_jacobian_rate", "relative_twist",
     "spring_energy", "spring_wrenches",
     "system_conversion_matrix", "system_jacobian", "twist_derivatives", "twists",
+    "velocities_of_momenta",
 }  # fmt: skip
 
 

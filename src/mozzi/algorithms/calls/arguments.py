@@ -25,7 +25,7 @@ Axes = tuple[int | str, ...]
 ARRAYS: dict[str, tuple[Axes, SpatialType[Inertia | Momentum | Twist | Wrench] | None]] = {
     **dict.fromkeys(("q", "q0", "q1", "q_ref", "q_lower", "q_upper"), (("q",), None)),
     **dict.fromkeys(
-        ("v", "a", "tau", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
+        ("v", "a", "tau", "p", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
     ),
     "wrenches": (("b", 6), Wrench),
     "dwrenches": (("b", 6), Wrench),

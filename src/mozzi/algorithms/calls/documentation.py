@@ -41,6 +41,8 @@ MEANING: dict[str, str] = {
     "wrenches_rep": "representation that wrenches are given in, and keep where derivatives are "
     "taken: {words}.",
     "covector": "λ, what the results are contracted with.",
+    "momenta": "spatial momenta (angular, linear) of all bodies, as `momenta` gives them.",
+    "p": "joint momenta, as `joint_momenta` gives them.",
     "twists": "twists of all bodies (angular, linear), in the representation rep.",
     "twist_rates": "rates of the twists of all bodies, in the representation rep.",
     "weights": "of the squares, each entry of each body; 1 where not given.",

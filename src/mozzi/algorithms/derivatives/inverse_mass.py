@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
+from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,
@@ -26,11 +27,11 @@ from mozzi.algorithms.recursion.containers import (
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
-from mozzi.lie import Twist, inverse_spd
+from mozzi.lie import inverse_spd
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
 
-__all__ = ["AtRest", "InverseMass", "add_rows", "mass_matrix_solve"]
+__all__ = ["InverseMass", "add_rows", "mass_matrix_solve"]
 
 
 @algorithm(regroup="moments")
@@ -40,17 +41,6 @@ def mass_matrix_solve(model: Mechanism, q: JointVector, tau: JointVector) -> Blo
     Articulated bodies, O(n).
     """
     return forward(Sweeps(AtRest(model), q, ZERO, tau))[0]
-
-
-class AtRest(Mechanism):
-    """A mechanism without gravity."""
-
-    def __init__(self, of: Mechanism):
-        super().__init__(of.model, of.bodies, of.rolled, of.fixed)
-
-    @property
-    def upward(self) -> Twist:
-        return Twist.zero()
 
 
 class InverseMass:

@@ -60,6 +60,10 @@ def _rule(
         raise ConfigurationError(
             f"method {method!r}: derivatives of steps are there for rkmk4, semi_implicit and moreau"
         )
+    if isinstance(rule, MuntheKaas) and rule.state != "velocity":
+        raise ConfigurationError(
+            f"method {method!r}: state={rule.state!r} has no derivatives of steps; take rkmk4"
+        )
     if not isinstance(rule, Moreau):
         honoured(model, rule, None, None)  # which refuses contacts
     return rule

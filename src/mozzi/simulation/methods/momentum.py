@@ -7,19 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.momenta import momenta, projected_momenta
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.recursion.containers import (
-    BlockArray,
-    Local,
-    body_array,
-    joint_vector,
-    per_body,
-)
-from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.lie import SE3, Momentum, Twist
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum
 from mozzi.simulation.methods.method import State
@@ -27,7 +17,7 @@ from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
 from mozzi.types import Traced
 
-__all__ = ["MomentumPreserving", "projected", "spatial_momenta"]
+__all__ = ["MomentumPreserving"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,7 @@ class MomentumPreserving:
         t, q, v = x["t"], x["q"], x["v"]
         half = 0.5 * h
         mid = integrate(model, q, half * v)
-        before = spatial_momenta(model, q, v)
+        before = momenta(model, q, v)
         armature = np.array([m for body in model for m in body.dynamics.armature])
         still = np.zeros(model.nv)
 
@@ -66,40 +56,13 @@ class MomentumPreserving:
         held = None if system.sprung else load(v)
 
         def residual(new: Traced) -> Traced:
-            after = spatial_momenta(model, integrate(model, mid, half * new), new)
+            after = momenta(model, integrate(model, mid, half * new), new)
             mean = 0.5 * (v + new)
             force = (load(mean) if held is None else held) - system.force(t + half, mid, mean)
-            change = projected(model, mid, after - before) + armature * (new - v)
+            change = projected_momenta(model, mid, after - before) + armature * (new - v)
             return change + h * force
 
         known = (t, q, v, x.get("rows", ()))
         new, defect = newton(model, residual, v, known, self.iterations, (mid, 1.0))
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)
         return {"q": integrate(model, mid, half * new), "v": new, "defect": worst}
-
-
-@algorithm
-def spatial_momenta(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
-    """Π (nb, 6): the momentum of every body about the inertial origin.  Müller, Dynamics (35)."""
-    T, V, C = per_body(model, "T V C", Local[RelativePose], Twist, SE3)
-    out = body_array(model, 6, letter="P")
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-        C[i] = C[i.parent] @ T[i]
-        V[i] = T[i].pull(V[i.parent]) + i.joint.screws(q[i]) @ v[i]
-        out[i] = C[i].push(i.inertia @ V[i]).flatten()
-    return out
-
-
-@algorithm
-def projected(model: Mechanism, q: JointVector, momenta: ByBody[Momentum]) -> BlockArray:
-    """Jᵀ Π (nv): spatial co-vectors of the bodies on the spatial joint screws."""
-    C, P = per_body(model, "C P", SE3, Momentum)
-    out = joint_vector(model, "out")
-    for i in model.outward():
-        C[i] = C[i.parent] @ i.pose(q[i])
-        P[i] = momenta[i]
-    for i in model.inward():
-        out[i] = i.joint.screws(q[i]).T @ C[i].pull(P[i])
-        P[i.parent] += P[i]
-    return out

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from mozzi.algorithms.contact.step import SolverName
 from mozzi.simulation.methods.dormand_prince import EventFunction
+from mozzi.simulation.methods.munthe_kaas import IntegratedState
 from mozzi.simulation.methods.tableau import Tableau
 
 __all__ = ["MethodOptions"]
@@ -16,7 +17,7 @@ class MethodOptions(TypedDict, total=False):
     """Options of all methods; which has which is told where a method is made of its name.
 
     rtol, atol, events, tries: of dopri5. rho: of generalized_alpha. iterations: of
-    generalized_alpha and momentum. solver, steps, interior: of moreau. tableau: of rkmk4.
+    generalized_alpha and momentum. solver, steps, interior: of moreau. tableau, state: of rkmk4.
     """
 
     rtol: float
@@ -29,3 +30,4 @@ class MethodOptions(TypedDict, total=False):
     steps: int
     interior: int
     tableau: Tableau
+    state: IntegratedState

@@ -30,10 +30,10 @@ from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
-from mozzi.algorithms.derivatives.inverse_mass import AtRest
 from mozzi.algorithms.derivatives.second import tangent_basis
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray
 from mozzi.algorithms.recursion.held import held_by
