@@ -60,6 +60,7 @@ from mozzi.algorithms.derivatives.parameters import Sensitivity as Sensitivity
 from mozzi.algorithms.kinematics.inverse_kinematics import InverseKinematicsResult as InverseKinematicsResult
 from mozzi.algorithms.loops.assemble import Assembly as Assembly
 from mozzi.algorithms.loops.wrenches import LoopWrench as LoopWrench
+from mozzi.algorithms.reference.dynamics import ClosedForm as ClosedForm
 from mozzi.errors import ConfigurationError as ConfigurationError
 from mozzi.errors import ContactWarning as ContactWarning
 from mozzi.errors import DivergenceWarning as DivergenceWarning
@@ -239,6 +240,8 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "christoffel",
+    "ClosedForm",
+    "closed_form",
     "consistent_velocities",
     "coriolis_matrix",
     "forward_dynamics",
@@ -263,6 +266,12 @@ __all__ = [
     "mass_matrix",
     "mass_matrix_inverse",
     "mass_matrix_rate",
+    "hamiltonian_dynamics",
+    "joint_momenta",
+    "momenta",
+    "momentum_dynamics",
+    "momentum_rates",
+    "velocities_of_momenta",
     "momentum",
     "newton_euler",
     "newton_euler_in_frame",
@@ -270,6 +279,7 @@ __all__ = [
     "operators",
     "passive_inverse_dynamics",
     "potential_energy",
+    "projected_forward_dynamics",
     "spring_energy",
     "spring_wrenches",
     "Sensitivity",
@@ -1720,6 +1730,39 @@ def christoffel(model: Model, q: ArrayLike) -> Array:
         True
     """
 
+def closed_form(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    twists: ArrayLike | None = None,
+    momenta: ArrayLike | None = None,
+) -> ClosedForm:
+    """The equations of motion at a state, as matrices: what the recursions compute without them.
+
+    Jourdain's and Kane's projection, the forms in (q, V) and in (q, Π), Lagrange's and Ploen's
+    matrices, and Christoffel's symbols in two forms; for any joints, in batches, O(n³). For insight
+    and for tests: the algorithms of the same names are faster.  Müller, Dynamics (78)–(87); Ploen
+    (24), (28), (37).
+
+    Args:
+        model: the mechanism; of a closed one, the matrices are those of its tree.
+        q (B, nq): configuration.
+        v (B, nv), optional: joint velocities; zero where no state is given.
+        twists (B, nb, 6), optional: instead of v, the body-fixed twists of the bodies: (q, V).
+        momenta (B, nb, 6), optional: instead of v, their spatial momenta: (q, Π).
+
+    Returns:
+        A `ClosedForm`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> form = mz.closed_form(arm, q, v)
+        >>> np.allclose(form.euler_jourdain(a), mz.inverse_dynamics(arm, q, v, a))
+        True
+    """
+
 def consistent_velocities(
     model: Model,
     q: ArrayLike,
@@ -2353,6 +2396,168 @@ def mass_matrix_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         (3, 3)
     """
 
+def hamiltonian_dynamics(
+    model: Model,
+    q: ArrayLike,
+    p: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
+) -> tuple[Array, Array]:
+    """(v, ṗ) of the state (q, p) with the joint momenta p = M v: Hamilton's equations.
+
+    M v = p by articulated bodies, then ṗ by momenta and loads that are summed inward, O(n), without
+    accelerations.  Müller, Dynamics (79), projected.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        p (B, nv): joint momenta, as `joint_momenta` gives them.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        v (B, nv): joint velocities.
+        p_rate (B, nv): rates of the joint momenta.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> u, rate = mz.hamiltonian_dynamics(arm, q, mz.joint_momenta(arm, q, v), tau)
+        >>> np.allclose(u, v)
+        True
+    """
+
+def joint_momenta(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """p = M(q) v, the momenta conjugate to v: Jˢᵀ Πˢ, and those of the rotors.
+
+    Newton–Euler on momenta, O(n).  Müller, Dynamics, below (81).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+
+    Returns:
+        (B, nv): in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.joint_momenta(arm, q, v), mz.mass_matrix(arm, q) @ v)
+        True
+    """
+
+def momenta(model: Model, q: ArrayLike, v: ArrayLike, rep: Rep = 'spatial') -> Array:
+    """Π = 𝓜 J v: the momentum of every body, about the inertial origin unless told.
+
+    O(n); `momentum` is the sum of the spatial ones.  Müller, Dynamics (35), (79).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        (B, nb, 6): a row (angular, linear) for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.momenta(arm, q, v).sum(axis=-2), mz.momentum(arm, q, v))
+        True
+    """
+
+def momentum_dynamics(
+    model: Model,
+    q: ArrayLike,
+    momenta: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    resistance: bool = False,
+    *,
+    wrenches_rep: Rep = 'body',
+) -> tuple[Array, Array]:
+    """(v, Π̇ˢ) of the state (q, Πˢ): forward dynamics as equations of first order in momenta.
+
+    𝓜ˢ Jˢ v = Πˢ and Jˢᵀ (Π̇ˢ − Wˢ) = τ, both by articulated bodies, O(n). The sum of Π̇ˢ is the
+    wrench on the whole, so that any Runge–Kutta method keeps the momentum of what floats.
+    ``simulate(state="momentum")`` integrates this.  Müller, Dynamics (79).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        momenta (B, nb, 6): spatial momenta (angular, linear) of all bodies, as `momenta` gives
+            them.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
+            representation wrenches_rep; "body" is in body axes at body origins.
+        resistance: whether damping, friction and springs act.
+        wrenches_rep: representation that wrenches are given in, and keep where derivatives are
+            taken: "body", "spatial", "hybrid" or "mixed".
+
+    Returns:
+        v (B, nv): joint velocities.
+        momentum_rates (B, nb, 6): rates of the spatial momenta, a row for each body.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> u, rates = mz.momentum_dynamics(arm, q, mz.momenta(arm, q, v), tau)
+        >>> np.allclose(u, v), rates.shape
+        (True, (3, 6))
+    """
+
+def momentum_rates(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    """Π̇ˢ: the rates of the spatial momenta of all bodies, which are the wrenches on them.
+
+    O(n).  Müller, Dynamics (36), (38).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+
+    Returns:
+        (B, nb, 6): a row (torque, force) for each body, about the inertial origin.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> mz.momentum_rates(arm, q, v, a).shape
+        (3, 6)
+    """
+
+def velocities_of_momenta(model: Model, q: ArrayLike, momenta: ArrayLike) -> Array:
+    """v with 𝓜ˢ Jˢ v = Πˢ: the joint velocities of spatial momenta of all bodies.
+
+    (Jˢᵀ 𝓜ˢ Jˢ) v = Jˢᵀ Πˢ by articulated bodies, O(n); of momenta that no motion has, those whose
+    kinetic energy differs least. Of the tree where loops close it.  Müller, Dynamics (79).
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        momenta (B, nb, 6): spatial momenta (angular, linear) of all bodies, as `momenta` gives
+            them.
+
+    Returns:
+        (B, nv): joint velocities.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.velocities_of_momenta(arm, q, mz.momenta(arm, q, v)), v)
+        True
+    """
+
 def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """Angular and linear momentum (6,) of all bodies, about the inertial origin.
 
@@ -2556,6 +2761,42 @@ def potential_energy(model: Model, q: ArrayLike, springs: bool = True) -> Array:
         >>> q = arm.random_configuration(0)
         >>> mz.potential_energy(arm, np.zeros((5, arm.nq))).shape
         (5,)
+    """
+
+def projected_forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    *,
+    wrenches_rep: Rep = 'body',
+) -> Array:
+    """Accelerations that keep the loops closed, by projected operators:
+
+        a = L⁻ᵀ D^{−½} [ (1 − b b⁺) D^{−½} L⁻¹ T + (b⁺)ᵀ U ],   b = D^{−½} L⁻¹ Aᵀ,
+
+    with L⁻¹ = 1 − H ψ K, T = τ − C v − g and U = −Ȧ v. Slow and obvious, O(n³): what
+    `forward_dynamics` computes by recursion. Without loops the middle is 1, and (0.31) remains.
+    Rodriguez et al. (0.37), with U.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration.
+        v (B, nv): joint velocities.
+        tau (B, nv): joint forces and torques, positive along v.
+        wrenches (B, nb, 6), optional: external wrenches on the bodies.
+        wrenches_rep: their representation.
+
+    Returns:
+        (B, nv): joint accelerations, in the order of v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> a = mz.projected_forward_dynamics(arm, q, v, tau)
+        >>> np.allclose(a, mz.forward_dynamics(arm, q, v, tau))
+        True
     """
 
 def spring_energy(model: Model, q: ArrayLike) -> Array:
@@ -4125,8 +4366,9 @@ def simulate(
             same numbers. A law of torque must be the same one, and have no memory of its own.
         progress: True for a bar, below the cell of a notebook or in the terminal; or a function
             that is called with the share of the work that is done.
-        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, or ``rho`` of
-            generalized_alpha.
+        options: of the method, such as ``rtol``, ``atol`` and ``events`` of dopri5, ``rho`` of
+            generalized_alpha, or ``state="momentum"`` of rkmk4, which integrates spatial momenta
+            instead of velocities and so keeps the momentum of what floats to rounding.
 
     Returns:
         A `Trajectory` with the times t (n,), and q (B, n, nq), v (B, n, nv) at these times.

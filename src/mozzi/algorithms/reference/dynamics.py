@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.kinematics.conversion import convert_wrenches
@@ -82,13 +83,12 @@ class ClosedForm(ClosedKinematics):
 
     def rates_of_twists(self, twists: Array) -> Array:
         """v = X⁺ A⁻¹ V of stacked twists.  MD111, MK26"""
-        own = np.linalg.solve(self.A, twists[..., None])
-        return (np.linalg.pinv(self.X) @ own)[..., 0]
+        inverse = np.asarray(np.linalg.pinv(self.X), dtype=np.float64)
+        return _on(inverse, _solved(self.A, twists))
 
     def rates_of_momenta(self, momenta: Array) -> Array:
         """v with (Jˢᵀ 𝓜ˢ Jˢ) v = Jˢᵀ Π of stacked spatial momenta: 𝓜ˢ Jˢ v = Πˢ.  MD79"""
-        P = transposed(self.Js) @ momenta[..., None]
-        return np.linalg.solve(self.M - self.armature, P)[..., 0]
+        return _solved(self.M - self.armature, _on(transposed(self.Js), momenta))
 
     # -- dynamics --
 
@@ -168,7 +168,7 @@ class ClosedForm(ClosedKinematics):
         refuse_loops(self.model, "closed_form: accelerations")
         force = np.asarray(tau, dtype=float) - _on(self.C_lagrange, self.v) - self.g
         force = force + self._project(self._wrenches(wrenches, wrenches_rep))
-        return np.linalg.solve(self.M, force[..., None])[..., 0]
+        return _solved(self.M, force)
 
     def velocity_form(
         self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
@@ -191,7 +191,7 @@ class ClosedForm(ClosedKinematics):
     @cached_property
     def dual(self) -> Array:
         """diag(Ad_C⁻ᵀ): wrenches and momenta, body-fixed to spatial.  MD35"""
-        return transposed(np.linalg.inv(self.spatial))
+        return transposed(np.asarray(np.linalg.inv(self.spatial), dtype=np.float64))
 
     @cached_property
     def Pi(self) -> Array:
@@ -234,7 +234,7 @@ class ClosedForm(ClosedKinematics):
         return G
 
     @cached_property
-    def _outside(self) -> Array:
+    def _outside(self) -> NDArray[np.bool_]:
         """Whether the joint of column k is outside that of column j: [j, k]."""
         of = np.repeat(np.arange(self.model.nb), [body.joint.nv for body in self.model])
         return of[None, :] > of[:, None]
@@ -273,6 +273,11 @@ class ClosedForm(ClosedKinematics):
 def _on(matrix: Array, x: Array) -> Array:
     """Matrices (..., m, n) on vectors (..., n)."""
     return (matrix @ x[..., None])[..., 0]
+
+
+def _solved(matrix: Array, x: Array) -> Array:
+    """Matrices (..., n, n) inverted on vectors (..., n)."""
+    return np.asarray(np.linalg.solve(matrix, x[..., None])[..., 0], dtype=np.float64)
 
 
 def _bracket(J: Array) -> Array:
