@@ -282,7 +282,7 @@ class TestErrors:
     @pytest.mark.parametrize("name", ROLLED)
     def test_rolled_programs(self, name: str):
         program = ROLLED[name]().program
-        with pytest.raises(TypeError, match=f"'{name}' has loops; trace it unrolled"):
+        with pytest.raises(TypeError, match=f"'{name}' has loops; .*trace .*unrolled"):
             differentiate_program(program, program.inputs[0].name)
 
     def test_loads(self):

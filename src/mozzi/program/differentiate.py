@@ -151,13 +151,13 @@ def differentiate_program(
     Its outputs are named like ``d_out_d_q``: for every output (of all, or of those in `of`) every
     input in `wrt`.
     """
-    if program.rolled:
-        raise DifferentiationError(
-            f"program {program.name!r} has loops; trace it unrolled to differentiate it"
-        )
     results = {x.name: x for x in program.outputs}
     variables = _chosen(program, wrt, {x.name: x for x in program.inputs})
     functions = _chosen(program, list(results) if of is None else of, results)
+    if any(isinstance(x.values, Buffer) for x in functions):
+        raise DifferentiationError(
+            f"program {program.name!r} has loops; trace it unrolled to differentiate it"
+        )
     with trace_into(continued(program.region)) as region:
         read = [s for s in region.statements if isinstance(s, Node) and s.op == "input"]
         nodes = {s.place: s for s in read}  # those in use
@@ -165,7 +165,10 @@ def differentiate_program(
         values = [v for y in functions if not isinstance(y.values, Buffer) for v in y.values]
         used = [column for column, place in enumerate(places) if place in nodes]
         full = np.full((len(values), len(places)), 0.0, dtype=object)
-        full[:, used] = jacobian(values, [nodes[places[column]] for column in used], mode)
+        try:
+            full[:, used] = jacobian(values, [nodes[places[column]] for column in used], mode)
+        except DifferentiationError as error:
+            raise DifferentiationError(f"program {program.name!r} has loops; {error}") from error
         outputs = tuple(
             Output(f"d_{y.name}_d_{x.name}", y.shape + x.shape, tuple(map(constant, block.ravel())))
             for y, rows in zip(functions, _split(full, functions, 0), strict=True)
@@ -238,6 +241,8 @@ def _active(y: np.ndarray, x: np.ndarray) -> list[Node]:
                 f"a value is loaded from {buffer.name!r}, which loops may have filled; "
                 "trace the function unrolled to differentiate it"
             )
+        if node.op in ("lt", "le"):
+            continue  # what is only compared has no derivative
         new = set(node.args) - seen
         seen |= new
         stack.extend(new)

@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rank import Choice
+from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows, overconstrained
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections

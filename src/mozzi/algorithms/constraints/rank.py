@@ -1,9 +1,9 @@
-"""What counts as rank: all tolerances, and the choice of independent rows.
+"""What counts as rank: all tolerances.
 
 Rows of loops depend on one another where the mechanism is closed, and only there: where it is open
 by d, a row that depends on others when closed has an angle of about d to them. Counted, it asks for
 an acceleration along the only direction that is free, of the size of d over d, which is any size.
-So rank is a matter of the closed configuration: rows are chosen there (`Choice`), and held where
+So rank is a matter of the closed configuration: rows are chosen there (`choice`), and held where
 the mechanism is a little open (`rows_kept`). Where it is not known how open it is, what is open
 raises what counts as an angle.
 
@@ -25,17 +25,16 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rows.joints import meet
 from mozzi.algorithms.constraints.rows.rolling import reach
-from mozzi.algorithms.constraints.sparse import Row, elimination_order
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import SE3, Vec3
 from mozzi.lie.vec import number
 from mozzi.model import Guided, Loop, Model
-from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, minimum, sqrt
 from mozzi.program.settings import settings
 from mozzi.types import Array, ArrayLike
 
 __all__ = [
-    "Choice", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
+    "STRONG", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
     "scaled", "sines", "smallest_pivot",
 ]  # fmt: skip
 
@@ -133,119 +132,6 @@ def sines(model: Model, residual: np.ndarray) -> Array:
     """The sines that rows must have at states with these residuals, as arrays."""
     rows, _ = lengths(model)
     return np.minimum(OPENING * np.linalg.norm(residual / rows, axis=-1), WIDEST)
-
-
-class Choice:
-    """Independent rows of a semidefinite matrix, chosen by size: kept[k] is 1 or 0, sine2[k] the
-    pivot over its scale where it is kept, else 1.
-
-    Blocks (the rows of a closure) are eliminated in an order that keeps their graph sparse, and
-    inside a block the row whose pivot is largest for its scale comes next. Every block is visited
-    twice: rows whose pivots are small beside those around wait until the blocks that meet theirs
-    have been visited, so that a row that nearly vanishes, or nearly depends on others, comes behind
-    those that would do in its stead. All by selection; O(k b²), for k rows that meet b others.
-
-    matrix: row k has the columns from k on. most: how many rows of a block can be independent.
-    """
-
-    def __init__(
-        self,
-        matrix: dict[int, Row],
-        blocks: Sequence[Sequence[int]],
-        scale: Sequence[Real],
-        most: Sequence[int] | None = None,
-        open2: Real = 0.0,
-    ):
-        self.kept: list[Real] = [0.0] * len(scale)
-        self.sine2: list[Real] = [1.0] * len(scale)
-        self.over = {k: divide(1.0, maximum(x, 1e-300), nonzero=True) for k, x in enumerate(scale)}
-        self.matrix: dict[int, Row] = {i: {} for i in matrix}  # both triangles
-        for i, row in matrix.items():
-            for j, x in row.items():
-                self.matrix[i][j] = self.matrix[j][i] = x
-        rows = [k for block in blocks for k in block]
-        own = {k: maximum(self.matrix[k].get(k, 0.0), 0.0) for k in rows}
-        size = {k: own[k] * self.over[k] for k in rows}
-        least = {k: smallest_pivot(own[k], scale[k], open2) for k in rows}
-        most = most or [len(block) for block in blocks]
-        self.open: dict[int, Real] = dict.fromkeys(rows, 1.0)
-        block_of = {k: b for b, block in enumerate(blocks) for k in block}
-        meets = [
-            {block_of[j] for k in block for j in self.matrix[k]} | {b}
-            for b, block in enumerate(blocks)
-        ]
-        pairs = [[min(a, b) * len(blocks) + max(a, b) for a in x] for b, x in enumerate(meets)]
-        waiting = {b: set(around) for b, around in enumerate(meets) if len(around) > 1}
-        for b in elimination_order(pairs):
-            if b not in waiting:
-                self._visit(blocks[b], least, most[b], last=True)
-                continue
-            top: Real = 0.0
-            for k in (k for a in sorted(meets[b]) for k in blocks[a]):
-                top = maximum(top, size[k])
-            strong = {k: maximum(least[k], STRONG * top * scale[k]) for k in blocks[b]}
-            self._visit(blocks[b], strong, most[b])
-            for a in sorted(waiting):
-                waiting[a].discard(b)
-                if not waiting[a]:
-                    del waiting[a]
-                    self._visit(blocks[a], least, most[a], last=True)
-
-    @property
-    def rank(self) -> Real:
-        """How many rows are kept."""
-        return sum(self.kept, 0.0)
-
-    def _visit(
-        self, block: Sequence[int], least: dict[int, Real], most: int, last: bool = False
-    ) -> None:
-        """Eliminate the rows of a block that are large enough, the largest first."""
-        matrix = self.matrix
-        columns = sorted({j for i in block for j in matrix[i]})
-        for _ in range(most):
-            ratio = {
-                i: select(self.open[i] > 0.5, matrix[i].get(i, 0.0) * self.over[i], -1.0)
-                for i in block
-            }
-            top: Real = ratio[block[0]]
-            for i in block[1:]:
-                top = maximum(top, ratio[i])
-            hot: dict[int, Real] = {}
-            free: Real = 1.0
-            for i in block:
-                hot[i] = select(ratio[i] >= top, free, 0.0)
-                free = free - hot[i]
-            pivot = _picked(block, hot, {i: matrix[i].get(i, 0.0) for i in block})
-            enough = select(top > 0.0, pivot, -1.0) > _picked(block, hot, least)
-            inverse = select(enough, divide(1.0, select(enough, pivot, 1.0), nonzero=True), 0.0)
-            for i in block:
-                taken = select(enough, hot[i], 0.0)
-                self.kept[i] = self.kept[i] + taken
-                self.sine2[i] = select(taken > 0.5, ratio[i], self.sine2[i])
-                self.open[i] = self.open[i] - taken
-            row: Row = {}
-            for j in columns:
-                x = _picked(block, hot, {i: matrix[i].get(j, 0.0) for i in block})
-                if number(x) != 0.0:
-                    row[j] = x
-            for i in row:
-                l = row[i] * inverse
-                for j in row:
-                    if j >= i:
-                        matrix[i][j] = matrix[j][i] = matrix[i].get(j, 0.0) - l * row[j]
-        if last:
-            for i in block:
-                for j in matrix.pop(i):
-                    if j in matrix:
-                        del matrix[j][i]
-
-
-def _picked(block: Sequence[int], hot: dict[int, Real], value: dict[int, Real]) -> Real:
-    """The value of the row that is hot."""
-    out = value[block[-1]]
-    for i in reversed(block[:-1]):
-        out = select(hot[i] > 0.5, value[i], out)
-    return out
 
 
 # -- singular values --

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
+from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import (
     CLOSED_RESIDUAL,
     NO_ENTRY,
-    Choice,
     lengths,
     opening,
     ranks_of,
@@ -40,7 +40,7 @@ from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.model import Model
 from mozzi.program.node import untraced
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
-from mozzi.program.settings import Settings, tracing
+from mozzi.program.settings import Settings, settings, tracing
 from mozzi.types import Array, ArrayLike, JointChoice, Traced
 
 __all__ = [
@@ -123,7 +123,9 @@ def choose(model: Mechanism, propagated: Sequence[PropagatedRows]) -> Choice:
         start += len(part.rows)
     residual = [x for part in propagated for x in part.rows.open_by(True)]
     open2 = opening(residual, lengths(model.model)[0].tolist())
-    return Choice(gram(Y, DY, order), blocks, scale, most, open2)
+    columns = len({c for k in order for c in DY[k]})
+    loops = settings().rolled is not False and model.model.nominal is None
+    return Choice(gram(Y, DY, order), blocks, scale, most, open2, columns, loops)
 
 
 # -- held while the mechanism is a little open --

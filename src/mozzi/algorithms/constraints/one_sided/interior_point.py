@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mozzi.algorithms.constraints.one_sided.iterate import repeat
 from mozzi.algorithms.constraints.one_sided.problem import Problem, dot
 from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, reciprocal
+from mozzi.program.loops import repeat
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
 
 __all__ = ["interior_point"]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from mozzi.algorithms.constraints.one_sided.iterate import repeat
 from mozzi.algorithms.constraints.one_sided.sets import Law, Set, reciprocal
 from mozzi.lie.vec import number
+from mozzi.program.loops import repeat
 from mozzi.program.scalar import Real, maximum, select, sqrt
 
 __all__ = ["ByRows", "ByVelocities", "Descent", "Problem", "Solution", "eliminate", "newton"]
