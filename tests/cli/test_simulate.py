@@ -40,7 +40,7 @@ def test_a_motion_is_kept_as_it_was_computed(pendulum: Path, tmp_path: Path):
     pytest.importorskip("matplotlib")
     out, plot, view = tmp_path / "x.npz", tmp_path / "x.png", tmp_path / "x.html"
     result = run(pendulum, "--duration", 0.5, "--dt", 0.005, "--q0", "1.0,0.5", "--v0", "elbow=-2",
-                 "--every", 10, "--out", out, "--plot", plot, "--view", view)  # fmt: skip
+                 "--every", 10, "--out", out, "--plot", plot, "--page", view)  # fmt: skip
     assert result.exit_code == 0, result.output
     model = mz.load(pendulum)
     x = mz.Trajectory.load(out, model=model)
@@ -87,7 +87,7 @@ def test_random_starts_are_repeatable(pendulum: Path, tmp_path: Path):
         (["--q0", "nan,0"], "not finite"),
         (["--out", "x.txt"], ".npz or .csv"),
         (["--out", "/nowhere/at/all/x.npz"], "there is no folder"),
-        (["--view", "x.png"], ".html"),
+        (["--page", "x.png"], ".html"),
     ],
 )
 def test_bad_input_is_told_in_a_line(pendulum: Path, options, message):

@@ -26,19 +26,30 @@ class Controller(StrEnum):
     actuators = "actuators"
 
 
+RATE = 10.0
+"""How fast controllers answer where nothing is said, in rad/s."""
+NEAR = 1e-3
+"""The gap (m) below which a contact carries at the start."""
+STEADY = 0.4
+"""Of a step: the time in which the dampers of a robot that stands may act, so that they do not
+overshoot in a step.
+"""
+
+
 def law_of(
-    model: Model, controller: Controller, target: Array | list[float], rate: float
+    model: Model, controller: Controller, target: Array | list[float], rate: float | None, dt: float
 ) -> Feedback | None:
     """The law τ(t, q, v), or None where nothing drives.
 
     gravity: what gravity takes. hold, pd: that, and springs and dampers to the target, as stiff
-    as makes every joint alone swing at ``rate`` (rad/s), critically damped. computed: computed
-    torque to the target, with the poles −rate. actuators: those of the file, with controls at which
-    position servos ask for the target. A free base is never driven.
+    as makes every joint alone swing at ``rate`` (rad/s), critically damped; of a robot that stands
+    on its contacts, what carries it there, and springs as stiff as steps of dt allow. computed:
+    computed torque to the target, with the poles −rate. actuators: those of the file, with controls
+    at which position servos ask for the target. A free base is never driven.
     """
     if controller is Controller.none:
         return None
-    if not rate > 0.0:
+    if rate is not None and not rate > 0.0:
         raise ConfigurationError(f"--rate {rate}: give a positive number of rad/s")
     import numpy as np
 
@@ -54,19 +65,57 @@ def law_of(
     for body in model:
         if type(body.joint).__name__ == "Free":
             driven[model.v_slices[body.joint_name]] = 0.0
-    M = np.diag(np.diagonal(mz.mass_matrix(model, target)))
+    whole = mz.mass_matrix(model, target)
+    M = np.diag(np.diagonal(whole))
+    springs = controller in (Controller.hold, Controller.pd)
+    bears = carried(model, target) if springs and model.contacts else None
+    if rate is None:
+        rate = RATE
+        if bears is not None:
+            answers = np.linalg.eigvals(np.linalg.solve(whole, M * driven)).real.max()
+            rate = STEADY / (dt * float(answers))
+    poles = rate
 
     def law(t: float, q: Array, v: Array) -> Array:
         away = mz.difference(model, q, target)
         if controller is Controller.gravity:
             tau = mz.gravity_forces(model, q)
         elif controller is Controller.computed:
-            a = rate * rate * away - 2.0 * rate * v
+            a = poles * poles * away - 2.0 * poles * v
             tau = mz.inverse_dynamics(tree, q, v, a)
         else:
-            tau = mz.gravity_forces(model, q) + M @ (rate * rate * away - 2.0 * rate * v)
+            hold = mz.gravity_forces(model, q) if bears is None else bears
+            tau = hold + M @ (poles * poles * away - 2.0 * poles * v)
         return tau * driven
 
     none = dict.fromkeys(("loops", "distances", "couplings", "rollings", "velocity_rows"), ())
     tree = model._replace(**none) if model.closures else model  # pyright: ignore[reportPrivateUsage]
     return law
+
+
+def carried(model: Model, q: Array | list[float]) -> Array | None:
+    """The joint forces that carry a free base that rests at q: pressed up by its contacts, along
+    their normals; None where none touches, or the base is not free.
+    """
+    import numpy as np
+
+    import mozzi as mz
+
+    near = np.flatnonzero(mz.contact_gaps(model, q) < NEAR)
+    if type(model.body(0).joint).__name__ != "Free" or not len(near):
+        return None
+    still = np.zeros(model.nv)
+    weight = mz.inverse_dynamics(model, q, still, still)
+    normals = mz.contact_frames(model, q)[..., :3, 2]
+    unit = np.eye(len(normals))[near][:, :, None] * normals
+    pushes = mz.contact_wrenches(model, q, unit)
+    J = weight - mz.inverse_dynamics(model, q, still, still, wrenches=pushes)
+    force = np.zeros(len(near))
+    presses = np.ones(len(near), dtype=bool)
+    while presses.any():  # the least forces; what would pull is left out
+        force[:] = 0.0
+        force[presses] = np.linalg.lstsq(J[presses][:, :6].T, weight[:6], rcond=None)[0]
+        if force.min() >= 0.0:
+            break
+        presses &= force > 0.0
+    return weight - force @ J

@@ -209,8 +209,8 @@ def page(
             scene(falls, "An arm that is let go", "no torque: its energy stays", play=True),
             scene(drawn, "An arm under computed torque", "driven: its energy changes", play=True),
             scene(
-                lands, "A quadruped that lands", "contact with dry friction; forces are arrows",
-                play=True, wrenches=lands.contact_wrenches(),
+                lands, "A quadruped that lands", "dry friction; contact forces can be shown",
+                play=True,
             ),
         ],
         title="mozzi demo",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from pathlib import Path
@@ -15,6 +16,7 @@ from rich.table import Table
 from mozzi.cli.console import complain, escape, put, stderr, stdout
 from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
+from mozzi.cli.prepare import lifted, touching
 from mozzi.cli.robot import File, Root, configuration, inside, open_robot, vector
 from mozzi.errors import ConfigurationError, DivergenceWarning
 from mozzi.viz.progress import watched
@@ -62,7 +64,11 @@ def simulate(
     target: Annotated[
         str | None, typer.Option(help="Where a controller goes: like --q0; the start by default.")
     ] = None,
-    rate: Annotated[float, typer.Option(help="How fast a controller answers, in rad/s.")] = 10.0,
+    rate: Annotated[
+        float | None,
+        typer.Option(help="How fast a controller answers, in rad/s: 10 by default; of hold and pd "
+                          "on the ground, what the step allows."),
+    ] = None,
     limits: Annotated[
         bool, typer.Option(help="Let stops act at the limits of the joints.")
     ] = True,
@@ -80,8 +86,9 @@ def simulate(
     ] = False,
     touch: Annotated[
         str | None,
-        typer.Option(help="Which collision shapes touch the ground, by commas, or 'all'; those of "
-                          "the last bodies of every limb by default."),
+        typer.Option(help="Which collision shapes touch the ground, by commas, or 'all'; by "
+                          "default those that reach farthest on the base and on the last body of "
+                          "every limb."),
     ] = None,
     friction: Annotated[
         float, typer.Option(help="Coulomb's coefficient between the ground and the shapes.")
@@ -100,16 +107,17 @@ def simulate(
     record: Annotated[
         str | None,
         typer.Option(help="What --out holds besides t, q and v, by commas: a, tau, kinetic, "
-                          "potential, momentum; all by default, 'none' for nothing."),
+                          "potential, momentum, contacts, reactions; all by default, 'none' for "
+                          "nothing."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Where to write a plot: .png, .svg or .pdf.")
     ] = None,
-    view: Annotated[
+    page: Annotated[
         Path | None, typer.Option(help="Where to write a page that shows the motion: .html.")
     ] = None,
-    show: Annotated[
-        bool, typer.Option("--show", help="Replay the motion in the viewer at the end.")
+    view: Annotated[
+        bool, typer.Option("--view", help="Replay the motion in the viewer at the end.")
     ] = False,
 ) -> None:  # fmt: skip
     """Simulate a mechanism from a file and keep the motion: let go, or under a controller.
@@ -118,8 +126,9 @@ def simulate(
     """
     from mozzi.simulation.methods import as_method
     from mozzi.simulation.running.simulation import Simulation
+    from mozzi.simulation.trajectories.saved import keep_origin
 
-    check_paths(out, plot, view, save)
+    check_paths(out, plot, page, save)
     fields = fields_of(record)
     model = open_robot(file, base.value, root)
     acts = limits and limited(model)
@@ -128,14 +137,17 @@ def simulate(
     if acts and q0 is None:
         start = inside(model, start)
         goal = start if target is None else goal
+    locked = {name: [float(x) for x in start[model.q_slices[name]]] for name in lock or ()
+              if name in model.q_slices}  # fmt: skip
     if lock:
         kept = [name for name in model.joint_names if name not in lock]
         whole, model = model, model.lock(lock, start)
         start, goal = (
             [x for name in kept for x in q[whole.q_slices[name]]] for q in (start, goal)
         )
+    shapes = touching(model, touch) if ground else None
     if ground:
-        model = model.with_ground(touching(model, touch), friction=friction)
+        model = model.with_ground(shapes, friction=friction)
         start = lifted(model, start)
     speed = vector(v0, [0.0] * model.nv, model.v_slices, "v0", model.nv)
     start, speed = closed(model, start, speed)
@@ -147,7 +159,7 @@ def simulate(
     begin = time.perf_counter()
     run = Simulation(
         model, start, speed, duration, dt, None if method is None else as_method(method),
-        torque=law_of(model, controller, goal, rate), record_every=every,
+        torque=law_of(model, controller, goal, rate, dt), record_every=every,
         resistance=resistance, limits=acts, save=save,
     )  # fmt: skip
     if acts:
@@ -160,11 +172,18 @@ def simulate(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DivergenceWarning)
         motion = run.trajectory(tell=not stopped)
+    motion.origin = {
+        "file": os.path.abspath(file) if file.exists() else str(file), "base": base.value,
+        "roots": [os.path.abspath(x) for x in root or ()], "locked": locked, "ground": ground,
+        "touch": shapes, "friction": friction,
+    }  # fmt: skip
+    if save is not None:
+        keep_origin(save, motion.origin)
     seconds = time.perf_counter() - begin
-    for path in keep(motion, file, out, plot, view, fields):
+    for path in keep(motion, file, out, plot, page, fields):
         put(f"wrote {escape(str(path))}")
     summary(motion, seconds, dt)
-    if show and not stopped:
+    if view and not stopped:
         from mozzi.cli.view import serve
 
         serve(model, motion)
@@ -175,40 +194,6 @@ def simulate(
         complain(str(warning.message))
     if motion.diverged:
         raise typer.Exit(FAILED)
-
-
-def touching(model: Model, names: str | None) -> list[str] | None:
-    """The shapes that --touch means; None is all. Told where it leaves shapes out."""
-    if names is not None:
-        return None if names == "all" else [name.strip() for name in names.split(",")]
-    inner = {body.parent for body in model}
-    shapes = [shape for shape in model.shapes if shape.collision and shape.body >= 0]
-    last = [shape.name for shape in shapes if shape.body not in inner]
-    if 0 < len(last) < len(shapes):
-        put(f"[yellow]note:[/] {len(last)} of {len(shapes)} collision shapes touch the ground: "
-            f"{escape(', '.join(last))}; --touch all for all")  # fmt: skip
-    return last or None
-
-
-def lifted(model: Model, q: Array | list[float]) -> Array | list[float]:
-    """With a free base that is in the ground put on it, and told."""
-    import numpy as np
-
-    from mozzi.algorithms.contact.gaps import contact_gaps
-
-    deep = -float(contact_gaps(model, np.asarray(q, dtype=float)).min())
-    if deep <= 0.0:
-        return q
-    name = model.joint_names[0]
-    if type(model.body(0).joint).__name__ != "Free":
-        raise ConfigurationError(
-            f"--ground: {model.name!r} starts {deep:.3g} m deep in the ground and its base is "
-            "fixed; take --base free, or another --q0"
-        )
-    put(f"[yellow]note:[/] {escape(name)} is lifted by {deep:.3g} m out of the ground")
-    out = np.array(q, dtype=float)
-    out[model.q_slices[name].start + model.body(0).joint.q_names.index("z")] += deep
-    return out
 
 
 def limited(model: Model) -> bool:
@@ -246,7 +231,7 @@ def keep(
     file: Path,
     out: Path | None,
     plot: Path | None,
-    view: Path | None,
+    page: Path | None,
     fields: tuple[str, ...] | None = None,
 ) -> list[Path]:
     """Write what was asked for."""
@@ -256,7 +241,7 @@ def keep(
     if plot is not None:
         motion.plot(plot)
         written.append(plot)
-    if view is not None:
+    if page is not None:
         from mozzi.viz.drawing.shapes import drawing
         from mozzi.viz.page import scene, write_page
 
@@ -264,15 +249,15 @@ def keep(
         drawn = drawing(motion.model)
         for fault in drawn.faults:
             put(f"[yellow]note:[/] {escape(fault)}")
-        written.append(write_page(view, [scene(motion, drawn=drawn, play=True)], str(file)))
+        written.append(write_page(page, [scene(motion, drawn=drawn, play=True)], str(file)))
     return written
 
 
 def check_paths(
-    out: Path | None, plot: Path | None, view: Path | None, save: Path | None = None
+    out: Path | None, plot: Path | None, page: Path | None, save: Path | None = None
 ) -> None:
     """Before anything is computed: can it be written?"""
-    known = (out, (".npz", ".csv")), (plot, (".png", ".svg", ".pdf")), (view, (".html",))
+    known = (out, (".npz", ".csv")), (plot, (".png", ".svg", ".pdf")), (page, (".html",))
     known = *known, (save, (".zarr",))
     for path, kinds in known:
         if path is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,10 @@ import typer
 
 from mozzi.cli.console import escape, put
 from mozzi.cli.info import Base
-from mozzi.cli.robot import File, Root, open_robot
+from mozzi.cli.prepare import again
+from mozzi.cli.robot import Root, open_robot
+from mozzi.errors import ConfigurationError
+from mozzi.simulation.trajectories.files import origin
 
 if TYPE_CHECKING:
     from mozzi.model import Model
@@ -20,8 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["serve", "view"]
 
 
+TRAJECTORIES = (".npz", ".csv", ".zarr")
+
+
 def view(
-    file: File,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A .urdf, .xml (MJCF) or .sdf file, a robot's name, or a motion "
+                                 "from mozzi simulate: .npz, .csv or .zarr.",
+        ),
+    ],
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion to replay, from mozzi simulate --out.")
     ] = None,
@@ -42,9 +55,32 @@ def view(
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
     from mozzi.simulation.trajectories.trajectory import Trajectory
 
-    model = open_robot(file, base.value, root)
-    motion = None if trajectory is None else Trajectory.load(trajectory, model)
+    if trajectory is None and file.suffix in TRAJECTORIES:
+        model, motion = replayed(file, None, root)
+    elif trajectory is not None and origin(trajectory) is not None:
+        model, motion = replayed(trajectory, file, root)
+    else:
+        model = open_robot(file, base.value, root)
+        motion = None if trajectory is None else Trajectory.load(trajectory, model)
     serve(model, motion, not skeleton, host, port, browser, seconds)
+
+
+def replayed(
+    path: Path, file: Path | None, roots: Sequence[Path] | None
+) -> tuple[Model, Trajectory]:
+    """A motion from mozzi simulate, with its model: of the file that it names, or of another."""
+    from mozzi.simulation.trajectories.trajectory import Trajectory
+
+    made = origin(path)
+    if made is None:
+        raise ConfigurationError(
+            f"{path}: does not say which robot it is of; mozzi view ROBOT --trajectory {path}"
+        )
+    made = {**made, "roots": [*map(str, roots or ()), *made["roots"]]}
+    if file is not None:
+        made["file"] = str(file)
+    model = again(made)
+    return model, Trajectory.load(path, model)
 
 
 def serve(

@@ -17,7 +17,7 @@ import numpy as np
 from mozzi import __version__
 from mozzi.errors import ConfigurationError
 from mozzi.types import ArrayLike
-from mozzi.viz.drawing.marks import marks
+from mozzi.viz.drawing.marks import CONTACT_FORCES, marks
 from mozzi.viz.drawing.meshes import smoothed
 from mozzi.viz.drawing.shapes import (
     PAGE_FACES,
@@ -59,7 +59,8 @@ def scene(
     """What a page shows of a trajectory: frames at equal times, several samples in one picture.
 
     drawn: what the bodies look like; the shapes of the model where not given. wrenches: (nb, 6) or
-    (n, nb, 6), body-fixed, that can be shown as forces.
+    (n, nb, 6), body-fixed, that can be shown as forces. Forces of contacts can be shown where the
+    trajectory has them.
     """
     model = trajectory._model()
     motions = [trajectory]
@@ -81,6 +82,7 @@ def scene(
     force = None if wrenches is None else np.asarray(wrenches, dtype=float)
     if force is not None and force.ndim == 3:
         force = force[index[0]]
+    touch = motions[0].known_contact_forces
     tints = [colour(k, light=0.6) for k in range(len(motions))] if several else [None]
     return {
         "title": title or model.name,
@@ -109,9 +111,10 @@ def scene(
                 "segments": _text(mark.segments, "<f4"),
                 "colors": mark.colors,
                 "labels": mark.labels,
-                "arrow": mark.name in ("joint screws", "forces"),
+                "arrow": mark.name in ("joint screws", "forces", CONTACT_FORCES),
             }
-            for mark in marks(model, motions[0].q[index[0]], force)
+            for mark in marks(model, motions[0].q[index[0]], force,
+                              None if touch is None else touch[index[0]])
         ],
         "parts": [_part(part, model.nb, tints) for part in drawn.parts],
     }

@@ -13,7 +13,7 @@ import numpy as np
 from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.errors import ExtraMissingError, LoopError
-from mozzi.viz.drawing.marks import Mark, marks
+from mozzi.viz.drawing.marks import CONTACT_FORCES, Mark, marks
 from mozzi.viz.drawing.meshes import smoothed
 from mozzi.viz.drawing.shapes import PAGE_FACES, Drawing, drawing
 from mozzi.viz.page import ball_around, corners, floor_of
@@ -40,7 +40,7 @@ class Viewer:
     where they are not (balls, free bodies). In a closed mechanism the others follow the one that
     is moved. Named configurations of the model are buttons. Joint screws are arrows, gold where
     they turn, teal where they slide, violet where they do both, with their pitch. A trajectory adds
-    a time slider and a replay.
+    a time slider and a replay, and forces of contacts as arrows where it has them.
     """
 
     def __init__(
@@ -57,7 +57,12 @@ class Viewer:
             raise ExtraMissingError(
                 "the viewer needs viser; install it with: pip install 'mozzi[viz]'"
             ) from None
+        if trajectory is not None and trajectory.batch:
+            trajectory = trajectory[(0,) * len(trajectory.batch)]
         self.model, self.trajectory = model, trajectory
+        forces = None if trajectory is None else trajectory.known_contact_forces
+        self.forces = None if forces is None else np.nan_to_num(np.asarray(forces))
+        self.now: np.ndarray | None = None  # (k, 3): forces of contacts at the time that is shown
         self.closed = bool(model.closures)
         self.start = self._closed_near(model.neutral())
         self.q = self.start
@@ -72,8 +77,8 @@ class Viewer:
         self._scene(drawn)
         self._controls(drawn)
         self.show(self.q)
-        if trajectory is not None:
-            self._replay(trajectory)
+        if self.trajectory is not None:
+            self._replay(self.trajectory)
 
     def close(self) -> None:
         """Stop the server."""
@@ -135,10 +140,11 @@ class Viewer:
         """Where the camera stands so that all is in the picture."""
         return self.middle + DIRECTION / np.linalg.norm(DIRECTION) * self.size / math.sin(HALF)
 
-    def show(self, q: np.ndarray) -> None:
-        """Move everything to a configuration."""
+    def show(self, q: np.ndarray, forces: np.ndarray | None = None) -> None:
+        """Move everything to a configuration, with the forces of contacts where they are known."""
         T = forward_kinematics(self.model, q)
         with self._lock, self.server.atomic():
+            self.now = forces
             before = self.bodies_at(self.q)
             self.q = np.array(q, dtype=float)
             for frame, pose in zip(self.bodies, T, strict=True):
@@ -165,6 +171,8 @@ class Viewer:
         with gui.add_folder("Show"):
             for mark in marks(self.model, self.q[None]):
                 self._switch(mark.name)
+            if self.forces is not None:
+                self._switch(CONTACT_FORCES)
             if self.model.nb and self.model.body(0).joint.nv >= 3:
                 self.follow = gui.add_checkbox("follow the base", False)
         if drawn.faults:
@@ -200,7 +208,12 @@ class Viewer:
             handle.remove()
         if name not in self.shown:
             return
-        found = [mark for mark in marks(self.model, self.q[None]) if mark.name == name]
+        most = forces = None
+        if self.now is not None and self.forces is not None:
+            forces = self.now[None]
+            most = float(np.linalg.norm(self.forces, axis=-1).max(initial=0.0))
+        found = marks(self.model, self.q[None], None, forces, most)
+        found = [mark for mark in found if mark.name == name]
         self.drawn[name] = [handle for mark in found for handle in self._lines(mark)]
 
     def _lines(self, mark: Mark) -> list[viser.SceneNodeHandle]:
@@ -249,8 +262,6 @@ class Viewer:
     # -- replay --------------------------------------------------------------------------------
 
     def _replay(self, motion: Trajectory) -> None:
-        if motion.batch:
-            motion = motion[(0,) * len(motion.batch)]
         self.motion = motion
         gui, end = self.server.gui, float(motion.t[-1])
         with gui.add_folder("Replay"):
@@ -262,10 +273,10 @@ class Viewer:
         self._seek()
 
     def _seek(self) -> None:
-        k = int(np.searchsorted(self.motion.t, self.clock.value))
-        q = self.motion.q[min(k, len(self.motion.t) - 1)]
+        k = min(int(np.searchsorted(self.motion.t, self.clock.value)), len(self.motion.t) - 1)
+        q = self.motion.q[k]
         if np.isfinite(q).all():
-            self.show(q)
+            self.show(q, None if self.forces is None else self.forces[k])
 
     def _play(self) -> None:
         before = time.monotonic()

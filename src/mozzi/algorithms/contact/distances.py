@@ -2,8 +2,8 @@
 
 All in the frame of geometry b, whose surface gives the normals: planes, boxes and height fields are
 met by points of a (the centre of a sphere, the ends of a capsule, the corners of the face of a box
-or the points of the rim of a cylinder that look down, extremal points of a mesh), each with the
-radius around it; spheres and capsules also meet each other. The number of points of a pair is
+or the points of the rim of a cylinder that look down, the lower of every two opposite extremal
+points of a mesh), each with the radius around it; spheres and capsules also meet each other. The number of points of a pair is
 fixed; points that do not touch have a positive distance.
 
 Distances are differentiable where the nearest features do not change, and everything is finite:
@@ -68,7 +68,7 @@ def nearest(
 ) -> list[Touch]:
     """The points of contact of a and b, in the frame of b; T_ba is the pose of a in it.
 
-    points: the extremal points that stand for a, where it is a mesh.
+    points: the extremal points that stand for a, where it is a mesh, two and two.
     """
     if isinstance(a, (Plane, HeightField)) and not isinstance(b, (Plane, HeightField)):
         return [seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
@@ -125,7 +125,16 @@ def _points(a: Geometry, down: Vec3, points: Sequence[Sequence[float]]) -> Point
             c = Vec3(x * x * down.x, y * y * down.y, z * z * down.z)
             return [(c * reciprocal_root(c.dot(down)), 0.0)]
         case _:
-            return [(Vec3(*map(float, p)), 0.0) for p in points]
+            ends = [Vec3(*map(float, p)) for p in points]
+            return [(_lower(p, q, down), 0.0) for p, q in zip(ends[::2], ends[1::2], strict=True)]
+
+
+def _lower(p: Vec3, q: Vec3, down: Vec3) -> Vec3:
+    """The one of two points that reaches farther down: no face of a box has both ends of a
+    diagonal, so that the lower ends of its four diagonals are the corners that it stands on.
+    """
+    first = down.dot(p - q) >= 0.0
+    return Vec3(*(select(first, a, b) for a, b in zip(p, q, strict=True)))
 
 
 def lower_face(a: Box, down: Vec3) -> list[Vec3]:

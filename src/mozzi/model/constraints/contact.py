@@ -43,7 +43,8 @@ class Contact:
     ``friction`` are Coulomb's coefficients along the two directions across the normal (equal,
     unless told), ``restitution`` is Newton's (the ratio of the normal speeds after and before an
     impact). ``stiffness`` (N/m) and ``damping`` (N s/m) make the contact compliant; without a
-    stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame.
+    stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame, in
+    pairs of which the lower one touches.
 
     ``kind``: "surface"; or "rope", whose gap is what the distance of two points leaves of the
     length ``limit``; or "cone", whose gap is what the angle between the axes z of two shapes leaves
@@ -173,7 +174,9 @@ def _positive(x: object, what: str) -> float:
 
 
 def extremal_points(shape: Shape) -> list[Point]:
-    """Of a mesh, its points that reach farthest along the eight diagonals of its bounding box."""
+    """Of a mesh, its points that reach farthest along the eight diagonals of its bounding box: in
+    pairs of opposite ones, pairs that are alike once.
+    """
     if not isinstance(shape.geometry, Mesh):
         return []
     try:
@@ -190,9 +193,11 @@ def extremal_points(shape: Shape) -> list[Point]:
     if len(p) == 0:
         raise ModelError(f"shape {shape.name!r}: mesh {str(path)!r} has no points")
     middle, span = (p.max(0) + p.min(0)) / 2.0, np.maximum(np.ptp(p, axis=0), 1e-12)
-    corners = np.array([(x, y, z) for x in (1, -1) for y in (1, -1) for z in (1, -1)])
-    best = np.argmax(((p - middle) / span) @ corners.T, axis=0)
-    return [(float(x), float(y), float(z)) for x, y, z in p[sorted(set(best.tolist()))]]
+    half = np.array([(1, y, z) for y in (1, -1) for z in (1, -1)])
+    reach = ((p - middle) / span) @ half.T
+    pairs = zip(reach.argmax(axis=0).tolist(), reach.argmin(axis=0).tolist(), strict=True)
+    chosen = [k for pair in dict.fromkeys(pairs) for k in pair]
+    return [(float(x), float(y), float(z)) for x, y, z in p[chosen]]
 
 
 def with_contact(model: Model, contact: Contact) -> Model:

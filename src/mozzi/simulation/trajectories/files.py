@@ -19,25 +19,28 @@ from mozzi.errors import ConfigurationError
 from mozzi.files import write_atomically
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
-from mozzi.simulation.trajectories.saved import opened
-from mozzi.simulation.trajectories.trajectory import Trajectory
+from mozzi.simulation.trajectories.saved import CONTACT, opened, origin_of
+from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
 from mozzi.types import Array
 
-__all__ = ["load", "save"]
+__all__ = ["load", "origin", "save"]
 
 FORMAT = "mozzi trajectory 1"
 DRIVE = "drive:"  # before the names of driven joints
 DERIVED = ("a", "kinetic", "potential", "momentum")
-FIELDS = ("a", "tau", "kinetic", "potential", "momentum", "reactions")
-"""What a file may hold besides t, q and v; reactions (what closures and drives exert) where they
-are asked for, or are known.
+FIELDS = ("a", "tau", "kinetic", "potential", "momentum", "contacts", "reactions")
+"""What a file may hold besides t, q and v; contacts (forces and what else is known of them) where
+there are some; reactions (what closures and drives exert) where they are asked for, or are known.
 """
+CONTACTS = (*CONTACT, "contact_modes")
 DAMAGED = (
     ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, OverflowError,
     NotImplementedError, RuntimeError, MemoryError, OSError, EOFError, zipfile.BadZipFile,
     zlib.error, lzma.LZMAError, struct.error, csv.Error,
 )  # fmt: skip
 """What readers of .npz and .csv files raise on files that something happened to."""
+SINGLE = ("t", "kinetic", "potential", "drive_power", "contact_residual")
+"""What is one number at a time."""
 OF_MODEL = "parameter "
 """What arrays are called that hold numbers of the model, (B, 1), before their name."""
 
@@ -56,6 +59,7 @@ class Head(TypedDict):
     batch: list[int]
     diverged: list[tuple[list[int], float]]
     events: list[tuple[list[int], float, int, list[float], list[float]]]
+    origin: Origin | None
 
 
 def save(trajectory: Trajectory, path: Path, fields: Sequence[str] | None = None) -> Path:
@@ -106,6 +110,7 @@ def _head(x: Trajectory) -> Head:
         "batch": list(x.batch),
         "diverged": [(list(k), t) for k, t in x.diverged.items()],
         "events": [(list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()) for e in x.events],
+        "origin": x.origin,
     }
 
 
@@ -118,6 +123,8 @@ def _arrays(x: Trajectory, fields: Sequence[str]) -> dict[str, Array]:
     if tau is not None:
         arrays["tau"] = tau
     arrays |= {name: derived[name] for name in wanted if name in derived}
+    if "contacts" in fields:
+        arrays |= {name: x.stored[name] for name in CONTACTS if name in x.stored}
     return arrays | (x.all_reactions() if "reactions" in fields else {})
 
 
@@ -134,14 +141,22 @@ def _trajectory(head: Head, arrays: dict[str, Array]) -> Trajectory:
         {tuple(k): t for k, t in head["diverged"]},
         [Event(tuple(k), t, n, np.array(q), np.array(v)) for k, t, n, q, v in head["events"]],
         head["complete"],
-        stored={n: x for n, x in arrays.items() if n in DERIVED or _is_reaction(n)},
+        stored={
+            n: x for n, x in arrays.items() if n in (*DERIVED, *CONTACTS) or _is_reaction(n)
+        },
         driven=head.get("driven", False),
         guided=tuple(head.get("guided", ())),
         parameters={
             name.removeprefix(OF_MODEL): x[..., 0] for name, x in arrays.items()
             if name.startswith(OF_MODEL)
         },
+        origin=head.get("origin"),
     )  # fmt: skip
+
+
+def origin(path: Path) -> Origin | None:
+    """How the command line made the model of a file; None where it did not."""
+    return origin_of(path) if path.suffix == ".zarr" else load(path).origin
 
 
 def _write_npz(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
@@ -158,6 +173,9 @@ def _read_npz(path: Path) -> tuple[Head, dict[str, Array]]:
 def _write_csv(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
     """A comment with what is not numbers, a row of names, then a row per sample and time."""
     arrays, batch = _arrays(x, fields), x.batch
+    if "contact_forces" in arrays:
+        F = arrays["contact_forces"]
+        arrays["contact_forces"] = F.reshape(*F.shape[:-2], -1)
     names = {
         "q": x.model.q_names if x.model is not None else range(x.q.shape[-1]),
         "v": x.model.v_names if x.model is not None else range(x.v.shape[-1]),
@@ -165,8 +183,9 @@ def _write_csv(x: Trajectory, file: IO[bytes], fields: Sequence[str]) -> None:
     }
     names |= {"a": names["v"], "tau": names["v"]}
     names |= {
-        n: range(y.shape[-1]) for n, y in arrays.items() if _is_reaction(n) and n != "drive_power"
-    }
+        n: range(y.shape[-1]) for n, y in arrays.items()
+        if (_is_reaction(n) or n in CONTACTS) and n not in SINGLE
+    }  # fmt: skip
     shape, heads, columns = (*batch, len(x.t)), ["t"], [np.broadcast_to(x.t, (*batch, len(x.t)))]
     for name, array in arrays.items():
         if name == "t":
@@ -209,7 +228,10 @@ def _read_csv(path: Path) -> tuple[Head, dict[str, Array]]:
             groups.setdefault(group, []).append(column.reshape(shape))
     arrays: dict[str, Array] = {}
     for name, columns in groups.items():
-        single = name in ("t", "kinetic", "potential", "drive_power") or name.startswith(OF_MODEL)
+        single = name in SINGLE or name.startswith(OF_MODEL)
         arrays[name] = columns[0] if single else np.stack(columns, axis=-1)
+    if "contact_forces" in arrays:
+        F = arrays["contact_forces"]
+        arrays["contact_forces"] = F.reshape(*F.shape[:-1], -1, 3)
     arrays["t"] = arrays["t"].reshape(-1, arrays["t"].shape[-1])[0]
     return head, arrays

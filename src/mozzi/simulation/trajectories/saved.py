@@ -20,14 +20,17 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.files import to_disk, write_atomically, zarr_library
 from mozzi.simulation.methods.dormand_prince import Event
-from mozzi.simulation.trajectories.trajectory import Trajectory
+from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
 from mozzi.types import Array
 
 if TYPE_CHECKING:
     from mozzi.model import Model
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["Saved", "block_records", "events_of", "open_saved", "opened"]
+__all__ = [
+    "CONTACT", "Saved", "block_records", "events_of", "keep_origin", "open_saved", "opened",
+    "origin_of",
+]  # fmt: skip
 
 BLOCK_BYTES = 2**25  # of one block of records, about
 BLOCK_RECORDS = 4096
@@ -212,9 +215,23 @@ def opened(path: Path, model: Model | None = None) -> Trajectory:
         t, arrays["q"], arrays["v"], model, arrays.get("tau"), head["method"], head["springs"],
         {tuple(k): when for k, when in head.get("diverged", ())}, events_of(head),
         complete=bool(head["done"]) and n == group["t"].shape[0],
-        driven=bool(head.get("driven", law)), stored=_Contacts(arrays),
+        driven=bool(head.get("driven", law)), stored=_Contacts(arrays), origin=head.get("origin"),
         guided=tuple(head.get("guided", ())),
     )  # fmt: skip
+
+
+def origin_of(path: Path) -> Origin | None:
+    """How the command line made the model of a store."""
+    return _head(path).get("origin")
+
+
+def keep_origin(path: Path, origin: Origin) -> None:
+    """Say in a store how its model was made."""
+    place = path / "zarr.json"
+    text = json.loads(place.read_text(encoding="utf-8"))
+    text["attributes"][KEY]["origin"] = origin
+    data = json.dumps(text, indent=2).encode()
+    write_atomically(place, lambda file: cast(None, file.write(data)))
 
 
 class _Contacts(dict[str, Array]):

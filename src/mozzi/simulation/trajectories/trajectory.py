@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
 
-__all__ = ["Interrupted", "Sample", "Trajectory"]
+__all__ = ["Interrupted", "Origin", "Sample", "Trajectory"]
 
 Sample: TypeAlias = int | tuple[int, ...] | slice | NDArray[np.int_] | NDArray[np.bool_]
 """Which of a batch: as an index of its axes."""
+
+
+class Origin(TypedDict):
+    """How the command line made a model, so that it can be made again."""
+
+    file: str
+    base: Literal["fixed", "free"]
+    roots: list[str]
+    locked: dict[str, list[float]]
+    """Joints that are held, and where."""
+    ground: bool
+    touch: list[str] | None
+    friction: float
 
 
 @dataclass(eq=False)
@@ -66,6 +79,8 @@ class Trajectory:
     """Whether anything but gravity and springs does work: torques, wrenches, friction, stops."""
     parameters: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """Numbers of the model that differ from sample to sample, (B,) by name."""
+    origin: Origin | None = None
+    """How the model was made, where the command line made it."""
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) + " samples, " if self.batch else ""
@@ -222,6 +237,12 @@ class Trajectory:
         """What the contacts exert on every body, body-fixed, (B, n, nb, 6)."""
         return contact_wrenches(self._model(), self.q, self.contact_forces)
 
+    @property
+    def known_contact_forces(self) -> Array | None:
+        """`contact_forces` where there are some, else None."""
+        forces = self.stored["contact_forces"] if "contact_forces" in self.stored else None
+        return forces if forces is not None and forces.shape[-2] else None
+
     def _contact(self, name: str) -> Array:
         if name not in self.stored:
             raise ConfigurationError(
@@ -321,8 +342,8 @@ class Trajectory:
         Args:
             path: the file.
             fields: what is written besides t, q and v: some of a, tau, kinetic, potential,
-                momentum, reactions; all that there is where not given (reactions of closures and
-                drives where they have been looked at).
+                momentum, contacts, reactions; all that there is where not given (reactions of
+                closures and drives where they have been looked at).
         """
         from mozzi.simulation.trajectories.files import save
 
@@ -383,7 +404,7 @@ class Trajectory:
         """Write a moving picture of the model's shapes: ``.html`` is a page of its own, ``.gif``
         needs the extra ``viz``. What cannot be shown is named in a `NotShownWarning`.
 
-        The forces of contacts are arrows on the page, unless other wrenches are given.
+        The forces of contacts can be shown on the page, as arrows from where they act.
 
         Args:
             path: the file.
@@ -393,8 +414,6 @@ class Trajectory:
         """
         from mozzi.viz.animate import animate
 
-        if wrenches is None and "contact_forces" in self.stored and not self.batch:
-            wrenches = self.contact_wrenches()
         return animate(self, Path(path), sample, fps, wrenches)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mozzi.algorithms.contact.gaps import contact_frames, contact_points
 from mozzi.algorithms.dynamics.energy import center_of_mass
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.types import ArrayLike
@@ -19,7 +20,7 @@ from mozzi.viz.drawing.solids import onto
 if TYPE_CHECKING:
     from mozzi.model import Model
 
-__all__ = ["Mark", "marks", "screw_axes"]
+__all__ = ["CONTACT_FORCES", "Mark", "marks", "screw_axes"]
 
 Color = tuple[float, float, float]
 
@@ -27,6 +28,7 @@ RED, GREEN, BLUE = (0.85, 0.2, 0.2), (0.2, 0.65, 0.25), (0.2, 0.35, 0.9)
 GOLD, TEAL, VIOLET = (0.84, 0.62, 0.18), (0.22, 0.59, 0.63), (0.55, 0.3, 0.75)
 ORANGE, BLACK = (0.95, 0.45, 0.1), (0.1, 0.1, 0.12)
 COILS = 8
+CONTACT_FORCES = "contact forces"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +43,18 @@ class Mark:
     labels: dict[int, str]
 
 
-def marks(model: Model, q: np.ndarray, wrenches: np.ndarray | None = None) -> list[Mark]:
+def marks(
+    model: Model,
+    q: np.ndarray,
+    wrenches: np.ndarray | None = None,
+    contact_forces: np.ndarray | None = None,
+    largest: float | None = None,
+) -> list[Mark]:
     """All marks that a model has something for, at configurations q (n, nq).
 
-    ``wrenches`` (n, nb, 6), body-fixed, are drawn as forces at the origins of the bodies.
+    ``wrenches`` (n, nb, 6), body-fixed, are drawn as forces at the origins of the bodies, and
+    ``contact_forces`` (n, k, 3), in world axes, where the bodies touch; ``largest`` is the force of
+    the longest arrow, where it is not one of these.
     """
     T = forward_kinematics(model, q)
     size = extent(model)
@@ -52,6 +62,8 @@ def marks(model: Model, q: np.ndarray, wrenches: np.ndarray | None = None) -> li
     made += [_loops(model, T), _springs(model, T, 0.03 * size)]
     if wrenches is not None:
         made.append(_forces(model, T, wrenches, 0.4 * size))
+    if contact_forces is not None:
+        made.append(_contact_forces(model, q, contact_forces, largest, 0.4 * size))
     return [mark for mark in made if mark.segments.shape[1]]
 
 
@@ -145,6 +157,28 @@ def _forces(model: Model, T: np.ndarray, wrenches: np.ndarray, length: float) ->
     ]
     label = {0: f"longest arrow {top:.3g} N"} if ends else {}
     return _mark("forces", ends, [BLACK] * len(ends), label, len(T))
+
+
+def _contact_forces(
+    model: Model, q: np.ndarray, forces: np.ndarray, largest: float | None, length: float
+) -> Mark:
+    """Arrows along the forces on the bodies a of contacts, from where they touch."""
+    pushes = [
+        k for contact, part in zip(model.contacts, contact_points(model).values(), strict=True)
+        for k in range(part.start, part.stop) if contact.kind != "cone"  # of which it is a moment
+    ]  # fmt: skip
+    force = np.nan_to_num(forces)
+    top = float(np.linalg.norm(force[:, pushes], axis=-1).max(initial=0.0))
+    top = top if largest is None else largest
+    if top <= 0.0:
+        return _mark(CONTACT_FORCES, [], [], {}, len(q))
+    p = contact_frames(model, q)[..., :3, 3]
+    ends = [
+        np.stack([p[:, k], p[:, k] + length / top * force[:, k]], axis=1)
+        for k in pushes if np.abs(force[:, k]).max() > 0.0
+    ]  # fmt: skip
+    label = {0: f"longest arrow {top:.3g} N"} if ends else {}
+    return _mark(CONTACT_FORCES, ends, [ORANGE] * len(ends), label, len(q))
 
 
 def _points(T: np.ndarray, body: int, point: ArrayLike) -> np.ndarray:
