@@ -222,10 +222,56 @@ def test_a_free_robot_stands_on_the_ground(tmp_path: Path):
     assert result.exit_code == 0, result.output
     assert "lifted by 0.1 m" in result.stdout
     assert np.allclose(mz.Trajectory.load(out).q[:, 2], 0.1, atol=1e-12)
+    import warnings
+
+    from mozzi.cli.prepare import again
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kept = mz.Trajectory.load(out)
+        assert kept.origin is not None
+        model = again(kept.origin)
+    x = mz.Trajectory.load(out, model=model)
+    assert np.allclose(x.contact_forces[-1], [[0.0, 0.0, 2.0 * 9.81]], atol=1e-9)
     result = run(file, "--ground", "--q0", "neutral")
     assert result.exit_code == 2 and "no collision shape that moves" in result.stderr
     result = run(file, "--base", "free", "--ground", "--touch", "foot")
     assert result.exit_code == 2 and "'foot'" in result.stderr
+
+
+STOOL = """<robot name="stool"><link name="seat"><inertial><mass value="3"/>
+<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.4 0.3 0.05"/></geometry></collision></link>{}</robot>"""
+LEG = """<link name="leg{0}"><inertial><origin xyz="0.02 0 -0.1"/><mass value="0.2"/>
+<inertia ixx="2e-3" iyy="2e-3" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision name="shin{0}"><origin xyz="0 0 -0.1"/><geometry><cylinder radius="0.01" length="0.1"/>
+</geometry></collision><collision name="foot{0}"><origin xyz="0.05 0 -0.2"/><geometry>
+<sphere radius="0.02"/></geometry></collision></link>
+<joint name="hip{0}" type="revolute"><origin xyz="{1} {2} 0"/><parent link="seat"/>
+<child link="leg{0}"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="9"/>
+</joint>"""
+
+
+def test_what_is_held_stands_on_its_feet(tmp_path: Path):
+    """Feet, not shins, touch; the joints bear what the ground presses up, so that nothing moves;
+    and the motion can be looked at without saying again what it is of.
+    """
+    file, out = tmp_path / "stool.urdf", tmp_path / "x.npz"
+    places = [(x, y) for x in (0.2, -0.15) for y in (0.15, -0.1)]
+    legs = "".join(LEG.format(k, *place) for k, place in enumerate(places))
+    file.write_text(STOOL.format(legs), encoding="utf-8")
+    result = run(file, "--base", "free", "--ground", "--duration", 0.3, "--controller", "hold",
+                 "--out", out)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    shown = "".join(result.stdout.split())
+    assert "5of9collisionshapestouchtheground:seat_collision,foot0,foot1,foot2,foot3" in shown
+    x = mz.Trajectory.load(out)
+    assert np.abs(x.contact_forces[-1].sum(axis=0) - [0.0, 0.0, 3.8 * 9.81]).max() < 1e-6
+    assert np.abs(x.q - x.q[0]).max() < 1e-9 and np.abs(x.v[-1]).max() < 1e-9
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    options = ["--no-browser", "--seconds", "0.2", "--port", "8473"]
+    result = CliRunner().invoke(application(), ["view", str(out), *options])
+    assert result.exit_code == 0, result.output
 
 
 def test_torques_of_a_controller_are_recorded(pendulum: Path, tmp_path: Path):

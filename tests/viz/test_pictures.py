@@ -160,6 +160,49 @@ def test_switches_draw_their_marks(browser, tmp_path):
     assert "crank: turns" in words and "pin" in words and "spring" in words
 
 
+@pytest.mark.parametrize("kind", ["stl", "obj", "dae", "glb"])
+def test_meshes_have_their_colours_on_the_screen(kind, browser, tmp_path):
+    """Of every format: the colours that the file has, in the picture; an .stl has none, and takes
+    that of the shape.
+    """
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("collada", reason="the extra viz is not installed")
+    green, blue = [20, 200, 40, 255], [30, 60, 230, 255]
+    parts = [trimesh.creation.box((0.4, 0.4, 0.4)), trimesh.creation.box((0.4, 0.4, 0.4))]
+    parts[1].apply_translation((0.6, 0.0, 0.0))
+    for part, color in zip(parts, (green, blue), strict=True):
+        material = trimesh.visual.material.PBRMaterial(baseColorFactor=color)
+        if kind != "glb":
+            material = trimesh.visual.material.SimpleMaterial(diffuse=color)
+        uv = np.zeros((len(part.vertices), 2))
+        part.visual = trimesh.visual.TextureVisuals(uv=uv, material=material)
+    path = tmp_path / f"mesh.{kind}"
+    if kind == "dae":
+        path.write_bytes(trimesh.exchange.dae.export_collada(parts))
+    elif kind == "stl":
+        trimesh.util.concatenate(parts).export(path)
+    else:
+        trimesh.Scene(parts).export(path)
+    builder = mz.Builder("mesh")
+    builder.add("a", None, mz.Revolute("y"), mz.Inertia(1.0, (0.0, 0.0, 0.2), np.eye(3) * 0.02))
+    own = (0.8, 0.1, 0.1) if kind == "stl" else None
+    builder.shape("a", mz.Mesh(path), color=own)
+    model = builder.build()
+    assert drawing(model).faults == ()
+    motion = mz.Trajectory(np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), model)
+    browser.open(motion.animate(tmp_path / "page.html").as_uri())
+    rgb = browser.picture()
+    r, g, b = (rgb[..., k] for k in range(3))
+    counts = [
+        int((r > 60 + np.maximum(g, b)).sum()), int((g > 60 + np.maximum(r, b)).sum()),
+        int((b > 60 + np.maximum(r, g)).sum()),
+    ]  # fmt: skip
+    if kind == "stl":
+        assert counts[0] > 3000 and counts[1] < 500
+    else:
+        assert counts[1] > 1500 and counts[2] > 1500
+
+
 def test_what_cannot_be_shown_is_named_on_the_page(browser, tmp_path):
     builder = mz.Builder("half")
     body = mz.Inertia(1.0, (0.0, 0.0, 0.2), np.eye(3) * 0.02)

@@ -124,6 +124,32 @@ def changed(browser, clip, before):
     return steady(browser, clip)
 
 
+def test_forces_of_contacts_are_arrows_where_they_act():
+    """From where the box touches, along the forces, the longest with its size; none where a slider
+    has moved the box away from the motion.
+    """
+    from support.contact_models import boxes
+
+    model, q = boxes()
+    motion = mz.simulate(model, q, np.zeros(6), 0.02, 2e-3)
+    with Viewer(model, trajectory=motion, port=8396) as viewer:
+        viewer.shown.add("contact forces")
+        viewer.clock.value = 0.01
+        viewer._seek()
+        (lines, _) = viewer.drawn["contact forces"]
+        arrows = np.asarray(lines.points, dtype=float)
+        k = int(np.searchsorted(motion.t, 0.01))
+        assert np.allclose(sorted(arrows[:, 0].tolist()),
+                           sorted(mz.contact_frames(model, q)[:, :3, 3].tolist()), atol=1e-6)
+        along = arrows[:, 1] - arrows[:, 0]
+        force = motion.contact_forces[k]
+        scale = np.linalg.norm(along) / np.linalg.norm(force)
+        assert np.allclose(along, scale * force, atol=1e-6)
+        viewer.sliders[5].value = 0.5
+        viewer._moved(5)
+        assert viewer.drawn["contact forces"] == []
+
+
 def test_a_slider_moves_a_closed_mechanism_along_its_loops():
     """The joint that is moved goes where it is put, the others follow, and loops stay closed."""
     model = four_bar()

@@ -205,3 +205,28 @@ def test_boxes_are_the_same_in_both_orders():
             n /= np.linalg.norm(n)
             reach = abs(n @ R) @ [0.1, 0.15, 0.05] + abs(n) @ [0.2, 0.1, 0.1]
             assert one > abs(n @ p) - reach - 2e-4 or one > 0.0
+
+
+def test_a_mesh_stands_on_the_lower_ends_of_its_diagonals(tmp_path):
+    """A box as a mesh: its lowest corner is lowest in every pose, four points suffice, and on each
+    of its faces it stands on the corners that a box has there.
+    """
+    trimesh = pytest.importorskip("trimesh")
+    box = trimesh.creation.box((0.2, 0.3, 0.1))
+    box.export(tmp_path / "box.stl")
+    two = []
+    for geometry in (mz.Mesh(tmp_path / "box.stl"), mz.Box((0.2, 0.3, 0.1))):
+        builder = mz.Builder("box")
+        builder.add("box", None, mz.Free(), box_inertia(1.0))
+        builder.shape("box", geometry, name="shape")
+        two.append(builder.build().with_ground())
+    mesh, solid = two
+    assert mz.contact_points(mesh)["ground:shape"] == slice(0, 4)
+    q = mesh.random_configuration(3, batch=200)
+    lowest = (mz.forward_kinematics(mesh, q)[:, 0, 2, :3] @ box.vertices.T).min(axis=1) + q[:, 2]
+    assert np.allclose(mz.contact_gaps(mesh, q).min(axis=1), lowest, atol=1e-7)
+    half = np.sqrt(0.5)
+    for turn in ([0, 0, 0, 1], [1, 0, 0, 0], [half, 0, 0, half], [0, half, 0, half]):
+        q = np.array([0.1, 0.2, 1.0, *turn])
+        a, b = (mz.contact_frames(model, q)[:, :3, 3] for model in two)
+        assert np.allclose(sorted(a.round(6).tolist()), sorted(b.round(6).tolist()), atol=1e-6)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simulation.mechanisms import floating, state
+from support.contact_models import boxes
 
 import mozzi as mz
 from mozzi.simulation import DormandPrince
@@ -65,6 +66,21 @@ def test_files_give_back_every_bit(tmp_path: Path, request, kind, which):
     assert np.array_equal(bare.energy(), x.energy())
     with pytest.raises(mz.ConfigurationError, match="model=model"):
         bare.poses()
+
+
+@pytest.mark.parametrize("kind", [".npz", ".csv"])
+def test_files_keep_what_contacts_exert(tmp_path: Path, kind):
+    model, q = boxes()
+    q[2] += 0.01
+    x = mz.simulate(model, q, np.r_[0.0, 0.0, 0.3, 0.5, 0.0, 0.0], 0.1, 2e-3)
+    y = mz.Trajectory.load(x.save(tmp_path / f"x{kind}"), model=model)
+    assert np.linalg.norm(x.contact_forces) > 1.0
+    assert np.array_equal(x.contact_forces, y.contact_forces)
+    assert np.array_equal(x.contact_residual, y.contact_residual)
+    assert np.array_equal(x.energy_taken(), y.energy_taken())
+    assert np.array_equal(x.contact_modes, y.contact_modes)
+    bare = mz.Trajectory.load(x.save(tmp_path / f"bare{kind}", ["a"]), model=model)
+    assert bare.known_contact_forces is None
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, single, monkeypatch):
