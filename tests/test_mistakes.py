@@ -18,6 +18,9 @@ ARM = chain(3).with_name("arm")
 LOOP = four_bar()
 I = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
 Z = np.zeros(3)
+BALL = (
+    mz.Builder("ball").add("b", None, mz.Free(), I).shape("b", mz.Sphere(0.1), name="s")
+).build().with_ground()
 REPS = {"source": "body", "target": "spatial"}
 ALGORITHMS = [n for n in sorted(mz.__all__) if isinstance(getattr(mz, n), Algorithm)]
 
@@ -40,21 +43,23 @@ def call(name: str, mistake: str) -> None:
             options["nonsense"] = 1
         case "missing":
             arrays = arrays[:-1]
+        case "dtype":
+            arrays = [Z + 1.0j, *arrays[1:]]
     function(model, *arrays, **options)
 
 
-@pytest.mark.parametrize("mistake", ["shape", "text", "model", "option", "missing"])
+@pytest.mark.parametrize("mistake", ["shape", "text", "model", "option", "missing", "dtype"])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_algorithms(name: str, mistake: str):
-    """Wrong shape, type, model, option, or nothing where something is needed."""
+    """Wrong shape, type, model, option, kind of numbers, or nothing where something is needed."""
     with pytest.raises((mz.MozziError, TypeError)) as error:
         call(name, mistake)
     text = str(error.value)
     named = {
         "shape": "has shape (5,)", "text": "'abc'", "model": "arm", "option": "nonsense",
-        "missing": getattr(mz, name).required[-1],
+        "missing": getattr(mz, name).required[-1], "dtype": "complex128",
     }[mistake]  # fmt: skip
-    assert named in text or name in text
+    assert named in text or name in text or (mistake == "dtype" and "j" in text)
     if mistake == "shape":
         assert "nq = 3" in text or "last axes" in text
 
@@ -221,6 +226,51 @@ ROWS = {
     "fields that are none": (lambda: simulated().save("x.npz", ["speed"]), "no field 'speed'"),
     "a sample of one motion": (lambda: simulated()[0], "it has no samples to choose"),
     "a trajectory that is none": (lambda: mz.Trajectory.load(__file__), "give a .npz or .csv file"),
+    "forces of a wrong shape": (
+        lambda: mz.contact_wrenches(BALL, BALL.neutral(), np.zeros((2, 3))), "1 contact points"),
+    "forces of text": (
+        lambda: mz.contact_wrenches(BALL, BALL.neutral(), "up"), "forces is 'up'; give"),
+    "multipliers of a wrong shape": (
+        lambda: mz.loop_wrenches(LOOP, Z, np.zeros(2)), "multipliers has shape (2,)"),
+    "velocities of a wrong shape": (
+        lambda: mz.consistent_velocities(LOOP, Z, np.zeros(2)), "give nv = 3 numbers"),
+    "ground under nothing": (lambda: ARM.with_ground(), "no collision shape that moves; add one"),
+    "ground under nobody": (lambda: BALL.with_ground("x"), "no shape 'x'; it has"),
+    "friction that pulls": (lambda: BALL.with_ground(friction=-1), "friction -1; give 0 or more"),
+    "a contact with nothing": (lambda: BALL.with_contact("c", "s", "x"), "no shape 'x'; it has"),
+    "a wheel of no radius": (lambda: mz.Disc(-1), "radius -1; give a positive length"),
+    "a tyre of no radius": (lambda: mz.Torus(0, 1), "radius 0; give a positive length"),
+    "a screw of no pitch": (lambda: mz.PlanarScrew("x"), "no pitch; give pitch="),
+    "a sliding axis of no name": (lambda: mz.Cylindrical("w"), "axis 'w' is unknown"),
+    "an axis of no direction": (lambda: mz.Schoenflies((0, 0, 0)), "has no direction; give a"),
+    "a plane of no name": (lambda: mz.Planar("q"), "axis 'q' is unknown"),
+    "a twist of two numbers": (lambda: mz.Twist.unflatten([1, 2]), "give six numbers, angular"),
+    "a wrench of five numbers": (lambda: mz.Wrench.unflatten(np.ones(5)), "give six numbers"),
+    "an inertia of five rows": (
+        lambda: mz.newton_euler(np.eye(5), np.zeros(6), np.zeros(6)), "does not end in (6, 6)"),
+    "a recursion that is none": (
+        lambda: mz.directional(mz.mass_matrix, ARM), "there is one for mz.inverse_dynamics"),
+    "nine numbers without bounds": (
+        lambda: mz.from_log_cholesky(np.zeros(9)), "shape (9,); give ten numbers"),
+    "a body of text": (lambda: mz.to_log_cholesky("x"), "are no numbers; give ten"),
+    "a body of no volume": (
+        lambda: mz.to_log_cholesky(mz.Inertia(0, Z, np.zeros((3, 3)))), "give a positive mass"),
+    "a law that is none": (lambda: mz.Law("x"), "give a function of (t, q, v)"),
+    "systems that are none": (lambda: mz.ClosedSystem("arm"), "give the systems as"),
+    "a method of steps that is none": (lambda: mz.stepper(ARM, "euler"), "'euler'"),
+    "a start of a wrong shape": (
+        lambda: mz.Simulation(ARM, np.zeros(2), Z, 1.0, 0.1), "give nq = 3 numbers"),
+    "a state of a wrong shape": (
+        lambda: mz.state_space(ARM, np.zeros(2), Z), "give nq = 3 numbers"),
+    "a layout of nobody": (lambda: mz.layout("gazebo", ARM), "no layout 'gazebo'; there are"),
+    # sweeps
+    "an interval upside down": (lambda: mz.Uniform(2, 1), "give low ≤ high"),
+    "an interval of text": (lambda: mz.Uniform("a", 1), "'a' is no number"),
+    "powers of nothing": (lambda: mz.LogUniform(0, 1), "give 0 < low ≤ high"),
+    "a negative deviation": (lambda: mz.Normal(0, -1), "give deviation ≥ 0"),
+    "a choice of nothing": (lambda: mz.Choice([]), "give some numbers"),
+    "a grid of nothing": (lambda: mz.grid({"x": []}), "'x' has no numbers; give one or more"),
+    "a sweep of nothing": (lambda: mz.sweep("arm", {"x": [1.0]}), "give a function of a chunk"),
     # programs
     "compiling for nowhere": (lambda: mz.compile(mz.mass_matrix, ARM, "abacus"), "'abacus'"),
     "compiling in quarters": (
@@ -242,10 +292,28 @@ def test_other_entry_points(what: str):
 
 
 def test_the_table_is_long_enough():
-    assert 5 * len(ALGORITHMS) + len(ROWS) >= 150 and len(ROWS) >= 100
+    assert 6 * len(ALGORITHMS) + len(ROWS) + len(NO_MODEL) >= 150 and len(ROWS) >= 140
 
 
 NO_MODEL = {
+    "simulate": lambda x: mz.simulate(x, Z, Z, 0.01, 0.01),
+    "stepper": mz.stepper,
+    "rollout": lambda x: mz.rollout(x, Z, Z, np.zeros((2, 3)), 0.1),
+    "rollout_gradient": lambda x: mz.rollout_gradient(x, Z, Z, np.zeros((2, 3)), 0.1, Z, Z),
+    "modes": lambda x: mz.modes(x, Z, Z),
+    "allowed_deviations": lambda x: mz.allowed_deviations(x, Z, Z),
+    "state_space": lambda x: mz.state_space(x, Z, Z),
+    "assemble": lambda x: mz.assemble(x, Z),
+    "consistent_velocities": lambda x: mz.consistent_velocities(x, Z, Z),
+    "inverse_kinematics": lambda x: mz.inverse_kinematics(x, {"a": Z}),
+    "loop_rows": mz.loop_rows,
+    "loop_wrenches": lambda x: mz.loop_wrenches(x, Z, Z),
+    "contact_points": mz.contact_points,
+    "contact_wrenches": lambda x: mz.contact_wrenches(x, Z, Z),
+    "system_jacobian_factors": lambda x: mz.system_jacobian_factors(x, Z),
+    "operators": lambda x: mz.operators(x, Z),
+    "actuate": lambda x: mz.actuate(x, Z),
+    "Rollout": lambda x: mz.Rollout(x, 0.1, 0.01),
     "layout": lambda x: mz.layout("mujoco", x),
     "casadi_function": lambda x: mz.casadi_function(mz.forward_dynamics, x),
     "base_parameters": mz.base_parameters,

@@ -172,7 +172,7 @@ def test_meshes_have_their_colours_on_the_screen(kind, browser, tmp_path):
     parts[1].apply_translation((0.6, 0.0, 0.0))
     for part, color in zip(parts, (green, blue), strict=True):
         material = trimesh.visual.material.PBRMaterial(baseColorFactor=color)
-        if kind != "glb":
+        if kind == "obj":
             material = trimesh.visual.material.SimpleMaterial(diffuse=color)
         uv = np.zeros((len(part.vertices), 2))
         part.visual = trimesh.visual.TextureVisuals(uv=uv, material=material)

@@ -12,6 +12,7 @@ import numpy as np
 
 from mozzi.errors import ConfigurationError, ExtraMissingError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.simulation.derivatives.linearize import linearize
 from mozzi.types import ArrayLike, Method
 
@@ -55,6 +56,7 @@ def state_space(
         >>> system.nstates, system.ninputs
         (6, 1)
     """
+    as_model(model, "state_space")
     n = model.nv
     v = np.zeros(n) if v is None else v
     tau = np.zeros(n) if tau is None else tau

@@ -51,8 +51,9 @@ def touching(model: Model, names: str | None) -> list[str] | None:
         return None if names == "all" else [name.strip() for name in names.split(",")]
     inner = {body.parent for body in model}
     shapes = [shape for shape in model.shapes if shape.collision and shape.body >= 0]
-    last = [name for k in range(model.nb) if k not in inner or model.parents[k] < 0
-            for name in _farthest(model, [shape for shape in shapes if shape.body == k])]  # fmt: skip
+    ends = [k for k in range(model.nb) if k not in inner or model.parents[k] < 0]
+    own = ([shape for shape in shapes if shape.body == k] for k in ends)
+    last = [name for some in own for name in _farthest(model, some)]
     if 0 < len(last) < len(shapes):
         put(f"[yellow]note:[/] {len(last)} of {len(shapes)} collision shapes touch the ground: "
             f"{escape(', '.join(last))}; --touch all for all")  # fmt: skip

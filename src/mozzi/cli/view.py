@@ -76,7 +76,8 @@ def replayed(
         raise ConfigurationError(
             f"{path}: does not say which robot it is of; mozzi view ROBOT --trajectory {path}"
         )
-    made = {**made, "roots": [*map(str, roots or ()), *made["roots"]]}
+    made = made.copy()
+    made["roots"] = [*map(str, roots or ()), *made["roots"]]
     if file is not None:
         made["file"] = str(file)
     model = again(made)

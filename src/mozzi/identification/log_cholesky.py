@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.lie import Inertia
 from mozzi.program.arrays import is_traced, traced_array
 from mozzi.types import Array, ArrayLike
 
@@ -48,11 +49,11 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
     return np.stack([size * y for y in ten], axis=-1)
 
 
-def to_log_cholesky(parameters: ArrayLike) -> Array:
+def to_log_cholesky(parameters: ArrayLike | Inertia) -> Array:
     """The ten numbers without bounds of a rigid body: the inverse of `from_log_cholesky`.
 
     Args:
-        parameters (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz.
+        parameters (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz; or an `Inertia`.
 
     Returns:
         (B, 10): (α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃).
@@ -62,7 +63,13 @@ def to_log_cholesky(parameters: ArrayLike) -> Array:
         >>> bool(np.allclose(mz.from_log_cholesky(mz.to_log_cholesky(body)), body))
         True
     """
-    p = np.asarray(parameters, dtype=float)
+    given = parameters.parameters() if isinstance(parameters, Inertia) else parameters
+    try:
+        p = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"to_log_cholesky: {given!r} are no numbers; give ten parameters"
+        ) from None
     if p.shape[-1:] != (10,):
         raise ConfigurationError(f"to_log_cholesky: shape {p.shape}; give ten parameters")
     m, h = p[..., 0], p[..., 1:4]

@@ -9,6 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar, cast, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.errors import ConfigurationError
 from mozzi.lie.axis import ScrewAxis, axis_of, on_axis
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.so3 import SO3
@@ -77,7 +78,10 @@ class Six(Spatial):
 
     @classmethod
     def unflatten(cls, scalars: Iterable[Real]) -> Self:
-        a, b, c, x, y, z = scalars
+        try:
+            a, b, c, x, y, z = scalars
+        except ValueError:
+            raise ConfigurationError(f"{cls.__name__}: give six numbers, angular first") from None
         return cls(Vec3(a, b, c), Vec3(x, y, z))
 
     def __add__(self, other: Self) -> Self:

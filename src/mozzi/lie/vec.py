@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.errors import ConfigurationError
 from mozzi.program.scalar import Node, Real, is_array
 
 __all__ = ["Mat3", "Spatial", "Sym3", "Vec3", "number", "stack", "unstack"]
@@ -45,7 +46,9 @@ def unstack(array: ArrayLike, shape: tuple[int, ...]) -> list[Real]:
     """The entries of the last axes of an array, row by row: the inverse of `stack`."""
     array = np.asarray(array)
     if array.shape[array.ndim - len(shape) :] != shape:
-        raise ValueError(f"an array of shape {array.shape} does not end in {shape}")
+        raise ConfigurationError(
+            f"an array of shape {array.shape} does not end in {shape}; give one that does"
+        )
     if array.ndim == len(shape):
         return array.reshape(-1).tolist()
     flat = array.reshape((*array.shape[: array.ndim - len(shape)], -1))

@@ -13,6 +13,7 @@ import numpy as np
 from mozzi.algorithms.recursion.representations import check
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.program import load, loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.checks import check_model
@@ -81,6 +82,7 @@ def stepper(
         >>> step = mz.stepper(arm, "semi_implicit")
         >>> q, v = step(arm.neutral(), np.zeros(arm.nv), 0.0, 0.001, 10)
     """
+    as_model(model, "stepper")
     check_model(model)
     drives = None
     if prescribed or loop_offsets:

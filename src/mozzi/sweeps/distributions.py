@@ -18,6 +18,13 @@ __all__ = ["Choice", "Distribution", "LogUniform", "Normal", "Numbers", "Uniform
 Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
 
+def check_numbers(what: str, *values: object) -> None:
+    """Refuse what is no number."""
+    for x in values:
+        if not isinstance(x, (int, float, np.number)):
+            raise ConfigurationError(f"{what}: {x!r} is no number; give numbers")
+
+
 @dataclass(frozen=True)
 class Uniform:
     """Between two numbers, all alike.
@@ -31,6 +38,7 @@ class Uniform:
     high: float
 
     def __post_init__(self) -> None:
+        check_numbers("uniform", self.low, self.high)
         if not self.low <= self.high:
             raise ConfigurationError(f"uniform({self.low}, {self.high}): give low ≤ high")
 
@@ -57,6 +65,7 @@ class LogUniform:
     high: float
 
     def __post_init__(self) -> None:
+        check_numbers("loguniform", self.low, self.high)
         if not 0.0 < self.low <= self.high:
             raise ConfigurationError(f"loguniform({self.low}, {self.high}): give 0 < low ≤ high")
 
@@ -83,6 +92,7 @@ class Normal:
     deviation: float
 
     def __post_init__(self) -> None:
+        check_numbers("normal", self.mean, self.deviation)
         if not self.deviation >= 0.0:
             raise ConfigurationError(f"normal({self.mean}, {self.deviation}): give deviation ≥ 0")
 
@@ -107,6 +117,7 @@ class Choice:
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        check_numbers("choice", *self.values)
         if not self.values:
             raise ConfigurationError("choice(): give some numbers")
 

@@ -14,6 +14,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.model.parameters.named import check_numbers, nominal_numbers, place_of, refused
 from mozzi.simulation.parameters import names_of
 from mozzi.simulation.simulate import simulate
@@ -73,6 +74,9 @@ class Rollout:
     target: Device = "cpu"
     dtype: DType = "float64"
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        as_model(self.model, "Rollout")
 
     @property
     def steps(self) -> int:

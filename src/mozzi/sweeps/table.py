@@ -112,6 +112,9 @@ def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
         [10, 20, 10, 20]
     """
     arrays = [np.atleast_1d(np.asarray(x)) for x in columns.values()]
+    for name, x in zip(columns, arrays, strict=True):
+        if x.size == 0:
+            raise ConfigurationError(f"grid: {name!r} has no numbers; give one or more")
     meshed = np.meshgrid(*arrays, indexing="ij") if arrays else []
     return {name: x.ravel() for name, x in zip(columns, meshed, strict=True)}
 

@@ -220,7 +220,7 @@ def test_a_mesh_stands_on_the_lower_ends_of_its_diagonals(tmp_path):
         builder.add("box", None, mz.Free(), box_inertia(1.0))
         builder.shape("box", geometry, name="shape")
         two.append(builder.build().with_ground())
-    mesh, solid = two
+    mesh, _ = two
     assert mz.contact_points(mesh)["ground:shape"] == slice(0, 4)
     q = mesh.random_configuration(3, batch=200)
     lowest = (mz.forward_kinematics(mesh, q)[:, 0, 2, :3] @ box.vertices.T).min(axis=1) + q[:, 2]

@@ -3,8 +3,8 @@
 All in the frame of geometry b, whose surface gives the normals: planes, boxes and height fields are
 met by points of a (the centre of a sphere, the ends of a capsule, the corners of the face of a box
 or the points of the rim of a cylinder that look down, the lower of every two opposite extremal
-points of a mesh), each with the radius around it; spheres and capsules also meet each other. The number of points of a pair is
-fixed; points that do not touch have a positive distance.
+points of a mesh), each with the radius around it; spheres and capsules also meet each other. The
+number of points of a pair is fixed; points that do not touch have a positive distance.
 
 Distances are differentiable where the nearest features do not change, and everything is finite:
 where centres coincide or edges are parallel, one of the nearest points or directions is taken.

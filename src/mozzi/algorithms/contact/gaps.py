@@ -14,6 +14,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Rotation
 from mozzi.model import Contact, Model, Shape
+from mozzi.model.as_model import as_model
 from mozzi.types import Traced
 
 __all__ = ["contact_count", "contact_frames", "contact_gaps", "contact_points", "touches"]
@@ -33,6 +34,7 @@ def contact_points(model: Model) -> Mapping[str, slice]:
         >>> len(mz.contact_points(ball))
         1
     """
+    as_model(model, "contact_points")
     points: dict[str, slice] = {}
     start = 0
     for contact in model.contacts:

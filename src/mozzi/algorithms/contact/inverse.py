@@ -30,9 +30,10 @@ from mozzi.algorithms.recursion.containers import (
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
-from mozzi.errors import ShapeError
+from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.lie import SE3, Vec3
 from mozzi.model import Free, Model
+from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real, select, sqrt
 from mozzi.types import Array, ArrayLike, Traced
 
@@ -63,7 +64,13 @@ def contact_wrenches(model: Model, q: ArrayLike, forces: ArrayLike) -> Array:
         >>> mz.contact_wrenches(ball, ball.neutral(), np.zeros((1, 3))).shape
         (1, 6)
     """
-    F = np.asarray(forces, dtype=float)
+    as_model(model, "contact_wrenches")
+    try:
+        F = np.asarray(forces, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"contact_wrenches: forces is {forces!r}; give (…, k, 3) numbers"
+        ) from None
     points, T = contact_frames(model, q)[..., :3, 3], forward_kinematics(model, q)
     if F.shape[-2:] != points.shape[-2:]:
         wanted = points.shape[-2:]

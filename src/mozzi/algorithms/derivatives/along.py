@@ -31,6 +31,7 @@ from mozzi.algorithms.recursion.containers import ZERO, BlockArray, Local, joint
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.errors import ConfigurationError
 from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.model import Joint, Model
 from mozzi.program.scalar import Real
@@ -76,7 +77,7 @@ def directional(
     if not isinstance(function, Algorithm) or function not in _DIRECTIONAL:
         known = ", ".join(f"mz.{f.name}" for f in _DIRECTIONAL)
         name = getattr(function, "__name__", repr(function))
-        raise ValueError(f"directional: no recursion for {name}; there is one for {known}")
+        raise ConfigurationError(f"directional: no recursion for {name}; there is one for {known}")
     return _DIRECTIONAL[function](model, *arrays, **changes)
 
 

@@ -36,6 +36,7 @@ from mozzi.algorithms.recursion.containers import (
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose, mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike
 
 __all__ = ["Operators", "operators"]
@@ -65,6 +66,7 @@ def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operato
         True
         >>> coriolis = o.H @ (o.phi @ (o.M @ (o.phi.T @ o.a) + o.b))
     """
+    as_model(model, "operators")
     return Operators(model, *_blocks(model, q), q=q, v=v)
 
 

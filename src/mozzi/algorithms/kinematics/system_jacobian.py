@@ -21,6 +21,7 @@ from mozzi.algorithms.recursion.representations import check, convert, from_body
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Screws, Twist, Wrench
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.node import active
 from mozzi.types import Array, ArrayLike, Rep, ScrewRep
 
@@ -281,6 +282,7 @@ def system_jacobian_factors(
         >>> np.allclose(A @ X, mz.system_jacobian(arm, arm.neutral()))
         True
     """
+    as_model(model, "system_jacobian_factors")
     check(rep)
     screws = check(rep) if screws is None else screws
     if screws != "reference":

@@ -21,6 +21,7 @@ from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, JointChoice, Seed
 
 __all__ = ["Assembly", "assemble", "consistent_velocities"]
@@ -161,6 +162,7 @@ def assemble(
         >>> float(q[0]), np.allclose(mz.loop_residual(bar, q), 0.0)
         (0.3, True)
     """
+    as_model(model, "assemble")
     start = model.normalize(model.check_configuration(q))
     batch = start.shape[:-1]
     rows = start.reshape(-1, model.nq)
@@ -298,6 +300,7 @@ def consistent_velocities(
         >>> np.allclose(mz.loop_jacobian(bar, bar.neutral()) @ v, 0.0)
         True
     """
+    as_model(model, "consistent_velocities")
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     if not v.shape or v.shape[-1] != model.nv:
         raise ConfigurationError(

@@ -23,6 +23,7 @@ from mozzi.algorithms.kinematics.inverse_kinematics import (
 from mozzi.algorithms.loops.manoeuvres import STEPS, Target, columns_to, manoeuvre, rows_to
 from mozzi.lie import SE3
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, Seed
 
 __all__ = ["CLOSED", "closed_near", "inverse_kinematics"]
@@ -71,6 +72,7 @@ def inverse_kinematics(
         >>> bool(mz.inverse_kinematics(arm, {"tool": goal}).success)
         True
     """
+    as_model(model, "inverse_kinematics")
     how = descend_closed if model.closures else descend
     found = solve(model, targets, q0, limits, tolerance, iterations, restarts, rng, how)
     if position_rows(model).all():

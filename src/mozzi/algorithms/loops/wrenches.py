@@ -25,6 +25,7 @@ from mozzi.model import (
     Rolling,
     VelocityRows,
 )
+from mozzi.model.as_model import as_model
 from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
@@ -67,6 +68,7 @@ def loop_wrenches(
         >>> np.allclose(closing.wrenches.sum(axis=-2), 0.0)
         True
     """
+    as_model(model, "loop_wrenches")
     found: Array = world_wrenches(model, q, multipliers)
     out: dict[str, LoopWrench] = {}
     start = 0

@@ -43,8 +43,8 @@ class Contact:
     ``friction`` are Coulomb's coefficients along the two directions across the normal (equal,
     unless told), ``restitution`` is Newton's (the ratio of the normal speeds after and before an
     impact). ``stiffness`` (N/m) and ``damping`` (N s/m) make the contact compliant; without a
-    stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame, in
-    pairs of which the lower one touches.
+    stiffness it is rigid. ``points`` are the extremal points that stand for a mesh, in its frame,
+    in pairs of which the lower one touches.
 
     ``kind``: "surface"; or "rope", whose gap is what the distance of two points leaves of the
     length ``limit``; or "cone", whose gap is what the angle between the axes z of two shapes leaves

@@ -95,6 +95,8 @@ class Configurations(Parts):
         A quaternion within 1e-6 of unit length is accepted; `normalize` makes it exact.
         """
         try:
+            if np.iscomplexobj(q):
+                raise TypeError
             q = np.asarray(q, dtype=float)
         except (TypeError, ValueError):
             raise ConfigurationError(

@@ -15,6 +15,7 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.simulation.derivatives.linearize import linearize
 from mozzi.types import Array, ArrayLike
 
@@ -53,6 +54,7 @@ def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         >>> mz.allowed_deviations(bar, bar.neutral(), np.zeros(3)).shape
         (6, 2)
     """
+    as_model(model, "allowed_deviations")
     q, v = _one(model, q, v)
     n = model.nv
     if not closed(model):
@@ -96,6 +98,7 @@ def modes(
         >>> np.allclose(np.abs(values), np.sqrt(9.81))
         True
     """
+    as_model(model, "modes")
     q, v = _one(model, q, v)
     n = model.nv
     force = np.zeros(n) if tau is None else np.asarray(tau, dtype=float)

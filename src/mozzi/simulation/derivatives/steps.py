@@ -28,6 +28,7 @@ from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real
 from mozzi.simulation.checks import check_closed
 from mozzi.simulation.derivatives.contact import (
@@ -217,6 +218,7 @@ def rollout(
         >>> q.shape, v.shape
         ((6, 3), (6, 3))
     """
+    as_model(model, "rollout")
     kernel = _cached(model, "step", method, resistance)
     tau = np.asarray(tau, dtype=float)
     if closed(model):
@@ -301,6 +303,7 @@ def rollout_gradient(
         >>> dtau.shape
         (5, 3)
     """
+    as_model(model, "rollout_gradient")
     kernel = _cached(model, "pullback", method, resistance)
     tau = np.asarray(tau, dtype=float)
     p, r = np.array(dq[-1], dtype=float), np.array(dv[-1], dtype=float)

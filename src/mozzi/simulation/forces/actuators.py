@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real, maximum, minimum
 from mozzi.simulation.system import Feedback
 from mozzi.types import Traced
@@ -34,6 +35,7 @@ def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
         >>> float(mz.actuate(arm, [3.0])(0.0, [0.0], [0.0])[0])
         6.0
     """
+    as_model(model, "actuate")
     if not model.actuators:
         raise ConfigurationError(
             f"model {model.name!r} has no actuators; give a torque, or add some by Builder.actuator"

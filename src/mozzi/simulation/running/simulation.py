@@ -15,6 +15,7 @@ from mozzi.algorithms.recursion.representations import check
 from mozzi.errors import ConfigurationError
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.model.parameters.named import geometric
 from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
 from mozzi.simulation.forces.drives import Drives, Prescribed, TimeLaw
@@ -77,6 +78,7 @@ class Simulation:
         save: str | os.PathLike[str] | None = None,
         **options: Unpack[MethodOptions],
     ):
+        as_model(model, "simulate")
         check_model(model)
         method = method_for(model, method)
         self.user = model

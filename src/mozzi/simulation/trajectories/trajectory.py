@@ -240,8 +240,10 @@ class Trajectory:
     @property
     def known_contact_forces(self) -> Array | None:
         """`contact_forces` where there are some, else None."""
-        forces = self.stored["contact_forces"] if "contact_forces" in self.stored else None
-        return forces if forces is not None and forces.shape[-2] else None
+        if "contact_forces" not in self.stored:
+            return None
+        forces = self.stored["contact_forces"]
+        return forces if forces.shape[-2] else None
 
     def _contact(self, name: str) -> Array:
         if name not in self.stored:

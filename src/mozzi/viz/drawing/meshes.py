@@ -85,7 +85,7 @@ def _collada(path: Path) -> list[Surface]:
         while stack:
             node, T = stack.pop()
             if isinstance(node, GeometryNode):
-                found += _primitives(node, T)
+                found += _primitives(node, T, path.parent)
             elif hasattr(node, "children"):
                 stack += [(child, T @ node.matrix) for child in node.children]
         if found:
@@ -93,7 +93,7 @@ def _collada(path: Path) -> list[Surface]:
     return found
 
 
-def _primitives(node: Any, T: np.ndarray) -> list[Surface]:
+def _primitives(node: Any, T: np.ndarray, folder: Path) -> list[Surface]:
     from collada.triangleset import TriangleSet
 
     paint = {material.symbol: material.target for material in node.materials}
@@ -106,12 +106,28 @@ def _primitives(node: Any, T: np.ndarray) -> list[Surface]:
         color = None
         if isinstance(diffuse, tuple) and len(diffuse) >= 3:
             color = (float(diffuse[0]), float(diffuse[1]), float(diffuse[2]))
+        elif hasattr(diffuse, "sampler"):
+            color = _texture(folder / diffuse.sampler.surface.image.path)
         points = np.asarray(whole.vertex, dtype=float) @ T[:3, :3].T + T[:3, 3]
         faces = np.asarray(whole.vertex_index, dtype=np.int64)
         turn = slice(None, None, -1 if np.linalg.det(T[:3, :3]) < 0.0 else 1)
         used, index = np.unique(faces, return_inverse=True)
         out.append((points[used], index.reshape(faces.shape)[:, turn], color))
     return out
+
+
+def _texture(path: Path) -> Color | None:
+    """The middle colour of a picture; None where it is not there, or Pillow is not."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        return None
+    try:
+        with Image.open(path) as picture:
+            r, g, b = np.asarray(picture.convert("RGB"), dtype=float).mean(axis=(0, 1)) / 255.0
+    except (OSError, UnidentifiedImageError):
+        return None
+    return float(r), float(g), float(b)
 
 
 def _placed(scene: Any, node: str) -> tuple[Any, np.ndarray]:

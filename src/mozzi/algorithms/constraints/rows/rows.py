@@ -46,6 +46,7 @@ from mozzi.model import (
     Rolling,
     VelocityRows,
 )
+from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real, divide, sqrt
 from mozzi.types import Traced
 
@@ -74,6 +75,7 @@ def loop_rows(model: Model) -> Mapping[str, slice]:
         >>> [rows.stop - rows.start for rows in mz.loop_rows(bar).values()]
         [5]
     """
+    as_model(model, "loop_rows")
     rows: dict[str, slice] = {}
     start = 0
     for part in model.closures:
