@@ -4021,11 +4021,11 @@ def read_log(
         array([[0.1, 0.2, 0.3]])
     """
 
-def to_log_cholesky(parameters: ArrayLike) -> Array:
+def to_log_cholesky(parameters: ArrayLike | Inertia) -> Array:
     """The ten numbers without bounds of a rigid body: the inverse of `from_log_cholesky`.
 
     Args:
-        parameters (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz.
+        parameters (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz; or an `Inertia`.
 
     Returns:
         (B, 10): (α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃).

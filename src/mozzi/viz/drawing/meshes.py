@@ -102,7 +102,8 @@ def _primitives(node: Any, T: np.ndarray, folder: Path) -> list[Surface]:
         whole = one.triangleset() if hasattr(one, "triangleset") else one
         if not isinstance(whole, TriangleSet) or not len(whole):
             continue
-        diffuse = getattr(getattr(paint.get(one.material), "effect", None), "diffuse", None)
+        effect = getattr(paint.get(one.material), "effect", None)
+        diffuse: Any = getattr(effect, "diffuse", None)
         color = None
         if isinstance(diffuse, tuple) and len(diffuse) >= 3:
             color = (float(diffuse[0]), float(diffuse[1]), float(diffuse[2]))
