@@ -15,7 +15,6 @@ from mozzi.cli.info import Base
 from mozzi.cli.prepare import again
 from mozzi.cli.robot import Root, open_robot
 from mozzi.errors import ConfigurationError
-from mozzi.simulation.trajectories.files import origin
 
 if TYPE_CHECKING:
     from mozzi.model import Model
@@ -53,6 +52,7 @@ def view(
     ] = None,
 ) -> None:
     """Show a mechanism in the browser: sliders, frames, joint screws, centre of mass, replay."""
+    from mozzi.simulation.trajectories.files import origin
     from mozzi.simulation.trajectories.trajectory import Trajectory
 
     if trajectory is None and file.suffix in TRAJECTORIES:
@@ -69,6 +69,7 @@ def replayed(
     path: Path, file: Path | None, roots: Sequence[Path] | None
 ) -> tuple[Model, Trajectory]:
     """A motion from mozzi simulate, with its model: of the file that it names, or of another."""
+    from mozzi.simulation.trajectories.files import origin
     from mozzi.simulation.trajectories.trajectory import Trajectory
 
     made = origin(path)

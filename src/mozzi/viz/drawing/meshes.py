@@ -94,6 +94,7 @@ def _collada(path: Path) -> list[Surface]:
 
 
 def _primitives(node: Any, T: np.ndarray, folder: Path) -> list[Surface]:
+    from collada.material import Map
     from collada.triangleset import TriangleSet
 
     paint = {material.symbol: material.target for material in node.materials}
@@ -103,12 +104,12 @@ def _primitives(node: Any, T: np.ndarray, folder: Path) -> list[Surface]:
         if not isinstance(whole, TriangleSet) or not len(whole):
             continue
         effect = getattr(paint.get(one.material), "effect", None)
-        diffuse: Any = getattr(effect, "diffuse", None)
+        diffuse = getattr(effect, "diffuse", None)
         color = None
-        if isinstance(diffuse, tuple) and len(diffuse) >= 3:
+        if isinstance(diffuse, Map):
+            color = _texture(folder / str(diffuse.sampler.surface.image.path))
+        elif isinstance(diffuse, tuple) and len(diffuse) >= 3:
             color = (float(diffuse[0]), float(diffuse[1]), float(diffuse[2]))
-        elif hasattr(diffuse, "sampler"):
-            color = _texture(folder / diffuse.sampler.surface.image.path)
         points = np.asarray(whole.vertex, dtype=float) @ T[:3, :3].T + T[:3, 3]
         faces = np.asarray(whole.vertex_index, dtype=np.int64)
         turn = slice(None, None, -1 if np.linalg.det(T[:3, :3]) < 0.0 else 1)
