@@ -116,6 +116,57 @@ def test_disc_in_a_steady_circle(method, tube):
     assert np.abs(slip).max() < 1e-12
 
 
+def euler_disc(*joints: mz.Joint) -> tuple[mz.Model, float, float, float, float]:
+    """A thin disc, its axis y, in angles: (model, radius, mass, its two moments of inertia)."""
+    r, m = 0.3, 1.7
+    A, C = 0.25 * m * r * r, 0.5 * m * r * r
+    across = mz.SE3.exp(mz.Twist.unflatten((-np.pi / 2, 0, 0, 0, 0, 0)))
+    build = mz.Builder("disc")
+    build.add("disc", None, mz.Composite(*joints), mz.Inertia(m, (0, 0, 0), np.diag([A, C, A])))
+    build.shape("disc", mz.Disc(r), across, name="rim").shape(None, mz.Plane(), name="floor")
+    return build.build().with_rolling("contact", "rim", "floor"), r, m, A, C
+
+
+@pytest.mark.slow
+def test_modes_of_a_disc_that_rolls():
+    """Upright it is stable beyond ω² = g/3r, with λ² = (m g r − C (C + m r²) ω²/A)/(A + m r²);
+    in a circle, in coordinates that turn about its centre, the eigenvalues are those of the reduced
+    equations of lean and of the two rates, which differences of accelerations give.
+    """
+    turn = [mz.Revolute(x) for x in "zxy"]
+    model, r, m, A, C = euler_disc(mz.Translation3(), *turn)
+    q, v = model.neutral(), np.zeros(6)
+    q[2] = r
+    for share in (0.5, 1.01, 2.0):
+        w = share * np.sqrt(9.81 / (3.0 * r))
+        v[0], v[5] = w * r, w
+        values = mz.modes(model, q, v)[0]
+        square = (m * 9.81 * r - C * (C + m * r * r) * w * w / A) / (A + m * r * r)
+        own = values[np.argsort(-np.abs(values))[:2]]
+        assert own**2 == pytest.approx(square, rel=1e-10)
+        assert (values.real.max() > 1e-6) == (share < 1.0)
+    model, *_ = euler_disc(turn[0], mz.Translation3(), *turn[1:])
+    lean, rate, spin = 0.35, 1.3, -6.4927196918997545
+    radius = 1.3954505866633078  # from the balance of moments, for this spin
+    q, v = np.array([0, 0, radius, r * np.cos(lean), lean, 0]), np.array([rate, 0, 0, 0, 0, spin])
+    values = mz.modes(model, q, v)[0]
+
+    def reduced(x):  # (lean, its rate, rate of turn, spin) ↦ its rate
+        at = mz.assemble(model, q + (x[0] - lean) * np.eye(6)[4], hold=[("disc", 4)])
+        u = mz.consistent_velocities(
+            model, at, [x[2], 0, 0, 0, x[1], x[3]], hold=[("disc", k) for k in (0, 4, 5)]
+        )
+        a = mz.forward_dynamics(model, at, u, np.zeros(6))
+        return np.array([x[1], a[4], a[0], a[5]])
+
+    x, h = np.array([lean, 0.0, rate, spin]), 1e-5
+    slope = [(reduced(x + h * e) - reduced(x - h * e)) / (2.0 * h) for e in np.eye(4)]
+    truth = np.linalg.eigvals(np.stack(slope, axis=-1))
+    nodding = truth[np.abs(truth.imag) > 1.0]
+    assert np.abs(nodding[:, None] - values).min(axis=1) == pytest.approx(0.0, abs=1e-6)
+    assert values.real.max() < 1e-9 and len(nodding) == 2
+
+
 def test_ball_in_a_pipe():
     """A ball that runs around in an upright pipe rises again: its height swings with √(2/7) of the
     rate at which it runs around, without end (Neimark and Fufaev).

@@ -125,7 +125,8 @@ def _refuse_unsteady(
     if np.abs(a[worst]) > STEADY * size:
         raise ConfigurationError(
             f"modes: this motion of model {model.name!r} is not steady: {model.v_names[worst]!r} "
-            f"accelerates by {a[worst]:.3g}; give an equilibrium or a steady motion, with its tau"
+            f"accelerates by {a[worst]:.3g}; give an equilibrium or a steady motion, with its tau, "
+            "in coordinates in which its velocities are constant"
         )
     ahead = integrate(model, q, v * (AHEAD / size))
     there, _ = linearize(model, ahead, v, tau, resistance=resistance)
@@ -133,7 +134,9 @@ def _refuse_unsteady(
     if change > STEADY:
         raise ConfigurationError(
             f"modes: this motion of model {model.name!r} is not steady: its linearization changes "
-            f"along the motion (by {change:.1e}); eigenvalues say nothing about it"
+            f"along the motion (by {change:.1e}); eigenvalues say nothing about it. A body that "
+            "spins as it travels needs coordinates in which it does so evenly, such as "
+            "Composite(Translation3(), Revolute('z'), Revolute('x'), Revolute('y'))"
         )
 
 
