@@ -14,6 +14,7 @@ from typing import Any
 
 from mozzi.errors import ExtraMissingError
 from mozzi.locks import ForkLock, aside
+from mozzi.program.alarms import ALARMS
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cpu import exponential
 from mozzi.targets.cpu import math as vector_math
@@ -168,7 +169,6 @@ def runtime(dtype: str, W: int) -> Any:
     return table
 
 
-_alarms = ctypes.c_int64(0)
 _watched: list[Any] = []
 _on = True
 
@@ -194,12 +194,12 @@ def watch(on: bool) -> None:
 
 def alarms_address() -> int:
     """Where the counter of alarms is."""
-    return ctypes.addressof(_alarms)
+    return ctypes.addressof(ALARMS)
 
 
 def alarms() -> int:
     """How often arguments were not as promised; it only grows."""
-    return _alarms.value
+    return ALARMS.value
 
 
 def _python(name: str) -> int | None:
