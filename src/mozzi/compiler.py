@@ -220,7 +220,7 @@ def _plain(
         )
     if options:
         raise ConfigurationError("compile: options of a sensitivity are given to sensitivity")
-    return function.derivative, {**function.options, "names": function.names}
+    return function.derivative, function.call_options
 
 
 def traced(

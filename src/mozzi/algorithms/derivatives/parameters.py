@@ -13,26 +13,29 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from mozzi.algorithms.calls.algorithm import Algorithm, Options
+from mozzi.algorithms.calls.algorithm import Algorithm, Options, algorithm
 from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.calls.with_loops import met_loops
+from mozzi.algorithms.derivatives.reassembly import Following
+from mozzi.algorithms.loops.assemble import assemble
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.varied import varied_model, varying
+from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
 from mozzi.model.parameters.named import nominal_numbers
 from mozzi.program.differentiate import jacobian
-from mozzi.types import Array, ArrayLike, Traced
+from mozzi.types import Array, ArrayLike, JointChoice, Traced
 
 __all__ = ["Sensitivity", "sensitivity"]
 
-What: TypeAlias = Literal["value", "derivative"]
+What: TypeAlias = Literal["value", "derivative", "followed"]
 
 
 def sensitivity(
-    function: Callable[..., object], model: Model, parameters: str | Iterable[str],
-    **options: object,
+    function: Callable[..., object], model: Model, parameters: str | Iterable[str], *,
+    hold: JointChoice | None = None, **options: object,
 ) -> Sensitivity:  # fmt: skip
     """The derivative of a function of the model with respect to named parameters, as a kernel.
 
@@ -56,10 +59,18 @@ def sensitivity(
     ``kernel.nominal`` is the model as it is, and ``kernel.value`` is the function itself with these
     numbers.
 
+    With loops, a change of the geometry opens them at a fixed q. With ``hold`` the mechanism
+    follows: the joints that are held keep their q, v and a, the others move by the least that keeps
+    the loops closed, and the derivative is that of what is computed on the mechanism assembled
+    anew. A parameter that no motion can follow is a `LoopError` (in a compiled kernel, no numbers).
+    ``sensitivity(mz.assemble, …, hold=…)`` is that of the configuration itself, (nv, p) along the
+    group.  `compile` takes what is returned, for every target.
+
     Args:
-        function: an algorithm of the model, such as mz.inverse_dynamics.
+        function: an algorithm of the model, such as mz.inverse_dynamics, or mz.assemble.
         model: the mechanism.
         parameters: their names, such as ["link_3.mass", "joint_2.x"].
+        hold: joints that stay while a closed mechanism is assembled anew; None: all stay.
         options: those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays are
             taken where they are True (``wrenches=True``).
 
@@ -72,11 +83,18 @@ def sensitivity(
         >>> kernel(arm.neutral()).shape
         (3, 2)
     """
+    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    if function is assemble:
+        function, hold = _configuration, () if hold is None else hold
     if not isinstance(function, Algorithm):
         name = getattr(function, "__name__", repr(function))
         raise TypeError(f"sensitivity: {name} is no algorithm of a model, such as mz.pose")
-    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    return Sensitivity(function, model, names, cast("Options", options))
+    if hold is not None and not met_loops(model):
+        raise ConfigurationError(
+            f"sensitivity: hold= is for models with loops, which are assembled anew; {model.name!r} "
+            "has none"
+        )
+    return Sensitivity(function, model, names, cast("Options", options), hold)
 
 
 Shared: TypeAlias = "Callable[[Sensitivity, Sequence[ArrayLike], Array], Array]"
@@ -100,9 +118,11 @@ class Sensitivity:
     """A derivative with respect to parameters: called with what the function takes."""
 
     def __init__(
-        self, function: Algorithm, model: Model, names: tuple[str, ...], options: Options
-    ):
+        self, function: Algorithm, model: Model, names: tuple[str, ...], options: Options,
+        hold: JointChoice | None = None,
+    ):  # fmt: skip
         self.function, self.model, self.names = function, model, names
+        self.hold = (hold,) if isinstance(hold, str) else hold if hold is None else tuple(hold)
         self.nominal = nominal_numbers(model, names)
         """The parameters of the model as it is."""
         arrays = [n for n in function.arrays if n in function.required or options.get(n) is True]
@@ -110,11 +130,14 @@ class Sensitivity:
         self.options = {n: x for n, x in options.items() if n not in function.arrays}
         if "order" in function.defaults:  # which says how large arrays are
             self.options.setdefault("order", function.defaults["order"])
-        self.derivative = _varying(function, "derivative", tuple(arrays), tuple(self.options))
+        what: What = "derivative" if self.hold is None else "followed"
+        self.derivative = _varying(function, what, tuple(arrays), tuple(self.options))
         self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
 
     def __call__(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
+        if self.hold is not None:
+            return self._followed(self._run(self.derivative, arrays, parameters))
         if self._shared:
             return _SHARED["derivative"](self, arrays, self._numbers(parameters))
         return self._run(self.derivative, arrays, parameters)
@@ -130,6 +153,25 @@ class Sensitivity:
             return _SHARED["value"](self, arrays, self._numbers(parameters))
         return self._run(self.plain, arrays, parameters)
 
+    def _followed(self, result: Any) -> Any:
+        """The result, or a `LoopError` where a parameter opens loops that no motion closes."""
+        for part in result if isinstance(result, tuple) else (result,):
+            bad = ~np.isfinite(part).reshape(-1, len(self.names)).all(0)
+            if bad.any():
+                which = ", ".join(n for n, b in zip(self.names, bad, strict=True) if b)
+                raise LoopError(
+                    f"sensitivity: model {self.model.name!r} cannot follow {which}: no motion of "
+                    "the joints that are not held closes its loops, or these actuators cannot make "
+                    "the motion; hold fewer joints"
+                )
+        return result
+
+    @property
+    def call_options(self) -> dict[str, object]:
+        """The options of `derivative`, as a call of it takes them."""
+        held = {} if self.hold is None else {"hold": self.hold}
+        return {"names": self.names, **held, **self.options}
+
     @property
     def _shared(self) -> bool:
         """Whether loops and some actuators share what the tree needs."""
@@ -140,6 +182,8 @@ class Sensitivity:
         self, algorithm: Algorithm, arrays: Sequence[ArrayLike], parameters: ArrayLike | None
     ) -> Any:
         numbers = self._numbers(parameters)
+        if algorithm is self.derivative:
+            return algorithm(self.model, *arrays, numbers, **self.call_options)
         return algorithm(self.model, *arrays, numbers, names=self.names, **self.options)
 
     def _numbers(self, parameters: ArrayLike | None) -> Array:
@@ -162,14 +206,23 @@ def _varying(
     """The algorithm of these arrays and of parameters, whose names are an option."""
 
     def run(
-        model: Mechanism, names: tuple[str, ...], parameters: BlockArray, **given: object
-    ) -> Traced | tuple[Traced, ...]:
+        model: Mechanism, names: tuple[str, ...], parameters: BlockArray, hold: JointChoice = (),
+        **given: object,
+    ) -> Traced | tuple[Traced, ...]:  # fmt: skip
         numbers = parameters.array()
         new = varied_model(model.model, names, numbers)
         plain = {n: _plain(x) if n in arrays else x for n, x in given.items()}
         with varying(new):
             view = mechanism(new, regroup=function.regroup)
             out: Traced | tuple[Traced, ...] = function.run(view, (), plain)
+            if what == "followed":
+                moved = {n: x for n, x in plain.items() if n in arrays}
+                follow = Following(new, numbers, cast("dict[str, Traced]", moved), hold)
+                if function is _configuration:
+                    return follow.checked(follow.delta)
+                each = out if isinstance(out, tuple) else (out,)
+                all_ = tuple(follow.checked(follow.of(x)) for x in each)
+                return all_ if isinstance(out, tuple) else all_[0]
         if what == "value":
             return out
         if isinstance(out, tuple):
@@ -178,10 +231,17 @@ def _varying(
 
     kind, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     leading = [inspect.Parameter(n, kind) for n in ("model", *arrays, "parameters")]
-    others = [inspect.Parameter(n, keyword) for n in ("names", *options)]
+    held = ("hold",) if what == "followed" else ()
+    others = [inspect.Parameter(n, keyword) for n in ("names", *held, *options)]
     run.__signature__ = inspect.Signature(leading + others, return_annotation="Any")  # type: ignore[attr-defined]
     run.__name__ = f"{function.name}_{what}_of_parameters"
     return Algorithm(run, False, threshold=ALWAYS_UNROLLED, loops=function.loops)
+
+
+@algorithm(loops="honour")
+def _configuration(model: Mechanism, q: BlockArray) -> BlockArray:
+    """The configuration itself, in place of `assemble`."""
+    return q
 
 
 def _plain(x: object) -> Traced:
