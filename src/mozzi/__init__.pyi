@@ -3745,6 +3745,8 @@ def sensitivity(
     function: Callable[..., object],
     model: Model,
     parameters: str | Iterable[str],
+    *,
+    hold: JointChoice | None = None,
     **options: object,
 ) -> Sensitivity:
     """The derivative of a function of the model with respect to named parameters, as a kernel.
@@ -3769,10 +3771,18 @@ def sensitivity(
     ``kernel.nominal`` is the model as it is, and ``kernel.value`` is the function itself with these
     numbers.
 
+    With loops, a change of the geometry opens them at a fixed q. With ``hold`` the mechanism
+    follows: the joints that are held keep their q, v and a, the others move by the least that keeps
+    the loops closed, and the derivative is that of what is computed on the mechanism assembled
+    anew. A parameter that no motion can follow is a `LoopError` (in a compiled kernel, no numbers).
+    ``sensitivity(mz.assemble, …, hold=…)`` is that of the configuration itself, (nv, p) along the
+    group.  `compile` takes what is returned, for every target.
+
     Args:
-        function: an algorithm of the model, such as mz.inverse_dynamics.
+        function: an algorithm of the model, such as mz.inverse_dynamics, or mz.assemble.
         model: the mechanism.
         parameters: their names, such as ["link_3.mass", "joint_2.x"].
+        hold: joints that stay while a closed mechanism is assembled anew; None: all stay.
         options: those of the function (``frame=``, ``rep=``, ``prescribed=``); optional arrays are
             taken where they are True (``wrenches=True``).
 
