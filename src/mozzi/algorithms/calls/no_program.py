@@ -7,6 +7,8 @@ else than arrays is none.
 
 from __future__ import annotations
 
+from types import FunctionType
+
 __all__ = ["NO_PROGRAM", "why_no_program"]
 
 _RANK = "it asks LAPACK for singular values, between programs"
@@ -23,6 +25,9 @@ NO_PROGRAM: dict[str, tuple[str, str]] = {
     ),
     "base_parameters": (_RANK, "compile inverse_dynamics_regressor"),
     "casadi_function": (f"{_OBJECT} a function of CasADi", "give it the algorithm itself"),
+    "closed_form": (
+        f"{_OBJECT} matrices by their letters", "compile the algorithms of the same names"
+    ),
     "compile": (f"{_OBJECT} a kernel", "give it the algorithm itself"),
     "consistent_velocities": (
         "it factors the mass matrix and takes singular values by LAPACK, between programs",
@@ -53,6 +58,7 @@ NO_PROGRAM: dict[str, tuple[str, str]] = {
         f"{_OBJECT} linear operators",
         "compile mass_matrix, mass_matrix_inverse or system_jacobian, which they factor",
     ),
+    "projected_forward_dynamics": (_RANK, "compile forward_dynamics, which gives the same"),
     "read_log": ("it reads a file", "call it"),
     "rollout": (
         "it takes many steps, each a kernel", "take mz.stepper, which compiles one step"
@@ -78,7 +84,12 @@ NO_PROGRAM: dict[str, tuple[str, str]] = {
 def why_no_program(function: object) -> str | None:
     """What to say of a public function that is no program, or None."""
     name, home = getattr(function, "__name__", ""), getattr(function, "__module__", "")
-    if name not in NO_PROGRAM or not str(home).startswith("mozzi."):
+    if not isinstance(function, FunctionType) or not str(home).startswith("mozzi."):
         return None
-    reason, instead = NO_PROGRAM[name]
-    return f"compile: {name} is no program: {reason}; {instead}"
+    if name in NO_PROGRAM:
+        reason, instead = NO_PROGRAM[name]
+        return f"compile: {name} is no program: {reason}; {instead}"
+    if "model" in function.__code__.co_varnames[: function.__code__.co_argcount]:
+        instead = f"compile a function of arrays: lambda q: mz.{name}(model, q)"
+        return f"compile: {name} is no algorithm, and takes the model itself; {instead}"
+    return None

@@ -91,8 +91,8 @@ def sensitivity(
         raise TypeError(f"sensitivity: {name} is no algorithm of a model, such as mz.pose")
     if hold is not None and not met_loops(model):
         raise ConfigurationError(
-            f"sensitivity: hold= is for models with loops, which are assembled anew; {model.name!r} "
-            "has none"
+            "sensitivity: hold= is for models with loops, which are assembled anew; "
+            f"{model.name!r} has none"
         )
     return Sensitivity(function, model, names, cast("Options", options), hold)
 
@@ -153,12 +153,12 @@ class Sensitivity:
             return _SHARED["value"](self, arrays, self._numbers(parameters))
         return self._run(self.plain, arrays, parameters)
 
-    def _followed(self, result: Any) -> Any:
+    def _followed(self, result: Array | tuple[Array, ...]) -> Array | tuple[Array, ...]:
         """The result, or a `LoopError` where a parameter opens loops that no motion closes."""
         for part in result if isinstance(result, tuple) else (result,):
-            bad = ~np.isfinite(part).reshape(-1, len(self.names)).all(0)
-            if bad.any():
-                which = ", ".join(n for n, b in zip(self.names, bad, strict=True) if b)
+            finite = np.isfinite(part).reshape(-1, len(self.names))
+            if not finite.all():
+                which = ", ".join(n for k, n in enumerate(self.names) if not finite[:, k].all())
                 raise LoopError(
                     f"sensitivity: model {self.model.name!r} cannot follow {which}: no motion of "
                     "the joints that are not held closes its loops, or these actuators cannot make "
