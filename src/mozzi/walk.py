@@ -109,9 +109,8 @@ def walk_of(
     walk = Walk("")
 
     def trace() -> Program:
-        units = units_of(function.name, tuple(shapes), model)
         with tracing(Settings(rolled, dtype)):
-            return traced(shapes, call, function.name, units)
+            return traced(shapes, call, function.name, units_of(tuple(shapes), model))
 
     program = walk.timed("trace", trace)
     ordered = walk.timed("schedule", lambda: schedule(program))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mozzi.program.node import Node, Region
-from mozzi.program.program import Buffer, Loop, Program, Store
+from mozzi.program.program import Buffer, Program, Store
 
 __all__ = ["prune"]
 
@@ -41,6 +43,8 @@ def _mark(region: Region, live: set[int], read: set[int]) -> None:
         else:
             if isinstance(s.stop, Node):
                 live.add(id(s.stop))
+            if s.going is not None:
+                read.add(id(s.going.buffer))
             for branch in reversed(s.branches):
                 _mark(branch, live, read)
 
@@ -58,7 +62,5 @@ def _keep(region: Region, outer: Region | None, live: set[int], read: set[int]) 
         else:
             branches = [_keep(b, kept, live, read) for b in s.branches]
             if any(b.statements for b in branches):
-                kept.statements.append(
-                    Loop(s.variable, s.start, s.stop, s.step, s.follow, s.which, branches)
-                )
+                kept.statements.append(replace(s, branches=branches))
     return kept

@@ -96,7 +96,8 @@ class Loop:
     Counted: from start to stop (exclusive) by step; a stop that is a value of the program is
     the same for all samples of a call (how many steps to take). Or with `follow`: from start, then
     follow[start] and so on, while it is ≥ stop. The branch is chosen by which[variable] where
-    there are several.
+    there are several. going: where it is zero, what is left of the iterations changes nothing that
+    is read behind them: they may be left out where that is so of all samples that run together.
     """
 
     variable: Index
@@ -106,6 +107,7 @@ class Loop:
     follow: np.ndarray | None
     which: np.ndarray | None
     branches: list[Region]
+    going: Address | None = None
 
 
 #: What a region is made of.
@@ -227,6 +229,7 @@ def loop(
     which: np.ndarray | None = None,
     branches: int = 1,
     name: str = "k",
+    going: Address | None = None,
 ) -> Iterator[tuple[int, Index]]:
     """Record a loop: yields (branch, variable) once per branch; what is traced meanwhile is that
     branch.
@@ -236,7 +239,7 @@ def loop(
     variable = Index(name=name)
     regions = [Region(outer) for _ in range(branches)]
     outer.statements.append(
-        Loop(variable, start, stop, step, follow, which if branches > 1 else None, regions)
+        Loop(variable, start, stop, step, follow, which if branches > 1 else None, regions, going)
     )
     for number, region in enumerate(regions):
         with trace_into(region):

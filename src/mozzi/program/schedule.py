@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Loop, Program
@@ -47,7 +48,7 @@ def _region(region: Region, outer: Region | None, kept: set[int]) -> Region:
         run = []
         if isinstance(s, Loop):
             branches = [_region(b, ordered, kept) for b in s.branches]
-            s = Loop(s.variable, s.start, s.stop, s.step, s.follow, s.which, branches)
+            s = replace(s, branches=branches)
         ordered.statements.append(s)
     ordered.statements += _order(run, kept)
     return ordered

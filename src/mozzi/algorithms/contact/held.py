@@ -98,16 +98,17 @@ def held_accelerations(
         w += speed
         gaps.append(x.gap)
     move = Moving(q, T)
-    own = [propagate(model, b.rows, move, U, D) for b in blocks]
     ties = closures(model, move) if model.model.closures else ()
     loops = [propagate(model, t, move, U, D) for t in ties]
-    problem, answer = problem_of(model, q, blocks, own, loops, move, g, U, D, by_rows=True)
+    problem, parts, answer = problem_of(
+        model, q, C, blocks, loops, move, g, U, D, by_rows=True
+    )
     scaled: list[Real] = [0.0] * len(g)
     for _ in range(2):  # the second takes the proximal term back
         scaled = problem.solve(laws, 1e-12, scaled)
     x = [s * e for s, e in zip(scaled, problem.scale, strict=True)]
     out = joint_vector(model, "a_new")
-    for i, d in moved_by(model, q, T, U, D, (*own, *loops), answer(x)):
+    for i, d in moved_by(model, q, T, U, D, parts, answer(x)):
         out[i] = [f + e for f, e in zip(a[i], d, strict=True)]
     world: list[Real] = []
     at = 0

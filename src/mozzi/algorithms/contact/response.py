@@ -8,10 +8,12 @@ Loops are equalities, eliminated first: their multipliers answer with −Λ_ee�
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
-from mozzi.algorithms.constraints.one_sided.problem import ByRows, ByVelocities, Problem, eliminate
+from mozzi.algorithms.constraints.one_sided.problem import ByRows, ByVelocities, Problem, dot
+from mozzi.algorithms.constraints.one_sided.sets import reciprocal
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import Rows, joint_columns
 from mozzi.algorithms.constraints.solve import Factor
@@ -19,8 +21,8 @@ from mozzi.algorithms.contact.rows import OneSided
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.blocks import apply
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import JointVector, PerBody
-from mozzi.lie import Screws, Twist, Wrench
+from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
+from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
@@ -29,78 +31,119 @@ from mozzi.program.scalar import Real, maximum
 __all__ = ["Answer", "moved_by", "problem_of"]
 
 Answer: TypeAlias = Callable[[Sequence[Real]], list[list[Real]]]
-"""x of the one-sided rows ↦ the multipliers of all rows, block by block."""
+"""x of the one-sided rows ↦ what propagated rows exert, part by part."""
 
 
 def problem_of(
     model: Mechanism,
     q: JointVector,
+    C: ByBody[SE3],
     blocks: Sequence[OneSided],
-    own: Sequence[PropagatedRows],
     loops: Sequence[PropagatedRows],
     move: Moving,
     g: Sequence[Real],
     U: PerBody[Screws[Wrench]],
     D: PerBody[Matrix],
     by_rows: bool = False,
-) -> tuple[Problem, Answer]:
-    """The one-sided problem w = Λ x + g of blocks, and what answers: in the velocities of the
+) -> tuple[Problem, list[PropagatedRows], Answer]:
+    """The one-sided problem w = Λ x + g of blocks, and what answers to x: in the velocities of the
     mechanism or in the twists of the bodies that touch, where these are fewer than the rows.
     """
     sets = [b.set for b in blocks]
     soft = [c for b in blocks for c in (b.compliance, *[0.0] * (len(b.rows) - 1))]
+    bodies = sorted({k for b in blocks for k in b.rows.wrenches})
+    contacts = all(b.axes for b in blocks)
+    few = contacts and not by_rows and 6 * len(bodies) < len(g)
+    if few and (loops or 6 * len(bodies) < model.nv):
+        at = _at_bodies(model, C, blocks, bodies, move, U, D)
+        L6, move_bodies = admittance(model, at.rows, loops)
+        problem = ByVelocities(inverse(L6), at.G, g, sets, soft, L6)
+        return problem, [*at.rows, *loops], lambda x: move_bodies(problem.pushed(x))
+    own = [propagate(model, b.rows, move, U, D) for b in blocks]
     if not (loops or by_rows) and len(g) > model.nv:
         J = jacobian(model, blocks, move)
-        by_velocities = ByVelocities(mass_matrix(model, q).array(), J, g, sets, soft)
-        return by_velocities, lambda x: _split(own, x)
+        problem = ByVelocities(mass_matrix(model, q).array(), J, g, sets, soft)
+        return problem, own, lambda x: _split(own, x)
     L, answer = admittance(model, own, loops)
-    bodies = sorted({k for b in blocks for k in b.rows.wrenches})
-    joints = any(b.rows.forces for b in blocks)
-    if not (by_rows or joints) and 6 * len(bodies) < len(g):
-        L6, G = _at_bodies(model, blocks, bodies, loops, move, U, D)
-        return ByVelocities(inverse(L6), G, g, sets, soft, L6), answer
     for k, c in enumerate(soft):
         L[k][k] = L[k][k] if number(c) == 0.0 else L[k][k] + c
-    return ByRows(L, g, sets), answer
+    return ByRows(L, g, sets), [*own, *loops], answer
+
+
+@dataclass
+class Touching:
+    """Twists of the bodies that touch, along the axes of the world at a point of each: rows that
+    measure them, and those of the contacts over these, G.
+    """
+
+    rows: list[PropagatedRows]
+    G: list[list[Real]]
 
 
 def _at_bodies(
     model: Mechanism,
+    C: ByBody[SE3],
     blocks: Sequence[OneSided],
     bodies: Sequence[int],
-    loops: Sequence[PropagatedRows],
     move: Moving,
     U: PerBody[Screws[Wrench]],
     D: PerBody[Matrix],
-) -> tuple[list[list[Real]], list[list[Real]]]:
-    """The admittance Λ₆ of the twists of the bodies that touch, and the rows G over these: Λ = G Λ₆
-    Gᵀ, of whatever rank.
+) -> Touching:
+    """Λ = G Λ₆ Gᵀ, of whatever rank. The point of a body is that of its first contact, so that G
+    has few entries where the ground does not move: forces are along the axes.
     """
+    axes = [Vec3(*(1.0 if k == n else 0.0 for k in range(3))) for n in range(3)]
+    points: dict[int, Vec3] = {}
+    for block in blocks:
+        for k in block.rows.wrenches:
+            points.setdefault(k, block.point or C[model.at(k)].p)
     every: list[PropagatedRows] = []
     for k in bodies:
-        unit = Screws(Wrench.unflatten(1.0 if i == n else 0.0 for i in range(6)) for n in range(6))
-        rows = Rows(f"body {k}", {k: unit}, {}, lambda small: [0.0] * 6, [0.0] * 6)
+        i = model.at(k)
+        p = C[i].R.unrotate(points[k] - C[i].p)
+        turned = [C[i].R.unrotate(e) for e in axes]
+        W = [Wrench(e, Vec3.zero()) for e in turned] + [Wrench(p.cross(e), e) for e in turned]
+        rows = Rows(f"body {k}", {k: Screws(W)}, {}, lambda small: [0.0] * 6, [0.0] * 6)
         every.append(propagate(model, rows, move, U, D))
     G: list[list[Real]] = []
     for block in blocks:
-        for n in range(len(block.rows)):
+        for axis in block.axes:
             line: list[Real] = []
             for k in bodies:
-                W = block.rows.wrenches.get(k)
-                line += [0.0] * 6 if W is None else list(W[n].flatten())
+                sign = block.ends.get(k, 0.0)
+                f = axis * sign
+                m = f if block.point is None else (block.point - points[k]).cross(f)
+                line += [*m, *(Vec3.zero() if block.point is None else f)] if sign else [0.0] * 6
             G.append(line)
-    return admittance(model, every, loops)[0], G
+    return Touching(every, G)
 
 
 def inverse(L: list[list[Real]]) -> list[list[Real]]:
-    """L⁻¹ of a symmetric matrix; where nothing can move, nearly infinite."""
+    """L⁻¹ of a symmetric matrix, by l d lᵀ = L; where nothing can move, nearly infinite."""
     n = len(L)
     most: Real = 1e-100
     for k in range(n):
         most = maximum(most, L[k][k])
-    solve = eliminate([[x + (1e-12 * most if i == j else 0.0) for j, x in enumerate(row)]
-                       for i, row in enumerate(L)], range(n))  # fmt: skip
-    return [solve([1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+    A = [[x + (1e-12 * most if i == j else 0.0) for j, x in enumerate(r)] for i, r in enumerate(L)]
+    d: list[Real] = []  # 1/d
+    l: list[list[Real]] = [[0.0] * n for _ in range(n)]
+    for k in range(n):
+        d.append(reciprocal(A[k][k]))
+        for i in range(k + 1, n):
+            l[i][k] = A[i][k] * d[k]
+            for j in range(k + 1, i + 1):
+                A[i][j] = A[i][j] - l[i][k] * A[j][k]
+    X: list[list[Real]] = [[float(i == j) for j in range(n)] for i in range(n)]  # l⁻¹
+    for j in range(n):
+        for i in range(j + 1, n):
+            X[i][j] = -dot(l[i][j + 1 : i], [X[k][j] for k in range(j + 1, i)], l[i][j])
+    out: list[list[Real]] = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            out[i][j] = out[j][i] = dot(
+                [X[k][i] * d[k] for k in range(i, n)], [X[k][j] for k in range(i, n)]
+            )
+    return out
 
 
 def moved_by(

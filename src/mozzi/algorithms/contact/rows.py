@@ -17,8 +17,8 @@ the depth: it is not thrown.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, Set
 from mozzi.algorithms.constraints.rows.relative_motion import Rows
@@ -67,7 +67,8 @@ class OneSided:
 
     shift: taken off the velocity of the first row before it meets the set; compliance: added to the
     admittance of the first row; coordinate: the velocity that a row of a joint is, where it is one;
-    axes: of a contact, the directions of its rows in the world, scaled as they are.
+    axes: of a contact, the directions of its rows in the world, scaled as they are; point: where
+    they act, None where they are moments; ends: its bodies, with the sign of what acts on them.
     """
 
     rows: Rows
@@ -76,6 +77,8 @@ class OneSided:
     compliance: Real = 0.0
     coordinate: int | None = None
     axes: Sequence[Vec3] = ()
+    point: Vec3 | None = None
+    ends: Mapping[int, float] = field(default_factory=dict[int, float])
 
 
 def one_sided(
@@ -134,6 +137,7 @@ def _contact(
 ) -> OneSided:
     """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
     rows, axes = contact_rows(model, contact, x, C)
+    point = None if contact.kind == "cone" else x.point
     before, after = (velocities(model, rows, U)[0] for U in (V, F))
     kind: Set = Line(0.0, math.inf, 0.0) if is_zero(contact.friction[0]) else Cone()
     if h is None:
@@ -142,7 +146,8 @@ def _contact(
             back = select(meets > 1.5, 0.0, back)
         least = select(back > SLOW, back, 0.0)
         touch = x.gap <= TOUCH if meets is None else meets > 0.5
-        return OneSided(rows, kind, select(touch, least, APART), axes=axes)
+        shift = select(touch, least, APART)
+        return OneSided(rows, kind, shift, 0.0, None, axes, point, ends(model, contact))
     inverse = divide(1.0, h, nonzero=True)
     if contact.stiffness is not None:
         k, c = contact.stiffness, contact.damping or 0.0
@@ -152,7 +157,7 @@ def _contact(
     else:
         shift, compliance = _approach(model, x.gap, inverse), 0.0
         shift = _bounce(shift, before, after, contact.restitution)
-    return OneSided(rows, kind, shift, compliance, axes=axes)
+    return OneSided(rows, kind, shift, compliance, None, axes, point, ends(model, contact))
 
 
 def contact_rows(
@@ -165,11 +170,8 @@ def contact_rows(
     if rubs:
         axes += [x.across * mu1, x.normal.cross(x.across) * mu2]
     on: dict[int, Screws[Wrench]] = {}
-    for name, sign in ((contact.shape_a, 1.0), (contact.shape_b, -1.0)):
-        body = model.model.shape(name).body
-        if body < 0:
-            continue
-        i = model.at(body)
+    for k, sign in ends(model, contact).items():
+        i = model.at(k)
         p = C[i].R.unrotate(x.point - C[i].p)
         forces = [C[i].R.unrotate(axis * sign) for axis in axes]
         if contact.kind == "cone":
@@ -177,6 +179,13 @@ def contact_rows(
             continue
         on[i.index] = Screws([Wrench(p.cross(f), f) for f in forces])
     return _rows(contact.name, on, {}, len(axes)), axes
+
+
+def ends(model: Mechanism, contact: Contact) -> dict[int, float]:
+    """The bodies of a contact, with the sign of what acts on them along the normal."""
+    signs = ((contact.shape_a, 1.0), (contact.shape_b, -1.0))
+    both = ((model.model.shape(name).body, sign) for name, sign in signs)
+    return {model.at(k).index: sign for k, sign in both if k >= 0}
 
 
 def _approach(model: Mechanism, gap: Real, inverse: Real) -> Real:

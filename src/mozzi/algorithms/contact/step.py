@@ -9,6 +9,7 @@ answer with −Λ_ee⁺ Λ_eo x, and Λ of the one-sided rows loses Λ_oe Λ_ee�
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,13 +20,14 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.multipliers import propagate
 from mozzi.algorithms.constraints.one_sided.interior_point import interior_point
 from mozzi.algorithms.constraints.one_sided.problem import (
+    Best,
     ByRows,
     Descent,
     Problem,
     Solution,
     newton,
 )
-from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, reciprocal
+from mozzi.algorithms.constraints.one_sided.sets import Cone, Line
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import contact_points
@@ -48,6 +50,7 @@ from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
+from mozzi.program.loops import repeat
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
 from mozzi.types import Traced
 
@@ -57,6 +60,9 @@ FAR = 100.0
 """Gaps that would take this many times the speeds of the scene to close within the step are taken
 as that far: they do not close.
 """
+
+EXACT = 1e-26
+"""Of the square of the velocities: an error that is rounding."""
 
 SolverName = Literal["fast", "robust", "given"]
 
@@ -69,28 +75,65 @@ class Solver:
     """
 
     name: SolverName = "robust"
-    steps: int = 6
+    steps: int = 10
     interior: int = 15
 
     def solve(self, problem: Problem, start: Sequence[Real]) -> Solution:
         """The best that this many iterations give, from a start."""
-        eps = 1e-10 if isinstance(problem, ByRows) else 1e-6
+        rows = isinstance(problem, ByRows)
         if self.name == "given":
-            w = problem.velocities(start)
-            laws = [kind.law(a, b) for kind, a, b in problem.by_block(start, w)]
-            x = problem.solve(laws, eps, start)
-            return Solution(x, problem.velocities(x), 0.0)
+            laws = problem.laws(start, problem.velocities(start))
+            return _at(problem, problem.solve(laws, 1e-10 if rows else 1e-6, start))
+        warm = (start, 1e-10, 1e-10) if rows else (start, 1e-1, 1e-5)
         if self.name == "fast":
-            if isinstance(problem, ByRows):
-                return newton(problem, [(start, Descent(self.steps, eps, eps))])
-            return newton(problem, [(start, Descent(self.steps, 1e-1, 1e-5))])
-        inside = interior_point(problem, self.interior)
-        known = problem.error(start, problem.velocities(start)) < 1e-12 * problem.square
-        begin = [select(known, x, y) for x, y in zip(start, inside, strict=True)]
-        nothing = [0.0] * len(problem)
-        near, wide = Descent(self.steps, 1e-3, 1e-7), Descent(self.steps + 2, 1e-1, 1e-8)
-        plain = Descent(self.steps + 4, 1e-1, 1e-5)  # where rounding is what is left
-        return newton(problem, [(begin, near), (nothing, wide), (inside, plain)])
+            return _at(problem, self.descend(problem, [warm]).x)
+        best = self.descend(problem, [warm])
+
+        def again(state: list[Real]) -> list[Real]:
+            inside = interior_point(problem, self.interior)
+            nothing = [0.0] * len(problem)
+            starts = [(inside, 1e-3, 1e-7), (nothing, 1e-1, 1e-8), (inside, 1e-1, 1e-5)]
+            best = self.descend(problem, starts, Best(0.0, state[:-2], state[-2]))
+            return [*best.x, best.error, 0.0]
+
+        state = [*best.x, best.error, best.missed(problem.done * problem.square)]
+        return _at(problem, repeat(1, state, again, "again", while_last=True)[:-2])
+
+    def descend(
+        self, problem: Problem, starts: Sequence[tuple[Sequence[Real], float, float]],
+        best: Best | None = None,
+    ) -> Best:  # fmt: skip
+        """Newton's method from one start after the other, each with its proximal terms, as long as
+        the laws are missed. To rounding from the first of all.
+        """
+        exact, done = EXACT * problem.square, problem.done * problem.square
+        first = best is None
+        best = Best(exact, starts[0][0], math.inf) if best is None else best
+
+        def one(state: list[Real]) -> list[Real]:
+            x, error, turn = state[:-3], state[-3], state[-2]
+            late = select(error > done, done, math.inf)  # what is solved stays as it is
+            enough = select(turn < 0.5, exact, late) if first else late
+            start, eps, last = list(starts[0][0]), starts[0][1], starts[0][2]
+            for k, (other, e, l) in enumerate(starts[1:], 1):
+                then = turn > k - 0.5
+                start = [select(then, a, b) for a, b in zip(other, start, strict=True)]
+                eps, last = select(then, e, eps), select(then, l, last)
+            d = Descent(self.steps, eps, last)
+            found = newton(problem, start, d, Best(enough, x, error))
+            return [*found.x, found.error, turn + 1.0, found.missed(done)]
+
+        state = [*best.x, best.error, 0.0, best.missed(done)]
+        if len(starts) == 1:
+            state = one(state)
+        else:
+            state = repeat(len(starts), state, one, "start", while_last=True)
+        return Best(exact, state[:-3], state[-3])
+
+
+def _at(problem: Problem, x: list[Real]) -> Solution:
+    w = problem.velocities(x)
+    return Solution(x, w, problem.laws(x, w))
 
 
 ROBUST = Solver()
@@ -190,7 +233,6 @@ def velocities_after(
         pass
     blocks = one_sided(model, q, v, free, C, V, F, h, joints, touching)
     move = Moving(q, T)
-    own = [propagate(model, x.rows, move, U, D) for x in blocks]
     ties = closures(model, move) if model.model.closures else ()
     loops = [propagate(model, x, move, U, D) for x in ties]
     g = [x for b in blocks for x in velocities(model, b.rows, F, free)]
@@ -198,10 +240,10 @@ def velocities_after(
         g = [x + y for x, y in zip(g, drift, strict=True)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
     g_shifted = shifted(blocks, g)
-    problem, answer = problem_of(model, q, blocks, own, loops, move, g_shifted, U, D)
+    problem, parts, answer = problem_of(model, q, C, blocks, loops, move, g_shifted, U, D)
     x, w, residual, held = _solved(blocks, problem, impulses, solver)
     out = joint_vector(model, "v_new")
-    for i, d in moved_by(model, q, T, U, D, (*own, *loops), answer(x)):
+    for i, d in moved_by(model, q, T, U, D, parts, answer(x)):
         new = [f + e for f, e in zip(free[i], d, strict=True)]
         start = i.data.v
         for n in range(len(new)):
@@ -235,23 +277,22 @@ def _solved(
     """x, w, the residual, and the velocities that are given exactly: coordinate → (whether, it)."""
     if not blocks:
         return [], [], 0.0, {}
-    scale = problem.scale
+    scale, unit = problem.scale, problem.unit
     warm = [0.0] * len(problem) if start is None else list(start)
-    warm = [x * reciprocal(s) for x, s in zip(warm, scale, strict=True)]
-    found = solver.solve(problem, warm if solver.name == "given" else problem.fit(warm))
-    worst: Real = 0.0
+    found = solver.solve(problem, [x * u for x, u in zip(warm, unit, strict=True)])
+    most: Real = 0.0
     held: dict[int, tuple[Real, Real]] = {}
     x = [a * b for a, b in zip(found.x, scale, strict=True)]
-    w = [a * reciprocal(b) for a, b in zip(found.w, scale, strict=True)]
-    for block, kind, rows in zip(blocks, problem.sets, problem.blocks, strict=True):
-        own = [found.x[k] for k in rows], [found.w[k] for k in rows]
-        a, k = reciprocal(scale[rows[0]]), rows[0]
-        worst = maximum(worst, kind.error(*own) * (a * a))
+    w = [a * u for a, u in zip(found.w, unit, strict=True)]
+    parts = zip(blocks, problem.sets, problem.blocks, found.laws, strict=True)
+    for block, kind, rows, law in parts:
+        a, k = unit[rows[0]], rows[0]
+        most = maximum(most, law.error * (a * a))
         if block.coordinate is not None and isinstance(kind, Line):
-            is_held, stop, _ = kind.branch(own[1][0] - own[0][0])
+            is_held, stop, _ = kind.branch(found.w[k] - found.x[k])
             held[block.coordinate] = (is_held, stop * a)
         w[k] = w[k] + block.shift - block.compliance * x[k]
-    return x, w, sqrt(worst), held
+    return x, w, sqrt(most), held
 
 
 def _taken(

@@ -37,7 +37,7 @@ class Moreau:
     """
 
     solver: SolverName = "robust"
-    steps: int = 6
+    steps: int = 10
     interior: int = 15
     joints: JointLaws = NO_LAWS
 

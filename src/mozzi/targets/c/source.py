@@ -304,7 +304,11 @@ class _Function:
             stop = f"(int){self._operand(s.stop, 9)}" if isinstance(s.stop, Node) else s.stop
             compare, step = ("<", f"{k} += {s.step}") if s.step > 0 else (">", f"{k} -= {-s.step}")
             step = {1: f"++{k}", -1: f"--{k}"}.get(s.step, step)
-            yield f"{margin}for (int {k} = {start}; {k} {compare} {stop}; {step}) {{"
+            test = f"{k} {compare} {stop}"
+            if s.going is not None:
+                buffer, at, stride, offset = s.going
+                test += f" && {self.arrays[id(buffer)]}[{self._integer(at, stride, offset)}] != 0"
+            yield f"{margin}for (int {k} = {start}; {test}; {step}) {{"
         inner = margin + "    "
         if s.which is None:
             yield from self._branch(s.branches[0], inner)

@@ -344,6 +344,11 @@ class Body:
         place = len(self.code)  # the phi goes here when the body is known
         compare = "sge" if loop.follow is not None else "slt" if loop.step > 0 else "sgt"
         go = self.new(f"icmp {compare} i64 {k}, {stop}")
+        if loop.going is not None:
+            some = self.new(f"fcmp une {self.V} {self._load(*loop.going)}, {splat(self.T, 0.0)}")
+            bits = self.new(f"bitcast <{self.W} x i1> {some} to i{self.W}")
+            more = self.new(f"icmp ne i{self.W} {bits}, 0")
+            go = self.new(f"and i1 {go}, {more}")
         self.code.append(f"  br i1 {go}, label %{tag}.body, label %{tag}.end")
         self._start(f"{tag}.body")
         self.indices[id(loop.variable)] = k

@@ -1,7 +1,7 @@
 """The one-sided problem of a step: impulses x and velocities w = Λ x + g, each block in its sets.
 
 One solver for limits, dry friction, ropes and contact, with counted iterations, so that all samples
-of a batch run the same instructions. What was reached is measured: `Solution.error`.
+of a batch run the same instructions. What was reached is measured: `Law.error`.
 
     fast      semismooth Newton on the laws (`sets`), with a proximal term, from a warm start;
     robust    an interior point first (`interior_point`), then Newton.
@@ -21,9 +21,11 @@ from mozzi.lie.vec import number
 from mozzi.program.loops import repeat
 from mozzi.program.scalar import Real, maximum, select, sqrt
 
-__all__ = ["ByRows", "ByVelocities", "Descent", "Problem", "Solution", "eliminate", "newton"]
+__all__ = [
+    "Best", "ByRows", "ByVelocities", "Descent", "Problem", "Solution", "eliminate", "newton",
+    "worst",
+]  # fmt: skip
 
-DONE = 1e-22  # of the square of the velocities: an error that needs no other start
 TINY = 1e-200
 
 Matrix = Sequence[Sequence[Real]]
@@ -42,19 +44,22 @@ class Linear(Protocol):
 
 @dataclass
 class Solution:
-    """Impulses and velocities of all rows, and the square of what the laws are missed by."""
+    """Impulses and velocities of all rows, and the laws there, with what they are missed by."""
 
     x: list[Real]
     w: list[Real]
-    error: Real
+    laws: list[Law]
 
 
 class Problem:
     """Rows in blocks with their sets, scaled so that Λ has a diagonal of mean 1 in each block.
 
     What answers with velocities to impulses is left open: `ByRows` has Λ itself, `ByVelocities` the
-    inertia of what the rows act on.
+    inertia of what the rows act on. done: an error, of the square of the velocities, that needs no
+    other start.
     """
+
+    done: float
 
     def __init__(self, diagonal: Sequence[Real], g: Sequence[Real], sets: Sequence[Set]):
         self.blocks: list[range] = []
@@ -63,9 +68,12 @@ class Problem:
             self.blocks.append(range(start, start + kind.size))
             start += kind.size
         self.scale: list[Real] = []  # a: velocities times a, impulses over a
+        self.unit: list[Real] = []  # 1/a
         for rows in self.blocks:
             mean = sum((diagonal[k] for k in rows), 0.0) * (1.0 / len(rows))
-            self.scale += [reciprocal(sqrt(maximum(mean, 1e-100)))] * len(rows)
+            root = sqrt(maximum(mean, 1e-100))
+            self.unit += [root] * len(rows)
+            self.scale += [reciprocal(root)] * len(rows)
         self.g = [x * y for x, y in zip(self.scale, g, strict=True)]
         scales = (self.scale[rows[0]] for rows in self.blocks)
         self.sets = [s.scaled(a) for s, a in zip(sets, scales, strict=True)]
@@ -104,12 +112,18 @@ class Problem:
         """Impulses in their sets, near x."""
         return [y for kind, part in self.by_block(x) for y in kind.fit(part)]
 
-    def error(self, x: Sequence[Real], w: Sequence[Real]) -> Real:
-        """The square of what the laws are missed by: of the worst block."""
-        worst: Real = 0.0
-        for kind, a, b in self.by_block(x, w):
-            worst = maximum(worst, kind.error(a, b))
-        return worst
+    def laws(self, x: Sequence[Real], w: Sequence[Real]) -> list[Law]:
+        """The laws of all blocks near (x, w)."""
+        return [kind.law(a, b) for kind, a, b in self.by_block(x, w)]
+
+    def made(self, numbers: Sequence[Real]) -> list[Law]:
+        """The same of their numbers, one after the other."""
+        out: list[Law] = []
+        start = 0
+        for kind in self.sets:
+            out.append(kind.made(numbers[start : start + kind.count]))
+            start += kind.count
+        return out
 
     def solve(self, laws: Sequence[Law], eps: Real, x: Sequence[Real]) -> list[Real]:
         """x⁺ with Q (Λ x⁺ + g + ε (x⁺ − x)) + S x⁺ = c in all blocks."""
@@ -122,6 +136,8 @@ class Problem:
 
 class ByRows(Problem):
     """With the admittance Λ of the rows: for few rows."""
+
+    done = 1e-24
 
     def __init__(self, L: Matrix, g: Sequence[Real], sets: Sequence[Set]):
         super().__init__([L[k][k] for k in range(len(g))], g, sets)
@@ -157,6 +173,8 @@ class ByVelocities(Problem):
     R: compliance, added to the diagonal of Λ row by row. admittance: M⁻¹, where it is known.
     """
 
+    done = 1e-20  # K is large: rounding is more
+
     def __init__(
         self, M: Matrix, J: Matrix, g: Sequence[Real], sets: Sequence[Set], R: Sequence[Real],
         admittance: Matrix | None = None,
@@ -175,6 +193,10 @@ class ByVelocities(Problem):
         a = self.scale
         self.J = [{k: x * s for k, x in row.items()} for row, s in zip(sparse, a, strict=True)]
         self.R = [0.0 if _zero(r) else r * s * s for r, s in zip(R, a, strict=True)]
+
+    def pushed(self, x: Sequence[Real]) -> list[Real]:
+        """Jᵀ x of impulses that are not scaled."""
+        return self._push([s * u for s, u in zip(x, self.unit, strict=True)])
 
     def _push(self, x: Sequence[Real]) -> list[Real]:
         """Jᵀ x."""
@@ -238,48 +260,56 @@ class Descent:
     """
 
     steps: int
-    eps: float
-    last: float
+    eps: Real
+    last: Real
 
 
-def newton(problem: Problem, starts: Sequence[tuple[Sequence[Real], Descent]]) -> Solution:
-    """Newton's method from one start after the other, as long as the laws are missed; the best of
-    all iterates.
-    """
-    x = problem.fit(starts[0][0])
-    w = problem.velocities(x)
-    n = len(x)
-    begins = [sum(d.steps for _, d in starts[:k]) for k in range(len(starts))]
-    small = DONE * problem.square
+class Best:
+    """The iterate that misses its laws least, until it is good enough: a point (x, error)."""
+
+    def __init__(self, enough: Real, x: Sequence[Real], error: Real):
+        self.enough, self.x, self.error = enough, list(x), error
+
+    def or_better(self, x: Sequence[Real], error: Real) -> Best:
+        """Another point where it misses less; never where that is not a number."""
+        falls = select(error < self.error, self.missed(self.enough), 0.0) > 0.5
+        kept = [select(falls, a, b) for a, b in zip(x, self.x, strict=True)]
+        return Best(self.enough, kept, select(falls, error, self.error))
+
+    def missed(self, by: Real) -> Real:
+        """1 where the laws are missed by more than this, else 0."""
+        return select(self.error > by, 1.0, 0.0)
+
+
+def newton(problem: Problem, start: Sequence[Real], d: Descent, best: Best) -> Best:
+    """Newton's method from a start: the best of all iterates, and of what was best before."""
+    x = problem.fit(start)
+    laws = problem.laws(x, problem.velocities(x))
+    best, enough = best.or_better(x, worst(laws)), best.enough
+    n, m = len(problem), sum(len(law.numbers) for law in laws)
 
     def step(state: list[Real]) -> list[Real]:
-        now, w, best = state[:n], state[n : 2 * n], state[2 * n : 3 * n]
-        least, near, last, count = state[3 * n :]
-        for at, (start, d) in zip(begins[1:], starts[1:], strict=True):
-            again = select(least > small, select(count > at - 0.5, 1.0, 0.0), 0.0) * select(
-                count < at + 0.5, 1.0, 0.0
-            )
-            begin = problem.fit(start)
-            there = problem.velocities(begin)
-            now = [select(again > 0.5, a, b) for a, b in zip(begin, now, strict=True)]
-            w = [select(again > 0.5, a, b) for a, b in zip(there, w, strict=True)]
-            near = select(again > 0.5, d.eps, near)
-            last = select(again > 0.5, d.last, last)
-        laws = [kind.law(a, b) for kind, a, b in problem.by_block(now, w)]
-        new = problem.fit(problem.solve(laws, near, now))
-        w = problem.velocities(new)
-        error = problem.error(new, w)
-        falls = error < least  # never where it is not a number
-        best = [select(falls, a, b) for a, b in zip(new, best, strict=True)]
-        least = select(falls, error, least)
-        return [*new, *w, *best, least, maximum(0.1 * near, last), last, count + 1.0]
+        x, numbers, kept = state[:n], state[n : n + m], state[n + m : 2 * n + m]
+        error, near, _ = state[2 * n + m :]
+        x = problem.fit(problem.solve(problem.made(numbers), near, x))
+        laws = problem.laws(x, problem.velocities(x))
+        better = Best(enough, kept, error).or_better(x, worst(laws))
+        numbers = [e for law in laws for e in law.numbers]
+        near = maximum(0.1 * near, d.last)
+        return [*x, *numbers, *better.x, better.error, near, better.missed(enough)]
 
-    first = starts[0][1]
-    state = [*x, *w, *x, problem.error(x, w), first.eps, first.last, 0.0]
-    total = begins[-1] + starts[-1][1].steps
-    x = repeat(total, state, step, "newton")[2 * n : 3 * n]
-    w = problem.velocities(x)
-    return Solution(x, w, problem.error(x, w))
+    numbers = [e for law in laws for e in law.numbers]
+    state = [*x, *numbers, *best.x, best.error, d.eps, best.missed(enough)]
+    state = repeat(d.steps, state, step, "newton", while_last=True)
+    return Best(enough, state[n + m : 2 * n + m], state[2 * n + m])
+
+
+def worst(laws: Sequence[Law]) -> Real:
+    """The square of what the laws are missed by, in the worst block."""
+    most: Real = 0.0
+    for law in laws:
+        most = maximum(most, law.error)
+    return most
 
 
 def eliminate(A: Matrix, order: Sequence[int]) -> Elimination:

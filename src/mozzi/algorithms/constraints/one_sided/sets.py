@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
-__all__ = ["TINY", "Cone", "Law", "Line", "Set", "reciprocal"]
+__all__ = ["Cone", "Law", "Line", "Set", "reciprocal"]
 
-TINY = 1e-150
-"""Added to squares whose root is divided by."""
+SMALL = 1e-36
+"""The square below which a length has no direction: nothing beside any impulse."""
 
 Block = Sequence[Real]
 
@@ -39,11 +39,15 @@ def reciprocal(x: Real) -> Real:
 
 @dataclass
 class Law:
-    """Q w + S x = c: the law of a block, or what Newton's method takes for it."""
+    """Q w + S x = c: the law of a block, or what Newton's method takes for it. error: the square
+    of what w or x is missed by; numbers: what it is made of (`Line.made`, `Cone.made`).
+    """
 
     Q: list[list[Real]]
     S: list[list[Real]]
     c: list[Real]
+    error: Real = 0.0
+    numbers: Sequence[Real] = ()
 
 
 @dataclass
@@ -54,6 +58,7 @@ class Line:
     hi: Real
     b: Real
     size = 1
+    count = 2  # of the numbers of a law
 
     def scaled(self, a: Real) -> Line:
         """With velocities times a and impulses over a."""
@@ -83,7 +88,15 @@ class Line:
     def law(self, x: Block, w: Block) -> Law:
         """The branch of the law that (x, w) is nearest to: w is a stop, or 0, or x is ±b."""
         held, stop, force = self.branch(w[0] - x[0])
-        return Law([[held]], [[1.0 - held]], [select(held > 0.5, stop, force)])
+        given = select(held > 0.5, stop, force)
+        missed = select(held > 0.5, w[0], x[0]) - given
+        return self.made((held, given), missed * missed)
+
+    @staticmethod
+    def made(numbers: Sequence[Real], error: Real = 0.0) -> Law:
+        """Whether the velocity is given, and it or the impulse."""
+        held, given = numbers
+        return Law([[held]], [[1.0 - held]], [given], error, numbers)
 
     def branch(self, y: Real) -> tuple[Real, Real, Real]:
         """At y = w − x: whether the velocity is given (1 or 0), that velocity, else the impulse."""
@@ -107,12 +120,6 @@ class Line:
             one = maximum(one, -self.b)
         return [one]
 
-    def error(self, x: Block, w: Block) -> Real:
-        """The square of what w or x is missed by, on the branch that (x, w) is nearest to."""
-        held, stop, force = self.branch(w[0] - x[0])
-        d = select(held > 0.5, w[0] - stop, x[0] - force)
-        return d * d
-
 
 @dataclass
 class Cone:
@@ -122,6 +129,7 @@ class Cone:
 
     convex: bool = False
     size = 3
+    count = 6
 
     def scaled(self, a: Real) -> Cone:
         """With velocities times a and impulses over a."""
@@ -133,55 +141,43 @@ class Cone:
 
     def law(self, x: Block, w: Block) -> Law:
         """Alart and Curnier's: a = x − w says whether the contact is open (a_n ≤ 0: x = 0), slides
-        (‖a_t‖ > a_n: w_n = 0, x_t = x_n a_t/‖a_t‖, linearised) or sticks (w = 0).
+        (‖a_t‖ > a_n: w_n = 0, x_t = x_n a_t/‖a_t‖, linearised) or sticks (w = 0). Missed is the
+        fixed point x = P(x − w), P_t onto the disc of radius x_n.
         """
-        n, a1, a2 = (p - q for p, q in zip(x, w, strict=True))
+        a, a1, a2 = (p - q for p, q in zip(x, w, strict=True))
+        n = maximum(a, 0.0)
         square = a1 * a1 + a2 * a2
-        is_open = n <= 0.0
-        slides = square > maximum(n, 0.0) * maximum(n, 0.0)
-        inverse = reciprocal(sqrt(select(slides, square, 1.0)))
+        slides = square > n * n
+        inverse = _inverse_length(square)
         u1, u2 = a1 * inverse, a2 * inverse
-        f = minimum(maximum(x[0] * inverse, 0.0), 1.0)
-        closed = select(is_open, 0.0, 1.0)
+        f = minimum(maximum(x[0], 0.0) * inverse, 1.0)
+        d = (x[0] - n, x[1] - f * a1, x[2] - f * a2)
+        error = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+        closed = select(a > 0.0, 1.0, 0.0)
         stick = select(slides, 0.0, closed)
-        slide = select(slides, closed, 0.0)
-        across = [[f * u2 * u2, -f * u1 * u2], [-f * u1 * u2, f * u1 * u1]]  # f e eᵀ, e ⟂ u
-        Q: list[list[Real]] = [[closed, 0.0, 0.0]]
-        S: list[list[Real]] = [[1.0 - closed, 0.0, 0.0]]
-        for k, u in enumerate((u1, u2)):
-            line: list[Real] = [0.0]
-            rest: list[Real] = [-slide * u]
-            for j in range(2):
-                one = 1.0 if j == k else 0.0
-                part = slide * across[k][j]
-                line.append(stick * one + part)
-                rest.append((1.0 - stick) * one - part)
-            Q.append(line)
-            S.append(rest)
-        return Law(Q, S, [0.0, 0.0, 0.0])
+        slide = closed - stick
+        e1, e2 = slide * f * u2, slide * f * u1  # f e eᵀ, e = (u₂, −u₁) ⟂ u
+        q11, q12, q22 = stick + e1 * u2, -(e1 * u1), stick + e2 * u1
+        return self.made((closed, q11, q12, q22, -(slide * u1), -(slide * u2)), error)
+
+    @staticmethod
+    def made(numbers: Sequence[Real], error: Real = 0.0) -> Law:
+        """Whether it is closed, Q_t, and S of x_n across."""
+        n, q11, q12, q22, s1, s2 = numbers
+        Q: list[list[Real]] = [[n, 0.0, 0.0], [0.0, q11, q12], [0.0, q12, q22]]
+        S: list[list[Real]] = [[1.0 - n, 0.0, 0.0], [s1, 1.0 - q11, -q12], [s2, -q12, 1.0 - q22]]
+        return Law(Q, S, [0.0, 0.0, 0.0], error, numbers)
 
     def fit(self, x: Block) -> list[Real]:
         """x with x_n ≥ 0 and x_t shortened to x_n."""
         n = maximum(x[0], 0.0)
-        f = _shortened(x[1], x[2], n)
+        f = minimum(n * _inverse_length(x[1] * x[1] + x[2] * x[2]), 1.0)
         return [n, f * x[1], f * x[2]]
-
-    def error(self, x: Block, w: Block) -> Real:
-        """The square of what the fixed point x = P(x − w) is missed by, P_t onto the disc of
-        radius x_n.
-        """
-        n = maximum(x[0] - w[0], 0.0)
-        a1, a2 = x[1] - w[1], x[2] - w[2]
-        f = _shortened(a1, a2, maximum(x[0], 0.0))
-        d = (x[0] - n, x[1] - f * a1, x[2] - f * a2)
-        return d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
 
 
 Set = Line | Cone
 
 
-def _shortened(x: Real, y: Real, length: Real) -> Real:
-    """The factor that brings (x, y) into the disc of this radius."""
-    square = x * x + y * y
-    out = square > length * length
-    return select(out, length * reciprocal(sqrt(select(out, square, 1.0))), 1.0)
+def _inverse_length(square: Real) -> Real:
+    """1/length of what has this square; 1 where it is nearly nothing."""
+    return reciprocal(sqrt(select(square > SMALL, square, 1.0)))
