@@ -1,5 +1,5 @@
-"""The site as a browser shows it, where it is built (docs/_build/html, or MOZZI_SITE): every page at
-the width of a phone and of a desk, light and dark; every motion plays.
+"""The site as a browser shows it, where it is built (docs/_build/html, or MOZZI_SITE): every page
+at the width of a phone and of a desk, light and dark; every motion plays.
 """
 
 import os
@@ -39,7 +39,7 @@ def look(browser: Browser, page: Path, width: int, scheme: str) -> np.ndarray:
     media = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.call("Emulation.setEmulatedMedia", features=media)
     browser.open(page.as_uri())
-    assert browser.run("document.querySelector('h1, h2') !== null")
+    assert browser.run("document.querySelector('[role=main]') !== null")
     picture = browser.picture()
     assert not browser.problems, browser.problems
     assert not browser.strangers(), browser.strangers()
