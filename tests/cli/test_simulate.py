@@ -209,6 +209,26 @@ def test_actuators_of_the_file_drive(tmp_path: Path):
     assert there == pytest.approx(0.5, abs=1e-3)
 
 
+def test_an_mjcf_file_says_that_it_touches_and_does_so_on_request(tmp_path: Path):
+    """Without --contacts it falls through its floor, which is told; with it, it rests there."""
+    pytest.importorskip("mujoco")
+    path, out = tmp_path / "drop.xml", tmp_path / "x.npz"
+    path.write_text(
+        '<mujoco model="drop"><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.1">'
+        '<freejoint/><geom size="0.1"/></body></worldbody></mujoco>', encoding="utf-8",
+    )  # fmt: skip
+    options = "--duration", 0.2, "--dt", 0.002, "--out", out
+    result = run(path, *options)
+    assert result.exit_code == 0, result.output
+    assert "contactof1pairsofshapesisleftout;contacts=True(--contacts)" in "".join(
+        result.stdout.split())  # fmt: skip
+    assert mz.Trajectory.load(out).q[-1, 2] < -0.05
+    result = run(path, "--contacts", *options)
+    assert result.exit_code == 0 and "left out" not in result.stdout, result.output
+    x = mz.Trajectory.load(out)
+    assert np.allclose(x.q[:, 2], 0.1, atol=1e-9) and x.known_contact_forces is not None
+
+
 BALL = """<robot name="ball"><link name="ball">
 <inertial><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>
 </inertial><collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""

@@ -31,6 +31,7 @@ def test_every_degree_of_freedom_has_a_slider():
     model = mixed()
     labels = [label for label, _, _ in ranges(model)]
     assert len(labels) == model.nv and len(set(labels)) == model.nv
+    assert labels[:6] == [f"a {x}" for x in ("turn x", "turn y", "turn z", "x", "y", "z")]
     assert (-0.1, 0.3) in [(low, high) for _, low, high in ranges(model)]
     q = from_sliders(model, np.linspace(-0.3, 0.3, model.nv))
     model.check_configuration(q)
@@ -143,6 +144,7 @@ def test_forces_of_contacts_are_arrows_where_they_act():
                            sorted(mz.contact_frames(model, q)[:, :3, 3].tolist()), atol=1e-6)
         along = arrows[:, 1] - arrows[:, 0]
         force = motion.contact_forces[k]
+        assert force[:, 2].min() > 0.0  # on the box, which moves
         scale = np.linalg.norm(along) / np.linalg.norm(force)
         assert np.allclose(along, scale * force, atol=1e-6)
         viewer.sliders[5].value = 0.5

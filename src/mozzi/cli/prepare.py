@@ -28,7 +28,8 @@ far, compared with the one that reaches farthest: feet, not shins.
 
 def again(origin: Origin) -> Model:
     """The model of a trajectory file."""
-    model = open_robot(Path(origin["file"]), origin["base"], [Path(x) for x in origin["roots"]])
+    roots = [Path(x) for x in origin["roots"]]
+    model = open_robot(Path(origin["file"]), origin["base"], roots, origin.get("contacts", False))
     model = held(model, origin["locked"])
     if origin["ground"]:
         model = model.with_ground(origin["touch"], friction=origin["friction"])

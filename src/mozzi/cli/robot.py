@@ -28,13 +28,18 @@ Root = Annotated[
 ]
 
 
-def open_robot(file: Path, base: Literal["fixed", "free"], roots: Sequence[Path] | None) -> Model:
+def open_robot(
+    file: Path,
+    base: Literal["fixed", "free"],
+    roots: Sequence[Path] | None,
+    contacts: bool = False,
+) -> Model:
     """Load a file; what is odd or left out is told in a line each."""
     from mozzi.loaders import load
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = load(file, base, roots=roots or ())
+        model = load(file, base, roots=roots or (), contacts=contacts)
     for warning in told:
         if issubclass(warning.category, (LeftOutWarning, UnphysicalWarning)):
             put(f"[yellow]note:[/] {escape(str(warning.message))}")

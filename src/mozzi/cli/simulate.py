@@ -84,6 +84,11 @@ def simulate(
         typer.Option("--ground", help="Stand on a plane z = 0 of the world; a free base that would "
                                       "start in it is lifted."),
     ] = False,
+    contacts: Annotated[
+        bool,
+        typer.Option("--contacts", help="Let shapes touch as an MJCF file lets them: its floor, "
+                                        "its pairs, its friction."),
+    ] = False,
     touch: Annotated[
         str | None,
         typer.Option(help="Which collision shapes touch the ground, by commas, or 'all'; by "
@@ -130,7 +135,7 @@ def simulate(
 
     check_paths(out, plot, page, save)
     fields = fields_of(record)
-    model = open_robot(file, base.value, root)
+    model = open_robot(file, base.value, root, contacts)
     acts = limits and limited(model)
     start = configuration(model, q0, lock or ())
     goal = start if target is None else configuration(model, target, name="target")
@@ -175,6 +180,7 @@ def simulate(
     motion.origin = {
         "file": os.path.abspath(file) if file.exists() else str(file), "base": base.value,
         "roots": [os.path.abspath(x) for x in root or ()], "locked": locked, "ground": ground,
+        "contacts": contacts,
         "touch": shapes, "friction": friction,
     }  # fmt: skip
     if save is not None:

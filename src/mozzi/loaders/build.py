@@ -84,6 +84,12 @@ def assemble(
     with _At(found.place):
         _add_states(builder, found, tree, name if floats else None)
         model = builder.build(physical=False)
+    if not contacts and found.contact_pairs:
+        found.notes.leave(
+            found.place, "contact",
+            f"of {found.contact_pairs} pairs of shapes is left out; contacts=True (--contacts) "
+            "reads it",
+        )  # fmt: skip
     return _touching(model, found) if contacts else model
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from mozzi import __version__
 from mozzi.errors import ConfigurationError
 from mozzi.types import ArrayLike
-from mozzi.viz.drawing.marks import CONTACT_FORCES, marks
+from mozzi.viz.drawing.marks import marks
 from mozzi.viz.drawing.meshes import smoothed
 from mozzi.viz.drawing.shapes import (
     PAGE_FACES,
@@ -111,7 +111,7 @@ def scene(
                 "segments": _text(mark.segments, "<f4"),
                 "colors": mark.colors,
                 "labels": mark.labels,
-                "arrow": mark.name in ("joint screws", "forces", CONTACT_FORCES),
+                "arrow": mark.arrow,
             }
             for mark in marks(model, motions[0].q[index[0]], force,
                               None if touch is None else touch[index[0]])

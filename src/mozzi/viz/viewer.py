@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Viewer", "from_sliders", "quaternion", "ranges"]
 
 LINEAR = ("x", "y", "z", "vx", "vy", "vz")
+AS_POSITION = {f"{a}{x}": f"{b}{x}" for a, b in (("v", ""), ("w", "turn ")) for x in "xyz"}
+"""What sliders call velocities that they move along."""
 DIRECTION = np.array([0.51, -0.79, 0.34])  # from where the camera looks
 HALF = math.radians(25.0)  # half of viser's angle of view
 
@@ -219,10 +221,20 @@ class Viewer:
     def _lines(self, mark: Mark) -> list[viser.SceneNodeHandle]:
         scene, place = self.server.scene, f"/marks/{mark.name}"
         points = mark.segments[0].astype(np.float32)
-        colors = np.repeat(np.round(255 * np.array(mark.colors))[:, None], 2, axis=1)
-        thick = 0.008 * self.size
-        lines = scene.add_line_segments(f"{place}/lines", points, colors, thickness=thick)
-        handles: list[viser.SceneNodeHandle] = [lines]
+        whole = np.round(255 * np.array(mark.colors)).astype(np.uint8)
+        handles: list[viser.SceneNodeHandle] = []
+        if mark.arrow:
+            long = np.linalg.norm(points[:, 1] - points[:, 0], axis=1) > 1e-6 * self.size
+            handles.append(scene.add_arrows(
+                f"{place}/arrows", points[long], whole[long], shaft_radius=0.006 * self.size,
+                head_radius=0.016 * self.size, head_length=0.045 * self.size,
+            ))  # fmt: skip
+        else:
+            colors = np.repeat(whole[:, None], 2, axis=1)
+            thick = 0.008 * self.size
+            handles.append(
+                scene.add_line_segments(f"{place}/lines", points, colors, thickness=thick)
+            )
         for k, text in mark.labels.items():
             handles.append(scene.add_label(f"{place}/{k}", text, position=points[k, 1]))
         return handles
@@ -295,7 +307,10 @@ def ranges(model: Model) -> list[tuple[str, float, float]]:
     for body in model:
         own, joint = body.dynamics, body.joint
         for k, name in enumerate(joint.v_names):
-            label = body.joint_name if joint.nv == 1 else f"{body.joint_name} {name}"
+            part, _, own_name = name.rpartition(".")
+            moves = AS_POSITION.get(own_name, own_name)
+            word = f"{part}.{moves}" if part else moves
+            label = body.joint_name if joint.nv == 1 else f"{body.joint_name} {word}"
             reach = 1.0 if name.rpartition(".")[2] in LINEAR else math.pi
             low, high = -reach, reach
             if joint.flat and math.isfinite(own.lower[k]) and math.isfinite(own.upper[k]):

@@ -16,7 +16,7 @@ from mozzi.loaders.geometry import ContactData, ShapeData
 from mozzi.loaders.source import Notes, Place
 from mozzi.model.constraints.contact import meets
 
-__all__ = ["contacts_of"]
+__all__ = ["contacts_of", "pair_count"]
 
 FILTER_PARENT = 1 << 9
 """mjDSBL_FILTERPARENT."""
@@ -48,6 +48,12 @@ def contacts_of(
         notes.leave(place, "contact", f"{count} pairs of {kinds} do not meet here")
     _told(m, place, notes)
     return found
+
+
+def pair_count(m: Any, shape_of: Mapping[int, int]) -> int:
+    """How many pairs of shapes may touch."""
+    pairs = (*_pairs(m), *_filtered(m))
+    return sum(one in shape_of and two in shape_of for one, two, _, _ in pairs)
 
 
 def _pairs(m: Any) -> Iterator[tuple[int, int, tuple[float, float], int]]:

@@ -28,7 +28,7 @@ from mozzi.loaders.description import (
     pose_of_quaternion,
 )
 from mozzi.loaders.geometry import ShapeData, note_fault
-from mozzi.loaders.mjcf.contacts import contacts_of
+from mozzi.loaders.mjcf.contacts import contacts_of, pair_count
 from mozzi.loaders.mjcf.source import SafeText, make_safe
 from mozzi.loaders.source import Notes, Place, Roots
 from mozzi.loaders.xml.strict import Element
@@ -181,6 +181,7 @@ class _Reader:
         found.contacts = lambda: contacts_of(
             m, self.shape_of, found.shapes, self.place, self.notes
         )
+        found.contact_pairs = pair_count(m, self.shape_of)
         for k in range(m.nu):
             self._actuator(k, found)
         self._states(found)

@@ -43,6 +43,7 @@ class Origin(TypedDict):
     roots: list[str]
     locked: dict[str, list[float]]
     """Joints that are held, and where."""
+    contacts: bool
     ground: bool
     touch: list[str] | None
     friction: float

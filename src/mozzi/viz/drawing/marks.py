@@ -42,6 +42,11 @@ class Mark:
     colors: list[Color]
     labels: dict[int, str]
 
+    @property
+    def arrow(self) -> bool:
+        """Whether the segments point from the first end to the second."""
+        return self.name in ("joint screws", "forces", CONTACT_FORCES)
+
 
 def marks(
     model: Model,
@@ -162,12 +167,16 @@ def _forces(model: Model, T: np.ndarray, wrenches: np.ndarray, length: float) ->
 def _contact_forces(
     model: Model, q: np.ndarray, forces: np.ndarray, largest: float | None, length: float
 ) -> Mark:
-    """Arrows along the forces on the bodies a of contacts, from where they touch."""
-    pushes = [
-        k for contact, part in zip(model.contacts, contact_points(model).values(), strict=True)
-        for k in range(part.start, part.stop) if contact.kind != "cone"  # of which it is a moment
-    ]  # fmt: skip
-    force = np.nan_to_num(forces)
+    """Arrows along the forces of contacts on what moves (on bodies a, where both do), from where
+    they touch.
+    """
+    force = np.array(np.nan_to_num(forces))
+    pushes: list[int] = []
+    for contact, part in zip(model.contacts, contact_points(model).values(), strict=True):
+        if contact.kind != "cone":  # of which they are moments
+            pushes += range(part.start, part.stop)
+        if model.shape(contact.shape_a).body < 0:
+            force[:, part] *= -1.0
     top = float(np.linalg.norm(force[:, pushes], axis=-1).max(initial=0.0))
     top = top if largest is None else largest
     if top <= 0.0:
