@@ -3918,10 +3918,12 @@ def explain(
     """
 
 def set_checks(on: bool) -> None:
-    """Whether algorithms refuse arrays of configurations that are none.
+    """Whether algorithms refuse arrays of configurations that are none, NaN and infinity.
 
     They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
-    is a `ConfigurationError` that names joint and sample. Kernels of `compile` never look.
+    in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
+    sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
+    not look at them. Kernels of `compile` never look.
 
     Args:
         on: False to take all numbers as they are, in the whole process.

@@ -166,7 +166,7 @@ def compile(
         )
         key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
-            units = guard.units_of(tuple(shapes), model)
+            units = guard.units_of(function.__name__, tuple(shapes), model)
             with tracing(Settings(rolled)):
                 roll = rolls(model, function) and not parameters
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
@@ -373,10 +373,12 @@ class _OnChunks:
 
 
 def set_checks(on: bool) -> None:
-    """Whether algorithms refuse arrays of configurations that are none.
+    """Whether algorithms refuse arrays of configurations that are none, NaN and infinity.
 
     They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
-    is a `ConfigurationError` that names joint and sample. Kernels of `compile` never look.
+    in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
+    sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
+    not look at them. Kernels of `compile` never look.
 
     Args:
         on: False to take all numbers as they are, in the whole process.

@@ -109,8 +109,9 @@ def walk_of(
     walk = Walk("")
 
     def trace() -> Program:
+        units = units_of(function.name, tuple(shapes), model)
         with tracing(Settings(rolled, dtype)):
-            return traced(shapes, call, function.name, units_of(tuple(shapes), model))
+            return traced(shapes, call, function.name, units)
 
     program = walk.timed("trace", trace)
     ordered = walk.timed("schedule", lambda: schedule(program))

@@ -1,4 +1,6 @@
-"""Arrays of configurations that are none are refused, by joint and sample; kernels do not look."""
+"""Arrays of configurations that are none, and NaN and infinity in all others, are refused, by joint
+and sample; kernels do not look.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import pytest
 
 import mozzi as mz
 from mozzi.algorithms.calls.algorithm import Algorithm
-from mozzi.algorithms.calls.guard import configurations, unchecked
+from mozzi.algorithms.calls.arguments import ARRAYS
+from mozzi.algorithms.calls.guard import configurations, finite, unchecked
 from mozzi.errors import ConfigurationError
 from mozzi.lie import Inertia
 from mozzi.model import Builder, Composite, Free, Prismatic, Revolute, Spherical
@@ -44,8 +47,6 @@ def arguments(model, function: Algorithm, batch: tuple[int, ...], rng) -> dict[s
     order = function.defaults.get("order", 0)
     sizes |= {"o": order, "w": order - 1}
     found = {}
-    from mozzi.algorithms.calls.arguments import ARRAYS
-
     for name in function.required:
         shape = tuple(sizes.get(n, n) for n in ARRAYS[name][0])
         good = name in configurations([name])
@@ -88,6 +89,77 @@ def test_every_algorithm_refuses_what_is_no_configuration(name):
                 with pytest.raises(ConfigurationError, match=f"{name}: {argument}: .*{fact}") as e:
                     function(MODEL, *bad.values())
                 assert place in str(e.value)
+
+
+FINITE = sorted(
+    name
+    for name in mz.__all__
+    if isinstance(x := getattr(mz, name), Algorithm)
+    and set(finite(name, x.required)) - set(configurations(x.required))
+    and all(d is not x.signature.empty for d in x.defaults.values())
+)
+NAMES = {"v": MODEL.v_names[-1], "b": "tip"}
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_every_other_array_is_finite(name):
+    """Velocities, forces, wrenches: NaN and infinity are told with their place; limits may be
+    infinite.
+    """
+    function, rng = getattr(mz, name), np.random.default_rng(4)
+    for batch, sample in (((), ()), ((2, 9), (1, 8))):
+        good = arguments(MODEL, function, batch, rng)
+        for argument in set(finite(name, [*good])) - {*configurations([*good])}:
+            axes = ARRAYS[argument][0]
+            of = next((NAMES[x] for x in axes if x in NAMES), "")
+            for value in (np.nan, np.inf, -np.inf):
+                bad = {n: x.copy() for n, x in good.items()}
+                bad[argument].reshape(*batch, -1)[(*sample, -1)] = value
+                with pytest.raises(ConfigurationError) as e:
+                    function(MODEL, *bad.values())
+                told = str(e.value)
+                assert told.startswith(f"{name}: {argument}") and f"is {value}" in told
+                assert of in told and (f"sample {list(sample)}" in told) == bool(sample)
+
+
+WITH_LOOPS = {
+    "forward_dynamics": ("q", "v", "tau", "wrenches"),
+    "inverse_dynamics": ("q", "v", "a", "wrenches"),
+    "forward_dynamics_derivatives": ("q", "v", "tau"),
+    "inverse_dynamics_derivatives": ("q", "v", "a"),
+    "forward_dynamics_wrench_derivatives": ("q",),
+    "loop_forces": ("q", "v", "tau"),
+    "linearize": ("q", "v", "tau"),
+}
+
+
+@pytest.mark.parametrize("name", WITH_LOOPS)
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_with_loops_every_array_is_finite(name, batch):
+    function, rng = getattr(mz, name), np.random.default_rng(6)
+    model = CLOSED
+    q = model.random_configuration(rng, batch)
+    v = mz.consistent_velocities(model, q, rng.normal(size=(*batch, model.nv)))
+    shapes = {"wrenches": (*batch, model.nb, 6)}
+    good = {n: rng.normal(size=shapes.get(n, (*batch, model.nv))) for n in WITH_LOOPS[name]}
+    good |= {"q": q} | ({"v": v} if "v" in good else {})
+    options = {"dt": 0.01, "method": "semi_implicit"} if name == "linearize" else {}
+    function(model, **good, **options)
+    for argument in good:
+        bad = {n: x.copy() for n, x in good.items()}
+        bad[argument][..., -1] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(ConfigurationError, match=f"{name}: {argument}"):
+                function(model, **bad, **options)
+
+
+def test_a_false_alarm_is_no_error():
+    """Numbers whose products are not finite are finite."""
+    q, v = MODEL.neutral(), np.full(MODEL.nv, 1e200)
+    with np.errstate(all="ignore"):
+        mz.kinetic_energy(MODEL, q, v)
+        assert np.isfinite(mz.mass_matrix(MODEL, q)).all()
 
 
 def test_what_rounding_does_passes():

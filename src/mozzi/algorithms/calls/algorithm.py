@@ -26,6 +26,7 @@ from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import ShapeError
 from mozzi.lie import Wrench
 from mozzi.model import Model
+from mozzi.program.alarms import ALARMS
 from mozzi.program.arrays import TracedArray
 from mozzi.program.node import active
 from mozzi.types import ArrayLike, JointChoice, Method, Minimize, Rep, Traced
@@ -142,12 +143,17 @@ class Algorithm:
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
             if answer is None:
                 continue
-            look(self.name, model, arrays)
+            before = ALARMS.value  # kernels look at what they get, and so at what we got
             try:
                 with unchecked():
                     result = answer(model, arrays, others)
             except ShapeError as error:  # of a part, in the words of the whole
                 raise self.misfit(model, error) if error.argument in arrays else error from None
+            except Exception:
+                look(self.name, model, arrays)
+                raise
+            if ALARMS.value != before:
+                look(self.name, model, arrays)
             if result is not NotImplemented:
                 return result
         return self.compiled(model, arrays, others)

@@ -1,8 +1,8 @@
-"""Configurations that are none: seen by compiled code, named here.
+"""Configurations that are none, and numbers that are not finite: seen by compiled code, named here.
 
-Kernels of algorithms look at the configurations they are given while they have them in registers,
-and count alarms (`targets/cpu/batch_loop.py`); what is wrong with which sample is found here, after
-an alarm, so that a call without one pays next to nothing.
+Kernels of algorithms look at the arrays they are given while they have them in registers, and count
+alarms (`targets/cpu/batch_loop.py`); what is wrong with which sample is found here, after an alarm,
+so that a call without one pays next to nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from mozzi.algorithms.calls.arguments import ARRAYS
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.types import ArrayLike
 
-__all__ = ["check", "configurations", "look", "unchecked", "units_of"]
+__all__ = ["check", "configurations", "finite", "look", "unchecked", "units_of"]
 
 UNBOUNDED = ("q_lower", "q_upper")  # of limits: infinity is one, a quaternion has none
+#: They read one of a and tau for each joint; what the other one has there is left alone.
+HYBRID = ("hybrid_dynamics", "hybrid_dynamics_derivatives", "hybrid_dynamics_directional")
 
 
 class _Now(threading.local):
@@ -34,20 +38,52 @@ def configurations(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(n for n in names if ARRAYS[n][0] == ("q",) and n not in UNBOUNDED)
 
 
-def units_of(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
-    """Where configurations have quaternions."""
-    return dict.fromkeys(configurations(names), model.quaternions)
+def finite(function: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of these arrays whose numbers must all be finite."""
+    open_ones = (*UNBOUNDED, "a", "tau") if function in HYBRID else UNBOUNDED
+    return tuple(n for n in names if n not in open_ones)
+
+
+def units_of(function: str, names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
+    """Arrays whose numbers must be finite, and where configurations among them have quaternions."""
+    found: dict[str, tuple[int, ...]] = dict.fromkeys(finite(function, names), ())
+    return found | dict.fromkeys(configurations(names), model.quaternions)
 
 
 def look(function: str, model: Model, arrays: Mapping[str, ArrayLike]) -> None:
-    """Raise for the first configuration that is none, with its joint and its sample."""
+    """Raise for the first configuration that is none, with its joint and its sample, and for the
+    first number of another array that is not finite.
+    """
     if _now.trusted or not _on:
         return
-    for name in configurations(tuple(arrays)):
+    found = configurations(tuple(arrays))
+    for name in found:
         try:
             model.check_configuration(arrays[name])
         except ConfigurationError as error:
             raise ConfigurationError(f"{function}: {name}: {error}") from None
+    for name in finite(function, tuple(arrays)):
+        if name not in found:
+            _check_finite(function, model, name, arrays[name])
+
+
+def _check_finite(function: str, model: Model, name: str, given: ArrayLike) -> None:
+    x = np.asarray(given)
+    if x.dtype.kind != "f" or np.isfinite(x).all():
+        return  # what holds no numbers is told where it is used
+    axes = ARRAYS[name][0] if name in ARRAYS else ()
+    at = tuple(map(int, np.argwhere(~np.isfinite(x))[0]))
+    sample, own = at[: len(at) - len(axes)], at[len(at) - len(axes) :]
+    of = ""
+    if "v" in axes and own[axes.index("v")] < model.nv:
+        of = f" of {model.v_names[own[axes.index('v')]]!r}"
+    elif "b" in axes and own[axes.index("b")] < model.nb:
+        of = f" of body {list(model)[own[axes.index('b')]].name!r}"
+    raise ConfigurationError(
+        f"{function}: {name}{list(own) if own else ''}{of} is {x[at]}"
+        f"{f' in sample {list(sample)}' if sample else ''}; give finite numbers, or switch the "
+        "look at them off with mozzi.set_checks(False)"
+    )
 
 
 @contextmanager

@@ -4,8 +4,8 @@ It has the signature of NumPy's inner loops. Its data pointer is a table of func
 that all kernels share, so that a kernel's object code refers to nothing outside itself.
 
 Where the table has a counter of alarms, the loop looks at what callers promise of their arguments
-(`Input.units`) and counts every vector of samples that does not keep it. It computes all the same:
-who called looks at the counter, and at the samples.
+(`Input.units`) and counts an alarm where one is not kept. It computes all the same: who called
+looks at the counter, and at the samples.
 """
 
 from __future__ import annotations
@@ -121,6 +121,8 @@ class _BatchLoop:
             "start:",
             *([f"  %memory = alloca [{total} x i8], align {self.vector}"] if on_stack else []),
             *(SAVE_FLAGS if x86 else ()),
+            f"  %sum = alloca {self.V}, align {self.vector}",
+            f"  store {self.V} zeroinitializer, ptr %sum",
             "  %n = load i64, ptr %dims",
             "  %some = icmp sgt i64 %n, 0",
             "  br i1 %some, label %prepare, label %done",
@@ -167,6 +169,7 @@ class _BatchLoop:
             "  %more = icmp slt i64 %g1, %n",
             "  br i1 %more, label %group, label %finish",
             "finish:",
+            *self._watched_sum(promises),
             *([] if on_stack else ["  call void %f.free(ptr %raw)"]),
             *(RESTORE_FLAGS if x86 else CLEAR_FLAGS),
             "  br label %done",
@@ -200,14 +203,15 @@ class _BatchLoop:
 
         self.head.append(f"declare {V} {multiply_add}({V}, {V}, {V})")
         zero, bad = "zeroinitializer", list[str]()
-        for slots in (p.slots for p in promises if p.slots):
-            sums = [zero] * 4  # 0 · x is 0 but for NaN and infinity; four sums, for their latency
-            for k, slot in enumerate(slots):
-                sums[k % 4] = fma(take(slot), zero, sums[k % 4])
+        slots = [slot for p in promises for slot in p.slots]
+        if slots:  # x y is finite where both are (or a false alarm); four sums, for their latency
+            sums = [add(f"load {V}, ptr %sum"), zero, zero, zero]
+            for k, (x, y) in enumerate(zip(slots[::2], [*slots[1::2], slots[-1]])):
+                sums[k % 4] = fma(take(x), take(y), sums[k % 4])
             while len(sums) > 1:
                 a, b, *sums = sums
                 sums.append(a if b == zero else add(f"fadd {V} {a}, {b}"))
-            bad.append(add(f"fcmp une {V} {sums[0]}, {zero}"))
+            code.append(f"  store {V} {sums[0]}, ptr %sum")  # of all samples: looked at in the end
         for unit in (k for p in promises for k in p.units):
             length = zero
             for x in [take(unit + k) for k in range(4)]:
@@ -216,18 +220,37 @@ class _BatchLoop:
                 add(f"fcmp ult {V} {length}, {number(1.0 - UNIT)}"),
                 add(f"fcmp ugt {V} {length}, {number(1.0 + UNIT)}"),
             ]
+        if not bad:
+            return [*code, "  br label %body", "body:"]
         some = bad[0]
         for x in bad[1:]:
             some = add(f"or <{W} x i1> {some}, {x}")
-        bits = add(f"bitcast <{W} x i1> {some} to i{W}")
-        wrong = add(f"icmp ne i{W} {bits}, 0")
+        return [*code, *self._alarm(some, "unit", "body")]
+
+    def _watched_sum(self, promises: Sequence[Promise]) -> list[str]:
+        """Count an alarm where the sum over all samples is not finite."""
+        if not any(p.slots for p in promises):
+            return []
+        V = self.V
         return [
-            *code,
-            f"  br i1 {wrong}, label %alarm, label %body",
-            "alarm:",
-            "  %count = atomicrmw add ptr %f.alarms, i64 1 monotonic",
-            "  br label %body",
-            "body:",
+            "  br i1 %watched, label %summed, label %looked",
+            "summed:",
+            f"  %all = load {V}, ptr %sum",
+            f"  %nought = fsub {V} %all, %all",
+            f"  %not.finite = fcmp une {V} %nought, zeroinitializer",
+            *self._alarm("%not.finite", "sum", "looked"),
+        ]
+
+    def _alarm(self, some: str, name: str, then: str) -> list[str]:
+        """Count an alarm where a vector of truths has one, and go on."""
+        return [
+            f"  %{name}.bits = bitcast <{self.W} x i1> {some} to i{self.W}",
+            f"  %{name}.wrong = icmp ne i{self.W} %{name}.bits, 0",
+            f"  br i1 %{name}.wrong, label %{name}.alarm, label %{then}",
+            f"{name}.alarm:",
+            f"  %{name}.count = atomicrmw add ptr %f.alarms, i64 1 monotonic",
+            f"  br label %{then}",
+            f"{then}:",
         ]
 
     def _allocate(self, total: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from mozzi.locks import aside
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Program, Store
 from mozzi.program.schedule import CALLS, schedule
@@ -46,14 +47,16 @@ def build(
     program = make()
     source = module_text(schedule(program), dtype, W)
     name = place_of(key or hashlib.sha256(source.encode()).hexdigest(), dtype, W)
-    code = None
-    if key is None:
-        found = disk_cache.lookup(name)
-        code = found.code if found is not None else None
-    entry = entry_of(program, dtype, W, source, code or jit.assemble(source))
-    if code is None:
+    found = disk_cache.lookup(name) if key is None else None
+    if found is not None:
+        return CpuKernel(entry_of(program, dtype, W, source, found.code))
+
+    def assembled() -> Entry:
+        entry = entry_of(program, dtype, W, source, jit.assemble(source))
         disk_cache.store(name, entry)
-    return CpuKernel(entry)
+        return entry
+
+    return CpuKernel(aside(assembled))  # after Ctrl-C it is still kept for the next time
 
 
 def compile_cpu(

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
+import os
 import sys
 from functools import cache
 from typing import Any
 
 from mozzi.errors import ExtraMissingError
-from mozzi.locks import ForkLock
+from mozzi.locks import ForkLock, aside
+from mozzi.program.alarms import ALARMS
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cpu import exponential
 from mozzi.targets.cpu import math as vector_math
@@ -47,6 +50,7 @@ def binding() -> Any:
         ) from error
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    atexit.register(_at_exit)
     return llvm
 
 
@@ -96,16 +100,34 @@ def _module(text: str, machine: Any) -> Any:
 
 def assemble(text: str) -> bytes:
     """Object code of an IR module."""
-    with _lock:
-        machine = _machine()
-        return machine.emit_object(_module(text, machine))
+    return aside(lambda: _emit(text, "emit_object"))
 
 
 def assembly(text: str) -> str:
     """Machine code of an IR module, as assembly to read."""
+    return aside(lambda: _emit(text, "emit_assembly"))
+
+
+def _emit(text: str, form: str) -> Any:
     with _lock:
         machine = _machine()
-        return machine.emit_assembly(_module(text, machine))
+        return getattr(machine, form)(_module(text, machine))
+
+
+def _at_exit() -> None:
+    """LLVM must not be at work when C++ takes down what it works with: no thread begins, and where
+    one is in the middle (Ctrl-C left it there) the process ends without that.
+    """
+    if _lock.lock.acquire(blocking=False):
+        return  # and keep it
+    try:
+        ctypes.CDLL(None).on_exit(ctypes.CDLL(None)._exit, None)  # _exit(status)
+    except (AttributeError, OSError, TypeError):  # not on macOS and Windows
+        if getattr(sys, "last_type", None) is KeyboardInterrupt:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(130)
+        _lock.lock.acquire()  # the status is not known here: wait for the compiler
 
 
 class Code:
@@ -147,7 +169,6 @@ def runtime(dtype: str, W: int) -> Any:
     return table
 
 
-_alarms = ctypes.c_int64(0)
 _watched: list[Any] = []
 _on = True
 
@@ -173,12 +194,12 @@ def watch(on: bool) -> None:
 
 def alarms_address() -> int:
     """Where the counter of alarms is."""
-    return ctypes.addressof(_alarms)
+    return ctypes.addressof(ALARMS)
 
 
 def alarms() -> int:
     """How often arguments were not as promised; it only grows."""
-    return _alarms.value
+    return ALARMS.value
 
 
 def _python(name: str) -> int | None:
