@@ -12,7 +12,7 @@ import mozzi
 
 FOLDER = Path(__file__).parents[1] / "docs" / "examples"
 NEEDS = {"sharding.py": "jax", "distributed.py": "torch"}
-NEEDS_ROBOTS = {"panda.py", "adaptive_control.py", "two_pandas.py"}
+NEEDS_ROBOTS = {"adaptive_control.py", "two_pandas.py"}
 
 
 @pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
