@@ -48,6 +48,24 @@ def test_a_store_and_a_page(arm: Path, tmp_path: Path):
     assert again.exit_code == 0 and "100 samples" in again.output
 
 
+def test_a_controller_whose_rate_varies(arm: Path, tmp_path: Path):
+    """A goal, a rate that is drawn, in other processes: resumed from its store as it was."""
+    zarr = pytest.importorskip("zarr")
+    words = (arm, "--vary", "rod.density=uniform(0.8,1.2)", "--vary", "rate=uniform(8,20)",
+             "--samples", 40, "--duration", 1.5, "--controller", "pd", "--goal", "hinge=0.5",
+             "--store", tmp_path / "out.zarr", "--chunk", 20)  # fmt: skip
+    result = run(*words, "--workers", 2)
+    assert result.exit_code == 0, result.output
+    found = np.asarray(zarr.open_group(str(tmp_path / "out.zarr"), mode="r")["q"][...])
+    assert np.abs(found - 0.5).max() < 0.05 < 50.0 * np.ptp(found)
+    again = run(*words)
+    assert again.exit_code == 0, again.output
+    wrong = run(*words[:-2], "--controller", "gravity", "--goal", "hinge=1")
+    assert wrong.exit_code != 0 and "other" in wrong.output, wrong.output
+    nothing = run(arm, "--vary", "rate=uniform(8,20)", "--samples", 4)
+    assert nothing.exit_code != 0 and "rate" in nothing.output
+
+
 def test_reductions_and_costs(arm: Path, tmp_path: Path):
     words = (arm, *VARY, "--samples", 50, "--duration", 0.05)
     result = run(*words, "--reduce", "mean,max", "--report", tmp_path / "page.html")

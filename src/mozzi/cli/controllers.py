@@ -45,7 +45,8 @@ def law_of(
     as makes every joint alone swing at ``rate`` (rad/s), critically damped; of a robot that stands
     on its contacts, what carries it there, and springs as stiff as steps of dt allow. computed:
     computed torque to the target, with the poles −rate. actuators: those of the file, with controls
-    at which position servos ask for the target. A free base is never driven.
+    at which position servos ask for the target. A free base is never driven. ``rate`` is an
+    argument of the law, which may vary from sample to sample.
     """
     if controller is Controller.none:
         return None
@@ -76,16 +77,16 @@ def law_of(
             rate = STEADY / (dt * float(answers))
     poles = rate
 
-    def law(t: float, q: Array, v: Array) -> Array:
+    def law(t: float, q: Array, v: Array, rate: float = poles) -> Array:
         away = mz.difference(model, q, target)
         if controller is Controller.gravity:
             tau = mz.gravity_forces(model, q)
         elif controller is Controller.computed:
-            a = poles * poles * away - 2.0 * poles * v
+            a = rate * rate * away - 2.0 * rate * v
             tau = mz.inverse_dynamics(tree, q, v, a)
         else:
             hold = mz.gravity_forces(model, q) if bears is None else bears
-            tau = hold + M @ (poles * poles * away - 2.0 * poles * v)
+            tau = hold + M @ (rate * rate * away - 2.0 * rate * v)
         return tau * driven
 
     none = dict.fromkeys(("loops", "distances", "couplings", "rollings", "velocity_rows"), ())

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from mozzi.cli.console import put, stderr
+from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
 from mozzi.cli.robot import File, Root, configuration, open_robot
 from mozzi.errors import ConfigurationError, ExtraMissingError
@@ -49,6 +50,18 @@ def sweep(
     ] = None,
     q0: Annotated[
         str | None, typer.Option("--q0", "--start", help="Where it starts, as in mozzi simulate.")
+    ] = None,
+    controller: Annotated[
+        Controller, typer.Option(help="What drives the joints, as in mozzi simulate; it knows the "
+                                      "robot of the file.")
+    ] = Controller.none,
+    goal: Annotated[
+        str | None, typer.Option("--goal", help="Where a controller goes: like --q0; the start by "
+                                                "default.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="How fast a controller answers, in rad/s; may be varied: "
+                                        "--vary rate=uniform(5,20).")
     ] = None,
     base: Annotated[Base, typer.Option(help="How the root is held to the world.")] = Base.fixed,
     root: Root = None,
@@ -95,8 +108,11 @@ def sweep(
 
     model = open_robot(file, base.value, root)
     varied = varied_of(vary)
+    start = configuration(model, q0)
+    there = start if goal is None else configuration(model, goal, name="goal")
+    law = law_of(model, controller, there, rate, dt)
     run = Rollout(
-        model, duration, dt, configuration(model, q0), None, None, _method(method), record,
+        model, duration, dt, start, None, law, _method(method), record,
         target=_word(target, Device), dtype=_word(dtype, DType),
     )  # fmt: skip
     count = None if samples is None else int(samples)

@@ -105,6 +105,52 @@ def test_loops_and_contacts_resume_as_well(tmp_path):
             np.testing.assert_array_equal(x.contact_residual, whole.contact_residual)
 
 
+def test_samples_that_differ_resume_as_well(tmp_path):
+    """Parameters of the model and gains of the law are part of a run; a store has the former."""
+    model = double_pendulum()
+    mass = f"{model.bodies[0]}.density"
+    law = lambda t, q, v, kp: -kp * q
+    arguments = model, Q0, V0, 0.6, 0.01, "rkmk4"
+    options = {"torque": law, "parameters": {mass: np.array([0.5, 1.0, 2.0]), "kp": 3.0}}
+    whole = mz.simulate(*arguments, **options)
+    path = tmp_path / "run.zarr"
+    for share in Simulation(*arguments, save=path, **options).run():
+        if share > 0.5:
+            break
+    x = mz.simulate(*arguments, save=path, **options)
+    np.testing.assert_array_equal(x.q, whole.q)
+    again = mz.Trajectory.load(path, model)
+    np.testing.assert_array_equal(again.parameters[mass], [0.5, 1.0, 2.0])
+    np.testing.assert_array_equal(again[1].energy(), whole[1].energy())
+    other = {"torque": law, "parameters": {mass: np.array([0.5, 1.0, 2.1]), "kp": 3.0}}
+    with pytest.raises(ConfigurationError, match="holds a run with other parameters"):
+        mz.simulate(*arguments, save=path, **other)
+
+
+def test_impacts_of_dopri5_resume_as_well(tmp_path):
+    """Modes of the contacts are part of what a run goes on from."""
+    ball = (
+        mz.Builder("ball")
+        .add("ball", None, mz.Free(), mz.Inertia(1.0, (0, 0, 0), 0.1 * np.eye(3)))
+        .shape("ball", mz.Sphere(0.1), name="skin")
+        .build()
+        .with_ground(friction=0.3, restitution=0.5)
+    )
+    start = np.array([[0, 0, 0.15, 0, 0, 0, 1.0], [0, 0, 0.1, 0, 0, 0, 1.0]])
+    arguments = ball, start, np.array([0.0, 0.3, 0.0, 1.0, 0.0, 0.0]), 0.4, 0.01, "dopri5"
+    whole = mz.simulate(*arguments)
+    path = tmp_path / "run.zarr"
+    for share in Simulation(*arguments, save=path).run():
+        if share > 0.5:
+            break
+    assert 0 < len(mz.Trajectory.load(path, ball).t) < 41
+    x = mz.simulate(*arguments, save=path)
+    np.testing.assert_array_equal(x.q, whole.q)
+    np.testing.assert_array_equal(x.contact_forces, whole.contact_forces)
+    np.testing.assert_array_equal(x.contact_modes, whole.contact_modes)
+    assert [(e.sample, e.t) for e in x.events] == [(e.sample, e.t) for e in whole.events] != []
+
+
 SCRIPT = """
 import sys, numpy as np, mozzi as mz
 from mozzi.model.generate import double_pendulum

@@ -9,7 +9,7 @@ the accelerations (as impulses of a very short time).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -108,6 +108,15 @@ class Touching(Adaptive):
     @property
     def watched(self) -> bool:
         return True
+
+    def checkpoint(self) -> dict[str, Array]:
+        own = {"touch": self.touch.copy(), "before": self.before.copy()}
+        return super().checkpoint() | own | {"stuck": self.stuck.astype(float)}
+
+    def restore(self, at: Mapping[str, Array], events: Sequence[Event]) -> None:
+        super().restore(at, events)
+        self.touch, self.before = np.array(at["touch"]), np.array(at["before"])
+        self.stuck = np.asarray(at["stuck"]).astype(int)
 
     def inputs(self, forces: Sequence[Array]) -> Sequence[Array]:
         return [*forces, self.touch.reshape(*self.touch.shape[:-2], -1)]

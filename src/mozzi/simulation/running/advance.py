@@ -154,8 +154,8 @@ def _touched(
     """Record the forces of contacts that dopri5 keeps."""
     if isinstance(x, Touching):
         F, modes = x.forces_at(t, q, v, forces)
-        run.records.rows["contact_force"][run.records.done] = F.reshape(*F.shape[:-2], -1)
-        run.records.rows["modes"][run.records.done] = modes
+        run.records.rows["contact_force"][run.records.at] = F.reshape(*F.shape[:-2], -1)
+        run.records.rows["modes"][run.records.at] = modes
 
 
 def _forces(run: Simulation, step: int, t: float, q: Array, v: Array) -> list[Array]:

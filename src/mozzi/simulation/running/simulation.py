@@ -172,9 +172,6 @@ class Simulation:
         """For how many records there is memory: all, or a block of those that are saved."""
         if save is None:
             return check_memory(self.grid, self.model, self.batch)
-        if self.varying.count or self.touches:
-            what = "parameters (see mozzi.sweep)" if self.varying.count else "dopri5 with contacts"
-            raise ConfigurationError(f"save= does not go with {what}")
         numbers = self.model.nq + self.model.nv
         return block_records(len(self.grid.t), math.prod(self.batch), numbers)
 

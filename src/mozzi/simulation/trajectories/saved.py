@@ -35,9 +35,10 @@ __all__ = [
 BLOCK_BYTES = 2**25  # of one block of records, about
 BLOCK_RECORDS = 4096
 KEY = "mozzi_run"
+VARIED = "parameters"  # numbers of the model that differ from sample to sample
 CONTACT = {
     "contact_forces": "contact_force", "contact_residual": "residual", "row_forces": "force",
-    "taken": "taken",
+    "taken": "taken", "contact_modes": "modes",
 }  # fmt: skip
 """What is called how in trajectories and in records."""
 Facts = dict[str, Any]
@@ -63,6 +64,8 @@ def facts_of(run: Simulation) -> Facts:
         "torque": fingerprint(held), "wrenches": fingerprint(run.wrenches),
         "wrenches_rep": run.wrenches_rep,
         "drives": None if run.drives is None else run.drives.content,
+        "parameters": [[*run.varying.names, *run.varying.gains],
+                       fingerprint(run.varying.numbers)],
     }  # fmt: skip
 
 
@@ -150,6 +153,10 @@ def open_saved(
             name, shape=(n, *run.batch, size), chunks=(block, *run.batch, max(1, size)),
             dtype="float64", fill_value=np.nan, dimension_names=["t", *axes, f"{name}_entry"],
         )  # fmt: skip
+    if run.varying.values:
+        numbers = group.create_group(VARIED)
+        for name, x in run.varying.values.items():
+            numbers.create_array(name, data=np.array(np.broadcast_to(x, run.batch)))
     head: Facts = {
         "run": facts, "block": block, "records": 0, "slot": 1, "done": False, "batch": run.batch,
         "springs": run.resistance is not None and run.resistance.springs,
@@ -217,6 +224,9 @@ def opened(path: Path, model: Model | None = None) -> Trajectory:
         complete=bool(head["done"]) and n == group["t"].shape[0],
         driven=bool(head.get("driven", law)), stored=_Contacts(arrays), origin=head.get("origin"),
         guided=tuple(head.get("guided", ())),
+        parameters={} if VARIED not in group else {
+            name: np.asarray(x[...]) for name, x in group[VARIED].arrays()
+        },
     )  # fmt: skip
 
 
@@ -235,20 +245,24 @@ def keep_origin(path: Path, origin: Origin) -> None:
 
 
 class _Contacts(dict[str, Array]):
-    """What moreau records of contacts, read when it is asked for."""
+    """What moreau and dopri5 record of contacts, read when it is asked for."""
 
     def __init__(self, arrays: Mapping[str, Array]):
         super().__init__()
-        self.rows: Mapping[str, Array] = arrays if "residual" in arrays else {}
+        self.rows: Mapping[str, Array] = arrays if {"residual", "modes"} & {*arrays} else {}
+        of_dopri5 = {"contact_forces", "contact_modes"}
+        self.known = of_dopri5 if "modes" in self.rows else {*CONTACT} - {"contact_modes"}
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (bool(self.rows) and name in CONTACT)
+        return super().__contains__(name) or (bool(self.rows) and name in self.known)
 
     def __missing__(self, name: str) -> Array:
         rows = self.rows.get(CONTACT[name])
         if rows is None:  # of a model without contacts
             return np.zeros((*self.rows["taken"].shape[:-1], 0, *((3,) * (name[:1] == "c"))))
         x = np.asarray(rows)
+        if name == "contact_modes":
+            return np.nan_to_num(x).astype(int)
         if name == "contact_forces":
             return x.reshape(*x.shape[:-1], x.shape[-1] // 3, 3)
         return x[..., 0] if name == "contact_residual" else x
