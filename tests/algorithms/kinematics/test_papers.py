@@ -137,6 +137,43 @@ def test_hybrid_rate_and_jerk():
     agree(total(jerk), value(mz.jerks, MODEL, Q, V, A, J3, "hybrid")[-1], 1e-12)
 
 
+def jerk_of_the_motion(h: float = 0.02) -> np.ndarray:
+    """(ω̈, d³r/dt³) of the tip from nothing but its poses along q + v t + a t²/2 + j t³/6: the
+    derivatives of polynomials through nine of them."""
+    t = h * np.arange(-4, 5)
+    poses = [
+        value(mz.pose, MODEL, Q + x * V + x**2 / 2 * A + x**3 / 6 * J3, TIP)[:3].ravel() for x in t
+    ]
+    c = np.linalg.solve(np.vander(t / h, increasing=True), np.array(poses))
+    R, dR, ddR, dddR = (
+        (math.factorial(k) / h**k * c[k]).reshape(3, 4)[:, :3] for k in range(4)
+    )
+    spin = dddR @ R.T + 2.0 * ddR @ dR.T + dR @ ddR.T  # (Ṙ Rᵀ)¨
+    third = (6.0 / h**3 * c[3]).reshape(3, 4)[:, 3]
+    return np.r_[spin[2, 1], spin[0, 2], spin[1, 0], third]
+
+
+def test_brackets_of_the_hybrid_jerk():
+    """Dynamics (31), (32): q̇ belongs to ad_ω̇ + ad_ω ad_ω alone, inside the bracket behind Ad_r;
+    outside, as printed, it multiplies 2 ad_ω q̈ as well. Against the motion itself."""
+    C, W, B, X = hybrid_pieces()
+    zero = Vec3.zero()
+    inside, outside = [], []
+    for j in range(N):
+        r, dr, ddr = (vec(x[j] - x[-1]) for x in (C[:, :3, 3], W[:, 3:], B[:, 3:]))  # r_ij
+        w, dw = (Twist(vec(x[j][:3]), zero) for x in (W, B))
+        u, du = Twist(zero, dr), Twist(zero, ddr)
+        wX = w.cross(X[j])
+        first = shift(r, X[j]) * J3[j] + u.cross(X[j]) * (2 * A[j])
+        first = first + (du.cross(X[j]) + u.cross(wX) * 2.0) * V[j]  # (31)
+        turned = dw.cross(X[j]) + w.cross(wX)
+        inside.append(first + shift(r, wX * (2 * A[j]) + turned * V[j]))
+        outside.append(first + shift(r, wX * (2 * A[j]) + turned) * V[j])  # (32) as printed
+    truth = jerk_of_the_motion()
+    assert apart(total(inside), truth) < 1e-6
+    assert apart(total(outside), truth) > 1e-2
+
+
 def test_mixed_rates():
     """Dynamics (33): V̇ᵐ is diag(Rᵀ, 1) V̇ʰ; J̇ᵐ and V̈ᵐ are not: the rotation has a rate."""
     R = value(mz.pose, MODEL, Q, TIP)[:3, :3]

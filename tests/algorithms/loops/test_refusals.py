@@ -11,11 +11,13 @@ from mozzi.model.generate import chain, four_bar
 
 # functions whose answers are statements about the tree, true whether loops close it or not
 OF_THE_TREE = {
-    "accelerations", "bias_forces", "body_jacobians", "center_of_mass", "centroidal_momentum",
+    "accelerations", "accelerations_of_coordinates",
+    "bias_forces", "body_jacobians", "center_of_mass", "centroidal_momentum",
     "centroidal_momentum_matrix", "christoffel", "contact_frames", "contact_gaps",
     "conversion_matrix", "convert_jacobian",
     "convert_twist", "convert_twist_rate", "convert_twist_rates", "convert_twists",
-    "convert_wrench", "convert_wrenches", "coriolis_matrix", "difference",
+    "convert_wrench", "convert_wrenches", "coordinate_accelerations",
+    "coriolis_matrix", "difference",
     "forward_kinematics", "gravity_forces", "integrate", "inverse_dynamics",
     "inverse_dynamics_derivatives", "inverse_dynamics_directional", "inverse_dynamics_gradient",
     "inverse_dynamics_hessian", "inverse_dynamics_rates", "inverse_dynamics_regressor",
@@ -33,7 +35,7 @@ OF_THE_TREE = {
     "relative_jacobian_rate", "relative_twist",
     "spring_energy", "spring_wrenches",
     "system_conversion_matrix", "system_jacobian", "twist_derivatives", "twists",
-    "velocities_of_momenta",
+    "velocities_of_coordinates", "velocities_of_momenta",
 }  # fmt: skip
 
 

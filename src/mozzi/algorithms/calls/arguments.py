@@ -23,7 +23,9 @@ Axes = tuple[int | str, ...]
 #: What the arrays that algorithms take are, by name: axes per body (see containers.BlockArray), and
 #: the type of a block.
 ARRAYS: dict[str, tuple[Axes, SpatialType[Inertia | Momentum | Twist | Wrench] | None]] = {
-    **dict.fromkeys(("q", "q0", "q1", "q_ref", "q_lower", "q_upper"), (("q",), None)),
+    **dict.fromkeys(
+        ("q", "q0", "q1", "q_ref", "q_lower", "q_upper", "q_dot", "q_ddot"), (("q",), None)
+    ),
     **dict.fromkeys(
         ("v", "a", "tau", "p", "j", "s", "dv", "v_ref", "a_ref", "dq", "da", "dtau"), (("v",), None)
     ),

@@ -26,6 +26,8 @@ MEANING: dict[str, str] = {
     "q0": "the first configuration.",
     "q1": "the second configuration.",
     "v": "joint velocities, as `model.v_slices` tells.",
+    "q_dot": "rates of the coordinates, as `rates` gives them.",
+    "q_ddot": "second rates of the coordinates.",
     "a": "joint accelerations.",
     "j": "joint jerks, the rates of a.",
     "s": "joint snaps, the rates of j.",

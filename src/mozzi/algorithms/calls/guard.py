@@ -21,6 +21,7 @@ from mozzi.types import ArrayLike
 __all__ = ["check", "configurations", "finite", "look", "unchecked", "units_of"]
 
 UNBOUNDED = ("q_lower", "q_upper")  # of limits: infinity is one, a quaternion has none
+RATES = ("q_dot", "q_ddot")  # as many numbers as a configuration, and none
 #: They read one of a and tau for each joint; what the other one has there is left alone.
 HYBRID = ("hybrid_dynamics", "hybrid_dynamics_derivatives", "hybrid_dynamics_directional")
 
@@ -35,7 +36,7 @@ _on = True
 
 def configurations(names: Sequence[str]) -> tuple[str, ...]:
     """Those of these arrays that are configurations."""
-    return tuple(n for n in names if ARRAYS[n][0] == ("q",) and n not in UNBOUNDED)
+    return tuple(n for n in names if ARRAYS[n][0] == ("q",) and n not in (*UNBOUNDED, *RATES))
 
 
 def finite(function: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -106,6 +106,13 @@ class Composite(Joint):
     def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return tuple(e for factor, x, u in self._parts(q, v) for e in factor.rates(x, u))
 
+    def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
+        found, k = list[Real](), 0
+        for factor, x, _ in self._parts(q):
+            found += factor.velocities(x, q_dot[k : k + factor.nq])
+            k += factor.nq
+        return tuple(found)
+
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         return tuple(e for factor, x, u in self._parts(q, dv) for e in factor.integrate(x, u))
 

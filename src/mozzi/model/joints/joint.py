@@ -106,6 +106,15 @@ class Joint:
         """q̇ = N(q) v."""
         return tuple(v)
 
+    def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
+        """v of the rates q̇ of coordinates: the inverse of `rates`, also where that is singular.
+
+        Args:
+            q: the joint's coordinates.
+            q_dot: their rates.
+        """
+        return tuple(q_dot)
+
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         """q ⊕ dv: the configuration reached from q by the constant velocity dv in unit time."""
         return tuple(x + dx for x, dx in zip(q, dv, strict=True))

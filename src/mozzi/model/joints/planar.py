@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self, final
 
 from mozzi.lie import SE3, RotationZ, Screws, Twist, Vec3
+from mozzi.lie.dexp import dexp
 from mozzi.lie.series import C1, C2, COT
 from mozzi.model.frames import Axis
 from mozzi.model.joints.axis_screws import axis_pose, unit_screws
@@ -44,6 +45,11 @@ def plane_log(angle: Real, x: Real, y: Real) -> tuple[Real, Real]:
     half = 0.5 * angle
     K = 1.0 - angle * angle * COT[0](angle * angle)  # (θ/2) cot(θ/2)
     return K * x + half * y, K * y - half * x
+
+
+def _twist(x: Sequence[Real]) -> Twist:
+    """The twist in the plane that coordinates of first kind are."""
+    return Twist(Vec3(0.0, 0.0, x[-1]), Vec3(x[0], x[1], 0.0))
 
 
 class PlanarMotion(Joint, abstract=True):
@@ -80,6 +86,13 @@ class PlanarMotion(Joint, abstract=True):
             return self.increment_rates(q, v)
         x, y, c, s = v[0], v[1], cos(q[-1]), sin(q[-1])
         return (c * x - s * y, s * x + c * y, *v[2:])
+
+    def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
+        if self.coordinates == "first":
+            V = dexp(-_twist(q), _twist(q_dot))
+            return (V.lin.x, V.lin.y, *q_dot[2:])
+        x, y, c, s = q_dot[0], q_dot[1], cos(q[-1]), sin(q[-1])
+        return (c * x + s * y, c * y - s * x, *q_dot[2:])
 
     def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         angle, (x, y) = dv[-1], v[:2]  # dexp⁻¹ of −δ: v + ½ ad v + ...

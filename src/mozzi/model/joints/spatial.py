@@ -45,6 +45,11 @@ class Quaternions:
         return Quaternion(*q).rate(w).flatten()
 
     @staticmethod
+    def velocity(q: Sequence[Real], q_dot: Sequence[Real]) -> Vec3:
+        """w with Ṙ = R [w], of q̇."""
+        return (Quaternion(*q).conjugate() @ Quaternion(*q_dot)).vector() * 2.0
+
+    @staticmethod
     def integrate(q: Sequence[Real], w: Vec3) -> Scalars:
         """q′ with R(q′) = R(q) exp[w]."""
         return (Quaternion(*q) @ Quaternion.exp(w)).normalized().flatten()
@@ -79,6 +84,10 @@ class RotationVectors(Quaternions):
     @staticmethod
     def rates(q: Sequence[Real], w: Vec3) -> Scalars:
         return dexp_inverse(-Vec3(*q), w).flatten()
+
+    @staticmethod
+    def velocity(q: Sequence[Real], q_dot: Sequence[Real]) -> Vec3:
+        return dexp(-Vec3(*q), Vec3(*q_dot))
 
     @staticmethod
     def integrate(q: Sequence[Real], w: Vec3) -> Scalars:
@@ -125,6 +134,12 @@ class Angles(Quaternions):
         c, s = cos(q[2]), sin(q[2])
         first = (c * w.x - s * w.y) / cos(q[1])
         return (first, s * w.x + c * w.y, w.z - sin(q[1]) * first)
+
+    @staticmethod
+    def velocity(q: Sequence[Real], q_dot: Sequence[Real]) -> Vec3:
+        c, s, (a, b, d) = cos(q[2]), sin(q[2]), q_dot
+        side = cos(q[1]) * a
+        return Vec3(c * side + s * b, c * b - s * side, d + sin(q[1]) * a)
 
     @staticmethod
     def integrate(q: Sequence[Real], w: Vec3) -> Scalars:
@@ -178,6 +193,9 @@ class Spherical(Joint):
 
     def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return self._chart.rates(q, Vec3(*v))
+
+    def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
+        return self._chart.velocity(q, q_dot).flatten()
 
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         return self._chart.integrate(q, Vec3(*dv))
@@ -239,6 +257,12 @@ class Free(Joint):
             return self.increment_rates(q, v)
         p = self._chart.rotation(q[3:]) @ Vec3(*v[3:])
         return (*p, *self._chart.rates(q[3:], Vec3(*v[:3])))
+
+    def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
+        if self.coordinates == "first":
+            return dexp(-Twist.unflatten(q), Twist.unflatten(q_dot)).flatten()
+        p = self._chart.rotation(q[3:]).T @ Vec3(*q_dot[:3])
+        return (*self._chart.velocity(q[3:], q_dot[3:]), *p)
 
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":
