@@ -100,6 +100,7 @@ _HOME: dict[str, str] = {
     "rates": "mozzi.algorithms.kinematics.configuration",
     "system_jacobian": "mozzi.algorithms.kinematics.jacobian",
     "system_jacobian_factors": "mozzi.algorithms.kinematics.system_jacobian",
+    "twist_axis": "mozzi.algorithms.kinematics.relative",
     "twist_derivatives": "mozzi.algorithms.kinematics.orders",
     "twists": "mozzi.algorithms.kinematics.poses",
     # contact

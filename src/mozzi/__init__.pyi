@@ -200,6 +200,9 @@ __all__ = [
     "convert_twists",
     "convert_wrenches",
     "convert_wrench",
+    "accelerations_of_coordinates",
+    "coordinate_accelerations",
+    "velocities_of_coordinates",
     "difference",
     "forward_kinematics",
     "integrate",
@@ -224,6 +227,7 @@ __all__ = [
     "rates",
     "system_jacobian",
     "system_jacobian_factors",
+    "twist_axis",
     "twist_derivatives",
     "twists",
     "contact_frames",
@@ -720,6 +724,73 @@ def convert_wrench(
         >>> q, W = arm.random_configuration(0), np.ones(6)
         >>> mz.convert_wrench(arm, q, W, "tool", "body", "hybrid").shape
         (6,)
+    """
+
+def accelerations_of_coordinates(
+    model: Model,
+    q: ArrayLike,
+    q_dot: ArrayLike,
+    q_ddot: ArrayLike,
+) -> Array:
+    """a, the rate of v, of first and second rates of the coordinates.
+
+    O(n); the inverse of `coordinate_accelerations`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        q_dot (B, nq): rates of the coordinates, as `rates` gives them.
+        q_ddot (B, nq): second rates of the coordinates.
+
+    Returns:
+        (B, nv): joint accelerations.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, a = arm.random_configuration(0), np.arange(3.0)
+        >>> np.allclose(mz.accelerations_of_coordinates(arm, q, np.ones(3), a), a)
+        True
+    """
+
+def coordinate_accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    """q̈ = N(q) a + Ṅ v: the second rates of the coordinates, of joint velocities and accelerations.
+
+    O(n); `rates` gives q̇.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        a (B, nv): joint accelerations.
+
+    Returns:
+        (B, nq): q̈, a itself where q̇ is v.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, a = arm.random_configuration(0), np.ones(arm.nv), np.arange(3.0)
+        >>> np.allclose(mz.coordinate_accelerations(arm, q, v, a), a)
+        True
+    """
+
+def velocities_of_coordinates(model: Model, q: ArrayLike, q_dot: ArrayLike) -> Array:
+    """v = N⁺(q) q̇: the joint velocities of rates of the coordinates, the inverse of `rates`.
+
+    O(n). Of a quaternion the part of its rate that keeps its length counts.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        q_dot (B, nq): rates of the coordinates, as `rates` gives them.
+
+    Returns:
+        (B, nv): joint velocities.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.ones(arm.nv)
+        >>> np.allclose(mz.velocities_of_coordinates(arm, q, mz.rates(arm, q, v)), v)
+        True
     """
 
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
@@ -1388,6 +1459,38 @@ def system_jacobian_factors(
         >>> A, X = mz.system_jacobian_factors(arm, arm.neutral())
         >>> np.allclose(A @ X, mz.system_jacobian(arm, arm.neutral()))
         True
+    """
+
+def twist_axis(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    frame: str,
+    relative_to: str | None = None,
+) -> tuple[Array, Array, Array, Array]:
+    """The axis that a frame turns about and slides along at this instant, its pitch and speed.
+
+    O(depth); pages and the viewer draw it of every body.  Müller, Dynamics B.2; `ScrewAxis`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): configuration, joint by joint as `model.q_slices` tells.
+        v (B, nv): joint velocities, as `model.v_slices` tells.
+        frame: name of a frame or body.
+        relative_to: frame or body that it moves against; None: the world.
+
+    Returns:
+        direction (B, 3): the unit vector along the axis, in the inertial frame.
+        point (B, 3): the point of the axis next to the inertial origin.
+        pitch (B): translation per radian; inf where it does not turn.
+        magnitude (B): rad/s; m/s where it does not turn.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.array([2.0, 0.0, 0.0])
+        >>> e, p, pitch, speed = mz.twist_axis(arm, q, v, "tool")
+        >>> abs(float(pitch)) < 1e-12, round(float(speed), 12)
+        (True, 2.0)
     """
 
 def twist_derivatives(

@@ -8,7 +8,7 @@ from viz.browser import wait
 
 import mozzi as mz
 from mozzi.model.generate import chain, double_pendulum, four_bar
-from mozzi.viz.drawing.marks import screw_axes
+from mozzi.viz.drawing.marks import marks, screw_axes
 from mozzi.viz.viewer import Viewer, from_sliders, quaternion, ranges
 
 pytest.importorskip("viser", reason="the extra viz is not installed")
@@ -186,3 +186,17 @@ def test_chromium_moves_the_time_line(browser):
         find = "[...document.querySelectorAll('label')].find(x => x.textContent == 'play')"
         browser.run(f"{find}.click()")
         wait(lambda: viewer.playing.value and not np.array_equal(viewer.q, motion.q[k]))
+
+
+def test_twist_axes_are_marks_of_what_moves():
+    """Next to every body, on the line that its twist has; none where nothing moves."""
+    model = four_bar()
+    q = mz.assemble(model, model.neutral() + 0.2)
+    v = mz.consistent_velocities(model, q, np.ones(model.nv))
+    assert "twist axes" not in {mark.name for mark in marks(model, q[None], v=0.0 * v[None])}
+    mark = next(m for m in marks(model, q[None], v=v[None]) if m.name == "twist axes")
+    assert len(mark.labels) == model.nb and "m/rad" in mark.labels[0]
+    for k, (a, b) in enumerate(mark.segments[0]):
+        e, p, _, _ = mz.twist_axis(model, q, v, model.bodies[k])
+        for x in (a, b):
+            assert np.abs(np.cross(e, x - p)).max() < 1e-9

@@ -114,7 +114,8 @@ def scene(
                 "arrow": mark.arrow,
             }
             for mark in marks(model, motions[0].q[index[0]], force,
-                              None if touch is None else touch[index[0]])
+                              None if touch is None else touch[index[0]],
+                              v=motions[0].v[index[0]])
         ],
         "parts": [_part(part, model.nb, tints) for part in drawn.parts],
     }

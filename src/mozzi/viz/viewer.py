@@ -42,7 +42,8 @@ class Viewer:
     where they are not (balls, free bodies). In a closed mechanism the others follow the one that
     is moved. Named configurations of the model are buttons. Joint screws are arrows, gold where
     they turn, teal where they slide, violet where they do both, with their pitch. A trajectory adds
-    a time slider and a replay, and forces of contacts as arrows where it has them.
+    a time slider and a replay, the axes of the bodies' twists, and forces of contacts as arrows where
+    it has them.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Viewer:
         self.closed = bool(model.closures)
         self.start = self._closed_near(model.neutral())
         self.q = self.start
+        self.v = np.zeros(model.nv)
         port = free_port(host, port)
         with only_own_pages(host):
             self.server = viser.ViserServer(host=host, port=port, label="mozzi", verbose=False)
@@ -142,13 +144,18 @@ class Viewer:
         """Where the camera stands so that all is in the picture."""
         return self.middle + DIRECTION / np.linalg.norm(DIRECTION) * self.size / math.sin(HALF)
 
-    def show(self, q: np.ndarray, forces: np.ndarray | None = None) -> None:
-        """Move everything to a configuration, with the forces of contacts where they are known."""
+    def show(
+        self, q: np.ndarray, forces: np.ndarray | None = None, v: np.ndarray | None = None
+    ) -> None:
+        """Move everything to a configuration, with the forces of contacts where they are known,
+        and with velocities v (None: rest).
+        """
         T = forward_kinematics(self.model, q)
         with self._lock, self.server.atomic():
             self.now = forces
             before = self.bodies_at(self.q)
             self.q = np.array(q, dtype=float)
+            self.v = np.zeros(self.model.nv) if v is None else np.array(v, dtype=float)
             for frame, pose in zip(self.bodies, T, strict=True):
                 frame.wxyz, frame.position = quaternion(pose[:3, :3]), pose[:3, 3]
             for name in self.shown:
@@ -171,7 +178,8 @@ class Viewer:
         self.drawn: dict[str, list[viser.SceneNodeHandle]] = {}
         self.follow: viser.GuiCheckboxHandle | None = None
         with gui.add_folder("Show"):
-            for mark in marks(self.model, self.q[None]):
+            moving = None if self.trajectory is None else np.ones((1, self.model.nv))
+            for mark in marks(self.model, self.q[None], v=moving):
                 self._switch(mark.name)
             if self.forces is not None:
                 self._switch(CONTACT_FORCES)
@@ -214,7 +222,7 @@ class Viewer:
         if self.now is not None and self.forces is not None:
             forces = self.now[None]
             most = float(np.linalg.norm(self.forces, axis=-1).max(initial=0.0))
-        found = marks(self.model, self.q[None], None, forces, most)
+        found = marks(self.model, self.q[None], None, forces, most, self.v[None])
         found = [mark for mark in found if mark.name == name]
         self.drawn[name] = [handle for mark in found for handle in self._lines(mark)]
 
@@ -286,9 +294,9 @@ class Viewer:
 
     def _seek(self) -> None:
         k = min(int(np.searchsorted(self.motion.t, self.clock.value)), len(self.motion.t) - 1)
-        q = self.motion.q[k]
-        if np.isfinite(q).all():
-            self.show(q, None if self.forces is None else self.forces[k])
+        q, v = self.motion.q[k], self.motion.v[k]
+        if np.isfinite(q).all() and np.isfinite(v).all():
+            self.show(q, None if self.forces is None else self.forces[k], v)
 
     def _play(self) -> None:
         before = time.monotonic()

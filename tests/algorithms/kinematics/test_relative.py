@@ -114,3 +114,19 @@ def test_whole_chains_between_representations(source, rolled):
         W = np.random.default_rng(0).normal(size=V.shape)
         moved = program_value(mz.convert_wrenches, model, q, W, **how)[0]
         agree((moved * U).sum(-1), (W * V).sum(-1))
+
+
+def test_the_axis_of_a_twist_is_where_velocities_lie_along_it():
+    """On the axis the body moves with pitch·speed along it; about it with the speed."""
+    model = loaded_tree(5, 3)
+    q, v = state(model, 2)[:2]
+    for body in model.bodies:
+        e, p, pitch, speed = (np.array(x, float) for x in mz.twist_axis.python(model, q, v, body))
+        V = value(mz.twists, model, q, v, "spatial")[model.bodies.index(body)]
+        if np.isinf(pitch):
+            agree(V, np.r_[np.zeros(3), speed * e])
+            continue
+        agree(V[:3], speed * e)
+        agree(V[3:] + np.cross(V[:3], p), pitch * speed * e)
+    turned = mz.twist_axis.python(model, q, v, model.bodies[2], model.bodies[2])
+    assert float(turned[3]) == 0.0

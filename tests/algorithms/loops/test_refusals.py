@@ -34,7 +34,7 @@ OF_THE_TREE = {
     "product_of_exponentials", "rates", "relative_acceleration", "relative_jacobian",
     "relative_jacobian_rate", "relative_twist",
     "spring_energy", "spring_wrenches",
-    "system_conversion_matrix", "system_jacobian", "twist_derivatives", "twists",
+    "system_conversion_matrix", "system_jacobian", "twist_axis", "twist_derivatives", "twists",
     "velocities_of_coordinates", "velocities_of_momenta",
 }  # fmt: skip
 

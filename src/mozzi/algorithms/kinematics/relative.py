@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.jacobian import rows
 from mozzi.algorithms.kinematics.poses import frame_pose, locate
@@ -21,10 +23,12 @@ from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import BodyView, JointVector, Whole
 from mozzi.lie import SE3, Screws, Twist, Wrench
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
 
 __all__ = [
     "move_twist", "move_wrench", "relative_acceleration", "relative_jacobian",
-    "relative_jacobian_rate", "relative_twist",
+    "relative_jacobian_rate", "relative_twist", "twist_axis",
 ]  # fmt: skip
 
 WORLD = "world"
@@ -182,6 +186,37 @@ def move_wrench(
     """
     P, Q = (_place(model, q, *x) for x in ((measured_at, None, resolved_in), (to, None, to_axes)))
     return Q.pull(P.push(wrench[()]))  # MD120
+
+
+@algorithm(threshold=ALWAYS_UNROLLED)
+def twist_axis(
+    model: Mechanism, q: JointVector, v: JointVector, frame: str, relative_to: str | None = None
+) -> tuple[Traced, Traced, Traced, Traced]:
+    """The axis that a frame turns about and slides along at this instant, its pitch and speed.
+
+    O(depth); pages and the viewer draw it of every body.  Müller, Dynamics B.2; `ScrewAxis`.
+
+    Returns:
+        direction (B, 3): the unit vector along the axis, in the inertial frame.
+        point (B, 3): the point of the axis next to the inertial origin.
+        pitch (B): translation per radian; inf where it does not turn.
+        magnitude (B): rad/s; m/s where it does not turn.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v = arm.random_configuration(0), np.array([2.0, 0.0, 0.0])
+        >>> e, p, pitch, speed = mz.twist_axis(arm, q, v, "tool")
+        >>> abs(float(pitch)) < 1e-12, round(float(speed), 12)
+        (True, 2.0)
+    """
+    e, p, h, w = _relative(model, q, v, ZERO, frame, relative_to).V.axis()
+    return e.array(), p.array(), _scalar(h), _scalar(w)
+
+
+def _scalar(x: Real) -> Traced:
+    out = np.empty((), dtype=object)
+    out[()] = x
+    return out
 
 
 # -- in the inertial frame --

@@ -1,5 +1,6 @@
 """What can be switched on in a picture: frames, joint screws, centre of mass, loops, springs,
-forces; as line segments in the inertial frame, for many configurations at once.
+forces, the axes of the bodies' twists; as line segments in the inertial frame, for many
+configurations at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from mozzi.algorithms.contact.gaps import contact_frames, contact_points
 from mozzi.algorithms.dynamics.energy import center_of_mass
 from mozzi.algorithms.kinematics.poses import forward_kinematics
+from mozzi.algorithms.kinematics.relative import twist_axis
 from mozzi.types import ArrayLike
 from mozzi.viz.drawing.shapes import extent
 from mozzi.viz.drawing.solids import onto
@@ -54,12 +56,14 @@ def marks(
     wrenches: np.ndarray | None = None,
     contact_forces: np.ndarray | None = None,
     largest: float | None = None,
+    v: np.ndarray | None = None,
 ) -> list[Mark]:
     """All marks that a model has something for, at configurations q (n, nq).
 
     ``wrenches`` (n, nb, 6), body-fixed, are drawn as forces at the origins of the bodies, and
     ``contact_forces`` (n, k, 3), in world axes, where the bodies touch; ``largest`` is the force of
-    the longest arrow, where it is not one of these.
+    the longest arrow, where it is not one of these. With velocities ``v`` (n, nv), the screw axes
+    that bodies turn about and slide along.
     """
     T = forward_kinematics(model, q)
     size = extent(model)
@@ -69,6 +73,8 @@ def marks(
         made.append(_forces(model, T, wrenches, 0.4 * size))
     if contact_forces is not None:
         made.append(_contact_forces(model, q, contact_forces, largest, 0.4 * size))
+    if v is not None and np.abs(v).max(initial=0.0) > 0.0:
+        made.append(_twists(model, q, v, T, 0.25 * size))
     return [mark for mark in made if mark.segments.shape[1]]
 
 
@@ -188,6 +194,24 @@ def _contact_forces(
     ]  # fmt: skip
     label = {0: f"longest arrow {top:.3g} N"} if ends else {}
     return _mark(CONTACT_FORCES, ends, [ORANGE] * len(ends), label, len(q))
+
+
+def _twists(model: Model, q: np.ndarray, v: np.ndarray, T: np.ndarray, length: float) -> Mark:
+    """The axis of every body's twist, next to the body: as `twist_axis` tells it; where a body
+    slides without turning, the direction at its origin. Bodies at rest have a point there.
+    """
+    ends, labels = list[np.ndarray](), dict[int, str]()
+    for i, name in enumerate(model.bodies):
+        e, p, pitch, size = twist_axis(model, q, v, name)
+        r = T[:, i, :3, 3]
+        slides = ~np.isfinite(pitch)
+        along = np.einsum("ni,ni->n", e, r - p)
+        foot = np.where(slides[:, None], r, p + e * along[:, None])
+        reach = length * (size > 0.0)[:, None] * e
+        ends.append(np.stack([foot - 0.3 * reach, foot + reach], axis=1))
+        how = "slides" if slides[0] else f"pitch {pitch[0]:.3g} m/rad"
+        labels[i] = f"{name}: {how}" if len(q) == 1 else name
+    return _mark("twist axes", ends, [VIOLET] * len(ends), labels, len(T))
 
 
 def _points(T: np.ndarray, body: int, point: ArrayLike) -> np.ndarray:
