@@ -42,8 +42,8 @@ class Viewer:
     where they are not (balls, free bodies). In a closed mechanism the others follow the one that
     is moved. Named configurations of the model are buttons. Joint screws are arrows, gold where
     they turn, teal where they slide, violet where they do both, with their pitch. A trajectory adds
-    a time slider and a replay, the axes of the bodies' twists, and forces of contacts as arrows where
-    it has them.
+    a time slider and a replay, the axes of the bodies' twists, and forces of contacts as arrows
+    where it has them.
     """
 
     def __init__(
