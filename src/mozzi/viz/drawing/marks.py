@@ -47,7 +47,7 @@ class Mark:
     @property
     def arrow(self) -> bool:
         """Whether the segments point from the first end to the second."""
-        return self.name in ("joint screws", "forces", CONTACT_FORCES)
+        return self.name in ("joint screws", "twist axes", "forces", CONTACT_FORCES)
 
 
 def marks(
