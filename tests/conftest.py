@@ -13,3 +13,16 @@ settings.load_profile("mozzi")
 def pytest_addoption(parser):
     """``--record`` writes anew what tests have recorded (tests/algorithms)."""
     parser.addoption("--record", action="store_true", help="write recorded programs anew")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How many cases ran in tests that count theirs (``record_property("cases", n)``)."""
+    counts = [
+        value
+        for report in terminalreporter.stats.get("passed", [])
+        for name, value in getattr(report, "user_properties", [])
+        if name == "cases" and getattr(report, "when", "") == "call"
+    ]
+    if counts:
+        told = f"{sum(counts):,} cases in {len(counts)} tests that count them"
+        terminalreporter.write_line(told)
