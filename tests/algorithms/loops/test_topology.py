@@ -8,6 +8,7 @@ from support.cases import first
 from support.mechanics import agree
 
 import mozzi as mz
+from mozzi.algorithms.loops import topology
 from mozzi.lie import SE3
 from mozzi.model.generate import chain
 from mozzi.simulation.closed_system.closed_system import ClosedSystem
@@ -61,7 +62,7 @@ def test_it_moves_as_one_tree_with_loops():
     rng = np.random.default_rng(4)
     v = mz.consistent_velocities(one, np.concatenate([q, Q]), rng.normal(size=18))
     tau = rng.normal(size=12)
-    both, f = system.accelerations(
+    both, f = system.distributed_accelerations(
         {"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]}, {"arms": tau}
     )
     forces = np.concatenate([tau, np.zeros(6)])
@@ -108,7 +109,7 @@ def test_joints_of_any_axis_couple_as_loops_of_one_tree(name: str):
     v, tau = mz.consistent_velocities(one, p, rng.normal(size=18)), rng.normal(size=12)
     at, rate = {"arms": q, "bar": Q}, {"arms": v[:12], "bar": v[12:]}
     agree(held.residual(at)["grip"], np.zeros(held.model.row_count), 1e-9)
-    both, _ = held.accelerations(at, rate, {"arms": tau})
+    both, _ = held.distributed_accelerations(at, rate, {"arms": tau})
     a = mz.forward_dynamics(one, p, v, np.concatenate([tau, np.zeros(6)]))
     agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-7)
     agree(held.consistent_velocities(at, rate)["arms"], v[:12], 1e-9)
@@ -122,10 +123,10 @@ def test_what_is_open_or_missing_is_told():
     with pytest.raises(mz.LoopError, match=r"attachment 'left' is open by 2\.00e-01 m"):
         system.check_closed({"arms": q, "bar": Q + np.array([0.2, 0, 0, 0, 0, 0, 0])})
     with pytest.raises(mz.ConfigurationError, match="v: nothing for 'bar'"):
-        system.accelerations(at, {"arms": zero["arms"]})
+        system.distributed_accelerations(at, {"arms": zero["arms"]})
     there = "tau: no system 'bars'; there are 'bar', 'arms'"
     with pytest.raises(mz.ConfigurationError, match=there):
-        system.accelerations(at, zero, {"bars": zero["bar"]})
+        system.distributed_accelerations(at, zero, {"bars": zero["bar"]})
     with pytest.raises(mz.ModelError, match="no system 'box'"):
         system.without_system("box")
 
@@ -145,7 +146,7 @@ def test_a_small_thing_between_two_arms(mass: float, size: float):
     v = system.consistent_velocities(at, {"arms": u[:12], "bar": u[12:]})
     agree(mz.loop_jacobian(one, p) @ np.concatenate([v["arms"], v["bar"]]), np.zeros(12), 1e-5)
     w = mz.consistent_velocities(one, p, u)
-    both, _ = system.accelerations(at, {"arms": w[:12], "bar": w[12:]}, {"arms": tau})
+    both, _ = system.distributed_accelerations(at, {"arms": w[:12], "bar": w[12:]}, {"arms": tau})
     a = mz.forward_dynamics(one, p, w, np.concatenate([tau, np.zeros(6)]))
     agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-6)
 
@@ -157,12 +158,12 @@ def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.Monke
     heavy = bar(3.0)
     zero = {"arms": np.zeros(12), "bar": np.zeros(6)}
     for thing in (light, heavy):
-        system.with_system("bar", thing, ["bar"]).accelerations({"arms": q, "bar": Q}, zero)
+        grasp = system.with_system("bar", thing, ["bar"])
+        grasp.distributed_accelerations({"arms": q, "bar": Q}, zero)
     for joint in (mz.Spherical(), mz.Planar()):  # of each kind once, wherever it is
         kind = system.detach("left").detach("right")
-        kind.attach("kind", ("world", ""), ("bar", "bar"), joint, at={"bar": Q}).accelerations(
-            {"arms": q, "bar": Q}, zero
-        )
+        kind = kind.attach("kind", ("world", ""), ("bar", "bar"), joint, at={"bar": Q})
+        kind.distributed_accelerations({"arms": q, "bar": Q}, zero)
     made: list[str] = []
     monkeypatch.setattr(compiling, "compile", lambda *a, **k: made.append("a kernel"))
     for thing in (light, heavy, light):
@@ -175,7 +176,7 @@ def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.Monke
         pinned = free.attach("table", ("world", ""), ("bar", "bar"), mz.Planar(), B)
         for state in (with_thing, one_hand, free, hinged, pinned, free.without_system("bar")):
             at, rate = ({n: x[n] for n in state.systems} for x in ({"arms": q, "bar": Q}, zero))
-            a, _ = state.accelerations(at, rate)
+            a, _ = state.distributed_accelerations(at, rate)
             assert np.isfinite(a["arms"]).all()
     assert not made
 
@@ -185,7 +186,7 @@ def test_released_it_falls():
     system, _, q, Q = grasped(arms, thing)
     free = system.detach("left").detach("right")
     zero = {"arms": np.zeros(12), "bar": np.zeros(6)}
-    a, f = free.accelerations({"arms": q, "bar": Q}, zero)
+    a, f = free.distributed_accelerations({"arms": q, "bar": Q}, zero)
     assert f == {}
     agree(a["arms"], mz.forward_dynamics(arms, q, zero["arms"], zero["arms"]))
     agree(a["bar"], mz.forward_dynamics(thing, Q, zero["bar"], zero["bar"]))
@@ -202,15 +203,42 @@ def test_a_grasp_with_rows_that_are_there_twice_stays_so_where_it_is_open():
     rng = np.random.default_rng(1)
     v = {"arms": rng.normal(size=arms.nv), "bar": rng.normal(size=thing.nv)}
     v = system.consistent_velocities({"arms": q, "bar": Q}, v)
-    exact, _ = system.accelerations({"arms": q, "bar": Q}, v)
+    exact, _ = system.distributed_accelerations({"arms": q, "bar": Q}, v)
     part = system.attachments[0]
     twice = system.attach("again", part.a, part.b, part.joint, part.placement_a, part.placement_b)
     for d in (1e-9, 1e-7, 1e-5):
         near = {"arms": q + d * rng.normal(size=len(q)), "bar": Q}
-        a, _ = twice.accelerations(near, v)
+        a, _ = twice.distributed_accelerations(near, v)
         assert np.abs(a["arms"] - exact["arms"]).max() < 1e3 * d * np.abs(exact["arms"]).max()
+
+
+def test_both_forms_of_step_d(monkeypatch: pytest.MonkeyPatch):
+    """With Λ_S of the bar and with its M_S: the same motion, of a batch too; the second form is
+    taken where both hands hold it, and not where a table does.
+    """
+    arms, thing = two_arms(), bar()
+    system, _, q, Q = grasped(arms, thing)
+    rng = np.random.default_rng(2)
+    v = {"arms": rng.normal(size=(3, 12)), "bar": rng.normal(size=(3, 6))}
+    at = {"arms": q, "bar": Q}
+    v = system.consistent_velocities(at, v)
+    tau = {"arms": rng.normal(size=(3, 12))}
+    with monkeypatch.context() as patch:
+        patch.setattr(topology, "_multipliers", None)
+        second = system.distributed_accelerations(at, v, tau)
+    monkeypatch.setattr(topology, "_by_secondary", lambda *a: None)
+    first_form = system.distributed_accelerations(at, v, tau)
+    for x, y in zip(first_form, second, strict=True):
+        for name in x:
+            agree(x[name], y[name], 1e-8)
 
 
 def test_systems_have_names():
     with pytest.raises(TypeError, match="give the systems as"):
         mz.ClosedSystem(chain(2))  # type: ignore[arg-type]
+    arm = chain(2)
+    for wrong in (arm, (arm,), (arm, "body_1"), ("arm", ["body_1"]), None):
+        with pytest.raises(mz.ModelError, match=r"system 'arm': give \(model, \[names of frames"):
+            mz.ClosedSystem({"arm": wrong})  # type: ignore[dict-item]
+    with pytest.raises(mz.ModelError, match="system 1: its name is a word, not int"):
+        mz.ClosedSystem({1: (arm, ["body_1"])})  # type: ignore[dict-item]

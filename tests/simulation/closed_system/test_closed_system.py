@@ -109,9 +109,14 @@ def test_rows_with_a_motion_of_their_own(held: tuple):
     np.testing.assert_allclose(left[mz.loop_rows(system.model)["ball"]], wanted, atol=1e-9)
     simple = system.without_system("gate")
     q, v = ({n: x[n] for n in simple.systems} for x in (q, v))
-    b, _ = simple.accelerations(q, v, loop_accelerations={"ball": wanted})
+    b, f = simple.distributed_accelerations(q, v, loop_accelerations={"ball": wanted})
     c = simple.forward_dynamics(q, v, loop_accelerations={"ball": wanted})
     np.testing.assert_allclose(flat(simple, b), flat(simple, c), atol=1e-8)
+    d, lam = simple.accelerations(q, v, loop_accelerations={"ball": wanted})
+    np.testing.assert_allclose(flat(simple, d), flat(simple, c), atol=1e-12)
+    assert lam.keys() == f.keys()
+    for name, x in lam.items():
+        np.testing.assert_allclose(f[name], x, atol=1e-8)
 
 
 def test_forces_are_world_wrenches_in_balance(held: tuple):
@@ -160,7 +165,7 @@ def test_names_that_there_are_none_of(held: tuple):
     with pytest.raises(mz.UnknownNameError, match="no attachment 'x' to detach"):
         system.detach("x")
     with pytest.raises(mz.LoopError, match="'gate' by itself does not honour loops"):
-        system.accelerations(q, v)
+        system.distributed_accelerations(q, v)
 
 
 def test_what_was_there_before_is_not_compiled_again(held: tuple):

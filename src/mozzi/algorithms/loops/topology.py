@@ -12,7 +12,9 @@ loops, a small program for each kind of joint.
     (C) admittances Λ = J M⁻¹ Jᵀ                    (F) β = β_f + β_δ
 
 Rodriguez, Jain, Kreutz-Delgado, (0.19)–(0.24), steps (A)–(F): A, B and C are one program of a tree
-(Λ by the recursion of Υ), E is one more, D is LAPACK, batched.
+(Λ by the recursion of Υ), E is one more, D is LAPACK, batched: of all rows, in its first form
+(0.35); where what is held is smaller than the rows that hold it, and those are independent on the
+side of the arms, in its second, with M_S.
 """
 
 from __future__ import annotations
@@ -30,8 +32,10 @@ from mozzi.algorithms.constraints.rank import NO_ROW, OPENING, WIDEST, pinv, sma
 from mozzi.algorithms.constraints.rows.joints import frames_of, meet
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.operational_admittance import operational_admittance
 from mozzi.algorithms.kinematics.accelerations import accelerations
+from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
@@ -48,6 +52,9 @@ NOWHERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 WIDE = 1e-3
 """Metres or radians by which attachments may be open where the trees are coupled."""
+
+INVERTIBLE = 1e-6
+"""Pivots of A_P Λ_P A_Pᵀ, over its diagonal, that leave nine digits of its inverse."""
 
 State: TypeAlias = Mapping[str, ArrayLike]
 """The name of a system → its array."""
@@ -164,7 +171,9 @@ def distributed_accelerations(
     for part, i, j in zip(attachments, ends[:-1], ends[1:], strict=True):
         U[..., i:j] = rates.get(part.name, 0.0)
     needed = U - ((A @ alpha[..., None])[..., 0] + bias)
-    f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)  # (D)
+    f = _by_secondary(systems, q, start, A, Lam, needed)  # (D)
+    if f is None:
+        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)
     wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
     out: dict[str, Array] = {}
     for name, (model, frames) in systems.items():
@@ -241,6 +250,55 @@ def refuse_open(name: str, error: Array, tolerance: float = WIDE) -> None:
             f"attachment {name!r} is open by {gap:.2e} m and {turn:.2e} rad, more than "
             f"{tolerance:g}; bring its frames together before it is attached"
         )
+
+
+def _by_secondary(
+    systems: Systems, q: State, start: dict[str, int], A: Array, Lam: Array, needed: Array
+) -> Array | None:
+    """f of step D in its second form, of the secondary systems, those of one body:
+
+        X = A_P Λ_P A_Pᵀ,  R = A_S J_S:   (M_S + Rᵀ X⁻¹ R) z = Rᵀ X⁻¹ r,   f = X⁻¹ (r − R z)
+
+    None where X is not invertible, or they have as many coordinates as there are rows: the first
+    form is for those.  Rodriguez et al., below (0.35).
+    """
+    held = [name for name, (model, frames) in systems.items() if model.nb == 1 and frames]
+    if not held or sum(systems[name][0].nv for name in held) >= A.shape[-2]:
+        return None
+    P = np.ones(A.shape[-1], dtype=bool)
+    for name in held:
+        P[start[name] : start[name] + 6 * len(systems[name][1])] = False
+    X: Array = A[..., P] @ Lam[..., P, :][..., P] @ np.swapaxes(A[..., P], -1, -2)
+    size: Array = np.einsum("...kk->...k", X)
+    if (size <= 0.0).any():
+        return None
+    d: Array = 1.0 / np.sqrt(size)
+    try:
+        L = np.linalg.cholesky(d[..., :, None] * X * d[..., None, :])
+    except np.linalg.LinAlgError:
+        return None
+    if np.square(np.einsum("...kk->...k", L)).min(initial=1.0) < INVERTIBLE:
+        return None
+    M: list[Array] = [mass_matrix(systems[name][0], q[name]) for name in held]
+    R: list[Array] = []
+    for name in held:
+        model, frames = systems[name]
+        blocks: list[Array] = [jacobian(model, q[name], frame) for frame in frames]
+        J = np.concatenate(blocks, axis=-2)
+        R.append(A[..., start[name] : start[name] + J.shape[-2]] @ J)
+    turned: Array = np.concatenate(R, axis=-1)
+    both: Array = np.concatenate([turned, needed[..., None]], axis=-1)
+    Y: Array = d[..., :, None] * np.linalg.solve(
+        np.swapaxes(L, -1, -2), np.linalg.solve(L, d[..., :, None] * both)
+    )
+    S: Array = np.swapaxes(turned, -1, -2) @ Y
+    at = 0
+    for block in M:
+        n = block.shape[-1]
+        S[..., at : at + n, at : at + n] += block
+        at += n
+    z = np.linalg.solve(S[..., :-1], S[..., -1:])
+    return (Y[..., -1:] - Y[..., :-1] @ z)[..., 0]
 
 
 def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class AttachedSystems:
     ):
         if not isinstance(systems, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{type(self).__name__}: give the systems as {{name: (model, frames)}}")
-        self.systems = {name: (model, tuple(frames)) for name, (model, frames) in systems.items()}
+        self.systems = {name: self._checked(name, x) for name, x in systems.items()}
         self.attachments = tuple(attachments)
         self._made: dict[Model, Model] = {}
         for name, (model, frames) in self.systems.items():
@@ -50,6 +50,23 @@ class AttachedSystems:
         for part in self.attachments:
             for system, frame in (part.a, part.b):
                 self._check_place(system, frame, part.name)
+
+    @staticmethod
+    def _checked(name: object, given: object) -> tuple[Model, tuple[str, ...]]:
+        """A system as it is kept, or what is wrong with it."""
+        if not isinstance(name, str):
+            raise ModelError(f"system {name!r}: its name is a word, not {type(name).__name__}")
+        pair = cast("Sequence[object]", given) if isinstance(given, tuple | list) else (given,)
+        model, frames = pair if len(pair) == 2 else (None, None)
+        if not isinstance(model, Model) or isinstance(frames, str) or not isinstance(
+            frames, Iterable
+        ):
+            kinds = ", ".join(type(x).__name__ for x in pair)
+            raise ModelError(
+                f"system {name!r}: give (model, [names of frames that others may be attached to]), "
+                f"not ({kinds})"
+            )
+        return model, tuple(cast("Iterable[str]", frames))
 
     def _check_place(self, system: str, frame: str, what: str) -> None:
         if system == WORLD:
