@@ -56,7 +56,8 @@ DOORS = {
         for answer in (
             "loops.actuation", "loops.forces", "loops.rank_warnings", "derivatives.loops.along",
             "derivatives.loops.first", "derivatives.loops.gradient", "derivatives.loops.hybrid",
-            "loops.shares_in_programs", "derivatives.loops.parameters", "derivatives.loops.second",
+            "loops.passive", "loops.shares_in_programs", "derivatives.loops.parameters",
+            "derivatives.loops.second",
         )
     ),
     ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.plot.plot"),

@@ -121,6 +121,7 @@ _HOME: dict[str, str] = {
     "christoffel": "mozzi.algorithms.dynamics.coriolis",
     "ClosedForm": "mozzi.algorithms.reference.dynamics",
     "closed_form": "mozzi.algorithms.reference.dynamics",
+    "consistent_accelerations": "mozzi.algorithms.loops.passive",
     "consistent_velocities": "mozzi.algorithms.loops.assemble",
     "coriolis_matrix": "mozzi.algorithms.dynamics.coriolis",
     "forward_dynamics": "mozzi.algorithms.dynamics.forward",

@@ -40,6 +40,8 @@ MORE: list[tuple[str, dict[str, Any]]] = [
      {"prescribed": ("crank",), "wrenches": True, "wrenches_rep": "hybrid"}),
     ("hybrid_dynamics_directional",
      {"prescribed": ("crank",), "dq": True, "dwrenches": True, "wrenches_rep": "mixed"}),
+    ("inverse_dynamics_regressor", {"actuated": ("crank",), "v_ref": True}),
+    ("passive_inverse_dynamics", {"actuated": ("crank", "rocker"), "minimize": "loop_force"}),
     ("joint_wrenches", {"multipliers": True}),
     ("forward_dynamics", {"resistance": True}),
 ]  # fmt: skip
@@ -79,7 +81,12 @@ def state(where: str) -> dict[str, np.ndarray]:
     if where == "contact":
         q[2] = 0.4
     a = mz.forward_dynamics(model, q, v, tau)
-    return {"q": q, "q0": q, "q1": q, "v": v, "a": a, "tau": tau}
+    known = {"q": q, "q0": q, "q1": q, "v": v, "a": a, "tau": tau}
+    if where != "closed":
+        return known
+    ref = mz.consistent_velocities(model, q, rng.normal(size=model.nv))
+    rate = mz.consistent_accelerations(model, q, v, rng.normal(size=model.nv), v_ref=ref)
+    return known | {"v_ref": ref, "a_ref": rate}
 
 
 def arrays(function: Algorithm, where: str, chosen: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -29,6 +29,10 @@ NO_PROGRAM: dict[str, tuple[str, str]] = {
         f"{_OBJECT} matrices by their letters", "compile the algorithms of the same names"
     ),
     "compile": (f"{_OBJECT} a kernel", "give it the algorithm itself"),
+    "consistent_accelerations": (
+        "it factors the mass matrix and takes singular values by LAPACK, between programs",
+        "compile loop_acceleration, or hybrid_dynamics, which keeps loops closed",
+    ),
     "consistent_velocities": (
         "it factors the mass matrix and takes singular values by LAPACK, between programs",
         "compile loop_jacobian and mass_matrix, or forward_dynamics, which keeps loops closed",

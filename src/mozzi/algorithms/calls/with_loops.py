@@ -42,10 +42,10 @@ def _load_answers() -> None:
         parameters,
         second,
     )
-    from mozzi.algorithms.loops import actuation, forces, rank_warnings, shares_in_programs
+    from mozzi.algorithms.loops import actuation, forces, passive, rank_warnings, shares_in_programs
 
     del along, first, gradient, hybrid, parameters, second
-    del actuation, forces, rank_warnings, shares_in_programs
+    del actuation, forces, passive, rank_warnings, shares_in_programs
 
 
 def refuse_loops(model: Model, function: str) -> None:

@@ -25,13 +25,29 @@ from mozzi.algorithms.recursion.representations import check
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.errors import LoopError
 from mozzi.lie import AccelerationField, Vec3, Wrench
+from mozzi.model import Model
 from mozzi.model.model import WORLD
 from mozzi.types import ArrayLike, JointChoice, Minimize, Rep
 
 __all__ = [
     "bias_forces", "gravity_forces", "inverse_dynamics", "joint_wrenches",
-    "passive_inverse_dynamics",
+    "passive_inverse_dynamics", "refuse_shares",
 ]  # fmt: skip
+
+
+def refuse_shares(
+    model: Model, function: str, actuated: JointChoice | None, minimize: Minimize | None,
+    tau: object = None,
+) -> None:  # fmt: skip
+    """Without loops every joint is actuated."""
+    if actuated is not None or minimize is not None or tau is not None:
+        named = "actuated= and minimize=" if function != "inverse_dynamics" else (
+            "actuated=, minimize= and tau="
+        )
+        raise ValueError(
+            f"{function}: {named} are for models with loops, and {model.name!r} has none: every "
+            "joint is actuated"
+        )
 
 
 def transmitted(
@@ -81,11 +97,7 @@ def inverse_dynamics(
         >>> np.allclose(mz.inverse_dynamics(arm, q, v, a), mz.bias_forces(arm, q, v))
         True
     """
-    if actuated is not None or minimize is not None or tau is not None:
-        raise ValueError(
-            "inverse_dynamics: actuated=, minimize= and tau= are for models with loops, and "
-            f"{model.model.name!r} has none: every joint is actuated"
-        )
+    refuse_shares(model.model, "inverse_dynamics", actuated, minimize, tau)
     F_ext, out = applied(model, q, v, wrenches, resistance), joint_vector(model)
     if check(rep) == "body":
         for i, F in transmitted(model, q, v, a, F_ext):
@@ -99,12 +111,19 @@ def inverse_dynamics(
 
 @algorithm(regroup="moments")
 def passive_inverse_dynamics(
-    model: Mechanism, q: JointVector, v: JointVector, v_ref: JointVector, a_ref: JointVector
-) -> BlockArray:
+    model: Mechanism, q: JointVector, v: JointVector, v_ref: JointVector, a_ref: JointVector,
+    actuated: JointChoice | None = None, minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
+) -> BlockArray:  # fmt: skip
     """M(q) a_ref + C(q, v) v_ref + g(q), with the C of `coriolis_matrix`, for which Ṁ − 2C is skew.
 
     One Newton–Euler recursion, O(n), without C: a second field of velocities, v_ref, is carried
     along with the motion v.  Ploen (30)–(37), with his skew C̄ᵢ chosen so that C is Christoffel's.
+
+    With loops and ``actuated`` joints, what these bear of it, as in `inverse_dynamics`: for
+    references that keep the loops closed (`consistent_velocities`, `consistent_accelerations`)
+    sᵀ τ is the same for all s that do, so that what is passive on the tree is passive on the
+    constraint manifold.
 
     Returns:
         (B, nv): joint forces, in the order of v.
@@ -116,6 +135,7 @@ def passive_inverse_dynamics(
         >>> np.allclose(mz.passive_inverse_dynamics(arm, q, v, v, a), tau)
         True
     """
+    refuse_shares(model.model, "passive_inverse_dynamics", actuated, minimize)
     tau = joint_vector(model)
     for i, F in transmitted(model, q, v, a_ref, Applied(None), v_ref):
         force = i.joint.screws(q[i]).T @ F

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.dynamics.inverse import refuse_shares
 from mozzi.algorithms.kinematics.motion import Motion
 from mozzi.algorithms.recursion.containers import Columns, Local, joint_array, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, AccelerationField, Inertia, Momentum, Screws, Twist, Wrench
-from mozzi.types import Traced
+from mozzi.types import ArrayLike, JointChoice, Minimize, Traced
 
 __all__ = [
     "inverse_dynamics_regressor", "kinetic_energy_regressor", "momentum_regressor",
@@ -23,13 +24,15 @@ UNITS = [
 @algorithm
 def inverse_dynamics_regressor(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector,
-    v_ref: JointVector | None = None,
+    v_ref: JointVector | None = None, actuated: JointChoice | None = None,
+    minimize: Minimize | None = None, weighting: ArrayLike | None = None,
 ) -> Traced:  # fmt: skip
     """Y (nv, 10 nb):  inverse_dynamics(q, v, a) = Y π + armature·a, with ten parameters per body.
 
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
     frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
-    The wrenches of unit parameters, taken inward along the path of each body, O(n d).
+    The wrenches of unit parameters, taken inward along the path of each body, O(n d). With loops
+    and ``actuated`` joints, what these bear of every column, as in `inverse_dynamics`.
 
     Returns:
         (B, nv, 10 nb): rows are the entries of v, ten columns for each body.
@@ -40,6 +43,7 @@ def inverse_dynamics_regressor(
         >>> mz.inverse_dynamics_regressor(arm, q, v, a).shape
         (3, 30)
     """
+    refuse_shares(model.model, "inverse_dynamics_regressor", actuated, minimize)
     x = Motion(model, v_ref)
     Y = joint_array(model, "v", "b", 10, letter="Y")
     for _ in x.outward(q, v, a):
