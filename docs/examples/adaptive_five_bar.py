@@ -43,7 +43,8 @@ def five_bar() -> mz.Model:
     b.add("left_rod", "left", mz.Revolute("y"), rod(0.8), placement=(0.5, 0, 0))
     b.add("right", None, mz.Revolute("y"), rod(0.5), placement=(0.6, 0, 0))
     b.add("right_rod", "right", mz.Revolute("y"), rod(0.8), placement=(0.5, 0, 0))
-    return b.loop("tip", "left_rod", "right_rod", mz.Revolute("y"), (0.8, 0, 0), (0.8, 0, 0)).build()
+    ends = (0.8, 0, 0), (0.8, 0, 0)
+    return b.loop("tip", "left_rod", "right_rod", mz.Revolute("y"), *ends).build()
 
 
 def desired(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -246,6 +246,7 @@ __all__ = [
     "christoffel",
     "ClosedForm",
     "closed_form",
+    "consistent_accelerations",
     "consistent_velocities",
     "coriolis_matrix",
     "forward_dynamics",
@@ -1866,6 +1867,42 @@ def closed_form(
         True
     """
 
+def consistent_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    hold: JointChoice = (),
+    *,
+    v_ref: ArrayLike | None = None,
+) -> Array:
+    """The accelerations nearest to a that keep the loops closed, A a + Ȧ v = 0.
+
+    With ``v_ref``, the rates of reference velocities along the motion v: A a + Ȧ v_ref = 0. Nearest
+    in the metric of kinetic energy, as in `consistent_velocities`.
+
+    Args:
+        model: the mechanism.
+        q (B, nq): a closed configuration.
+        v (B, nv): joint velocities that keep it closed.
+        a (B, nv): joint accelerations.
+        hold: joints that keep their acceleration: names, or pairs (name, number of a coordinate).
+        v_ref (B, nv), optional: velocities whose rates are asked for; v where not given.
+
+    Returns:
+        (B, nv): accelerations.
+
+    Raises:
+        LoopError: no accelerations with these held keep the loops closed.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> q, v = bar.neutral(), mz.consistent_velocities(bar, bar.neutral(), [1.0, 0.0, 0.0])
+        >>> a = mz.consistent_accelerations(bar, q, v, np.zeros(3), hold=bar.joint_names[:1])
+        >>> np.allclose(mz.loop_acceleration(bar, q, v, a), 0.0)
+        True
+    """
+
 def consistent_velocities(
     model: Model,
     q: ArrayLike,
@@ -2101,12 +2138,16 @@ def inverse_dynamics_regressor(
     v: ArrayLike,
     a: ArrayLike,
     v_ref: ArrayLike | None = None,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
 ) -> Array:
     """Y (nv, 10 nb):  inverse_dynamics(q, v, a) = Y π + armature·a, with ten parameters per body.
 
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
     frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
-    The wrenches of unit parameters, taken inward along the path of each body, O(n d).
+    The wrenches of unit parameters, taken inward along the path of each body, O(n d). With loops
+    and ``actuated`` joints, what these bear of every column, as in `inverse_dynamics`.
 
     Args:
         model: the mechanism.
@@ -2114,6 +2155,10 @@ def inverse_dynamics_regressor(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         a (B, nv): joint accelerations.
         v_ref (B, nv), optional: reference velocities.
+        actuated: joints that bear the loads of a model with loops; None: all of them.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares
+            of these.
+        weighting: weights of these squares, one for each actuated coordinate or row.
 
     Returns:
         (B, nv, 10 nb): rows are the entries of v, ten columns for each body.
@@ -2820,11 +2865,19 @@ def passive_inverse_dynamics(
     v: ArrayLike,
     v_ref: ArrayLike,
     a_ref: ArrayLike,
+    actuated: JointChoice | None = None,
+    minimize: Minimize | None = None,
+    weighting: ArrayLike | None = None,
 ) -> Array:
     """M(q) a_ref + C(q, v) v_ref + g(q), with the C of `coriolis_matrix`, for which Ṁ − 2C is skew.
 
     One Newton–Euler recursion, O(n), without C: a second field of velocities, v_ref, is carried
     along with the motion v.  Ploen (30)–(37), with his skew C̄ᵢ chosen so that C is Christoffel's.
+
+    With loops and ``actuated`` joints, what these bear of it, as in `inverse_dynamics`: for
+    references that keep the loops closed (`consistent_velocities`, `consistent_accelerations`)
+    sᵀ τ is the same for all s that do, so that what is passive on the tree is passive on the
+    constraint manifold.
 
     Args:
         model: the mechanism.
@@ -2832,6 +2885,10 @@ def passive_inverse_dynamics(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         v_ref (B, nv): reference velocities.
         a_ref (B, nv): reference accelerations.
+        actuated: joints that bear the loads of a model with loops; None: all of them.
+        minimize: which of several answers, "torque" or "loop_force": the one with least squares
+            of these.
+        weighting: weights of these squares, one for each actuated coordinate or row.
 
     Returns:
         (B, nv): joint forces, in the order of v.

@@ -30,7 +30,7 @@ MODELS = {
 
 @pytest.mark.parametrize("label", [*MODELS])
 def test_energy_of_the_difference_falls_as_on_a_tree(label: str):
-    """d/dt ½ sᵀ M s = −sᵀ K s for torques of any sufficient actuators, by what the mechanism does."""
+    """d/dt ½ sᵀ M s = −sᵀ K s for any sufficient actuators, by what the mechanism does."""
     make, guess, choices = MODELS[label]
     model = make()
     q = mz.assemble(model, guess)
