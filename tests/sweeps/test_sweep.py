@@ -250,6 +250,12 @@ def test_a_killed_sweep_goes_on_to_the_same_store(tmp_path):
     assert "other parameters" in other.communicate()[1]
 
 
+def test_an_array_with_named_fields_is_a_table():
+    table = np.rec.fromarrays([[0.1, 0.2], [1.0, 2.0]], names=[*list(VARIED)[1:2], "kp"])
+    found = mz.sweep(ROLLOUT, table)
+    same(found, mz.sweep(ROLLOUT, {name: table[name] for name in table.dtype.names}))
+
+
 def test_a_store_is_what_people_expect(tmp_path):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("zarr")
@@ -261,6 +267,11 @@ def test_a_store_is_what_people_expect(tmp_path):
     assert data["q"].attrs["names"] == list(ARM.q_names) and data["diverged"].attrs["units"] == "s"
     np.testing.assert_array_equal(data["q"].values, found["q"])
     np.testing.assert_array_equal(data["kp"].values, found.parameters["kp"])
+    assert {"kp", "coordinate", "velocity", "q_unit", "v_unit"} <= set(data.coords)
+    assert list(data["coordinate"].values) == list(ARM.q_names)
+    assert set(data["q_unit"].values) == {"rad"} and set(data["v_unit"].values) == {"rad/s"}
+    one = data["q"].sel(coordinate=ARM.q_names[1])
+    np.testing.assert_array_equal(one.values, found["q"][:, 1])
     same(mz.sweep(ROLLOUT, VARIED, samples=20, store=store), found)  # the seed is there
     for run, samples, message in (
         (mz.Rollout(ARM, 0.3, 0.01, torque=law), 20, "other run"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,11 @@ from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
+from mozzi.model.kinds import kinds
 from mozzi.model.parameters.named import check_numbers, nominal_numbers, place_of, refused
 from mozzi.simulation.parameters import names_of
 from mozzi.simulation.simulate import simulate
+from mozzi.simulation.trajectories.dataset import UNITS
 from mozzi.types import Array, ArrayLike, Device, DType
 
 __all__ = ["Evaluation", "Rollout"]
@@ -108,6 +110,19 @@ class Rollout:
         out["v_record"] = {**v, "axes": ["time", "velocity"]}
         out["diverged"] = {"units": "s"}
         return out
+
+    @property
+    def labels(self) -> dict[str, tuple[str, Sequence[str] | Array]]:
+        """Coordinates of the axes of the results, for stores: by name, the axis and its labels."""
+        q, v = kinds(self.model)
+        times = np.append(np.arange(0, self.steps, self.every), self.steps) * self.dt
+        return {
+            "coordinate": ("coordinate", list(self.model.q_names)),
+            "velocity": ("velocity", list(self.model.v_names)),
+            "q_unit": ("coordinate", [UNITS["q"][kind] for kind in q]),
+            "v_unit": ("velocity", [UNITS["v"][kind] for kind in v]),
+            "time": ("time", times),
+        }
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse names that are neither of the model nor of the law.

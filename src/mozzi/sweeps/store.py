@@ -24,10 +24,13 @@ from numpy.typing import NDArray
 from mozzi.errors import ConfigurationError
 from mozzi.files import to_disk, zarr_library
 
-__all__ = ["DONE", "FAILED", "Store", "open_store"]
+__all__ = ["DONE", "FAILED", "Labels", "Store", "open_store"]
 
 Facts: TypeAlias = dict[str, Any]
 """What JSON says."""
+
+Labels: TypeAlias = Mapping[str, tuple[str, Sequence[str] | NDArray[np.float64]]]
+"""By name, an axis and what its places are called, or where they are."""
 
 DONE, FAILED = 1, 2
 REPORT = 4096  # bytes of what a job tells
@@ -65,14 +68,15 @@ class Store:
 
     def create(
         self, examples: Mapping[str, NDArray[np.generic]], axis: str,
-        notes: Mapping[str, Mapping[str, object]],
+        notes: Mapping[str, Mapping[str, object]], labels: Labels, varied: Sequence[str],
     ) -> None:  # fmt: skip
         """Make the arrays for results like these; numbers that are missing are NaN (0 of integers).
 
         axis: what rows are ("sample", or "job" where jobs give reductions). notes: names of other
-        axes under "axes", and attributes.
+        axes under "axes", and attributes. labels: of these axes; they and the columns that varied
+        are coordinates to xarray.
         """
-        group = self._group()
+        group, used = self._group(), set[str]()
         rows, chunk = (self.size, self.chunk) if axis == "sample" else (self.jobs, 1)
         for name, x in examples.items():
             if name in group:
@@ -80,11 +84,24 @@ class Store:
             note = dict(notes.get(name, {}))
             every = [f"{name}_{k}" for k in range(x.ndim - 1)]
             own = cast("list[str]", note.pop("axes", None) or every)
+            used |= {*own}
+            told = [n for n, (at, _) in labels.items() if n not in own and at in own]
+            told += [n for n in varied if n != name and " " not in n]
+            if told:
+                note["coordinates"] = " ".join(told)  # as the CF conventions have it
             group.create_array(
                 name, shape=(rows, *x.shape[1:]), chunks=(chunk, *(max(1, n) for n in x.shape[1:])),
                 dtype=x.dtype.newbyteorder("<"), fill_value=_missing(x.dtype), compressors=None,
                 dimension_names=[axis, *own], attributes=note,
             )  # fmt: skip
+        for name, (at, values) in labels.items():
+            if at in used and name not in examples and len(values):
+                text = isinstance(values[0], str)
+                x = group.create_array(
+                    name, shape=(len(values),), chunks=(len(values),), dimension_names=[at],
+                    dtype=str if text else "<f8", overwrite=True,
+                )  # fmt: skip
+                x[...] = np.array(values, dtype=object if text else float)
         group.attrs["arrays"] = {n: [x.dtype.str, *x.shape[1:]] for n, x in examples.items()}
 
     def write(

@@ -19,8 +19,8 @@ from mozzi.errors import ConfigurationError
 from mozzi.sweeps.content import digest_of
 from mozzi.sweeps.jobs import Columns, Job, Outcome, Plan, Run, here, keep, packed, work
 from mozzi.sweeps.reductions import Reduction, check_words, combined
-from mozzi.sweeps.store import DONE, FAILED, Store, open_store
-from mozzi.sweeps.table import Table, table_of
+from mozzi.sweeps.store import DONE, FAILED, Labels, Store, open_store
+from mozzi.sweeps.table import Table, names_in, table_of
 
 __all__ = ["Failure", "Progress", "Swept", "sweep"]
 
@@ -158,7 +158,7 @@ def sweep(
     words = check_words(reduce)
     check = getattr(run, "check", None)
     if check is not None:  # names that are wrong are told before any job begins
-        check(getattr(parameters, "columns", parameters))
+        check(names_in(parameters))
     facts = _facts(run, words)
     if store is not None and seed is None and Path(store).exists():
         seed = _seed_of(store)
@@ -269,7 +269,9 @@ class _Driver:
         if not self.plan.reduce:
             rows = job.table.rows(job.start, job.start + 1)
             examples |= {n: x for n, x in rows.items() if n not in columns}
-        self.store.create(examples, axis, notes)
+        labels = cast("Labels", getattr(self.run, "labels", {}))
+        own = [] if self.plan.reduce else [n for n in examples if n not in columns]
+        self.store.create(examples, axis, notes, labels, own)
         self.store.describe({"results": [] if self.plan.reduce else list(columns)})
         self.ready = True
         for number, before in self.outcomes.items():  # that failed when there was no array yet

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from mozzi.errors import ConfigurationError
 from mozzi.sweeps.distributions import Choice, Distribution, LogUniform, Normal, Uniform, read
 
-__all__ = ["Chunk", "Table", "grid", "table_of"]
+__all__ = ["Chunk", "Table", "grid", "names_in", "table_of"]
 
 BLOCK = 4096  # rows that are drawn at once
 SEEDS = 2**32 - 1  # the child whose children are the seeds of samples
@@ -119,12 +119,17 @@ def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
     return {name: x.ravel() for name, x in zip(columns, meshed, strict=True)}
 
 
+def names_in(parameters: Mapping[str, object]) -> Iterable[str]:
+    """The names of columns: of a mapping, a table, or an array with named fields."""
+    fields = getattr(getattr(parameters, "dtype", None), "names", None)
+    return cast("Iterable[str]", fields or getattr(parameters, "columns", parameters))
+
+
 def table_of(
     parameters: Mapping[str, object], samples: int | None, seed: int | None
 ) -> Table:
     """What a caller means by parameters: a mapping, or a table with named columns."""
-    named = cast("Iterable[str]", getattr(parameters, "columns", parameters))
-    columns = {str(name): _column(str(name), parameters[name]) for name in named}
+    columns = {str(name): _column(str(name), parameters[name]) for name in names_in(parameters)}
     sizes = {n: len(x) for n, x in columns.items() if isinstance(x, np.ndarray) and len(x) != 1}
     if samples is not None:
         sizes["samples"] = int(samples)
@@ -153,5 +158,8 @@ def _column(name: str, x: object) -> Column:
         return read(x)
     array = np.atleast_1d(np.asarray(x))
     if array.dtype.kind not in "biuf":
-        raise ConfigurationError(f"sweep: parameter {name!r} holds no numbers")
+        raise ConfigurationError(
+            f"sweep: parameter {name!r} holds no numbers; give some, or mz.Uniform, LogUniform, "
+            "Normal or Choice, or a text such as 'uniform(0.8, 1.2)'"
+        )
     return array

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mozzi.simulation.trajectories.trajectory import Trajectory
 
-__all__ = ["to_xarray"]
+__all__ = ["UNITS", "to_xarray"]
 
 Variable: TypeAlias = tuple[tuple[str, ...], Array, dict[str, str]]
 
