@@ -203,3 +203,16 @@ def test_packages_of_the_environment(variable, below, tmp_path, monkeypatch):
     monkeypatch.setenv(variable, os.pathsep.join(["/nowhere", str(tmp_path / "ws")]))
     (shape,) = load(path).shapes
     assert shape.geometry.file() == (home / "x.stl").resolve()
+
+
+def test_a_free_base_of_sdf_starts_where_its_pose_puts_it(tmp_path):
+    """Whatever frames and shapes the file has besides."""
+    path = tmp_path / "cart.sdf"
+    path.write_text(
+        '<sdf version="1.7"><model name="cart"><pose>0.1 0.2 0.3 0 0 0</pose><link name="body">'
+        "<inertial><mass>2</mass></inertial><collision name='hull'><geometry><sphere><radius>0.1"
+        "</radius></sphere></geometry></collision></link></model></sdf>", encoding="utf-8",
+    )  # fmt: skip
+    model = load(path, base="free")
+    assert model.joint_names == ("root_joint",)
+    assert model.configurations["start"][:3].tolist() == [0.1, 0.2, 0.3]

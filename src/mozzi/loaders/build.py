@@ -51,8 +51,8 @@ def assemble(
     with _At(found.place):
         floats = base == "free" and tree.root != found.world
         joint = Free() if floats else Fixed().between(found.root_pose)
-        name = _fresh("root_joint" if floats else "root_fixed", found)
-        builder.add(tree.root, None, joint, found.links[tree.root].inertia, joint_name=name)
+        root = _fresh("root_joint" if floats else "root_fixed", found)
+        builder.add(tree.root, None, joint, found.links[tree.root].inertia, joint_name=root)
     for edge in tree.order:
         with _At(edge.place):
             joint = Fixed().between(edge.pose) if edge.joint is None else edge.joint
@@ -82,7 +82,7 @@ def assemble(
         with _At(actuator.place):
             builder.actuator(actuator.name, actuator.joint, **actuator.numbers)
     with _At(found.place):
-        _add_states(builder, found, tree, name if floats else None)
+        _add_states(builder, found, tree, root if floats else None)
         model = builder.build(physical=False)
     if not contacts and found.contact_pairs:
         found.notes.leave(
