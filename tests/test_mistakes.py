@@ -261,7 +261,7 @@ ROWS = {
     "a start of a wrong shape": (
         lambda: mz.Simulation(ARM, np.zeros(2), Z, 1.0, 0.1), "give nq = 3 numbers"),
     "a state of a wrong shape": (
-        lambda: mz.state_space(ARM, np.zeros(2), Z), "give nq = 3 numbers"),
+        lambda: mz.state_space(ARM, np.zeros(2), Z), "arm has nq = 3"),
     "a layout of nobody": (lambda: mz.layout("gazebo", ARM), "no layout 'gazebo'; there are"),
     # sweeps
     "an interval upside down": (lambda: mz.Uniform(2, 1), "give low ≤ high"),
