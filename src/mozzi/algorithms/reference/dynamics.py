@@ -82,12 +82,20 @@ class ClosedForm(ClosedKinematics):
     # -- states --
 
     def rates_of_twists(self, twists: Array) -> Array:
-        """v = X⁺ A⁻¹ V of stacked twists.  MD111, MK26"""
+        """v = X⁺ A⁻¹ V.  MD111, MK26
+
+        Args:
+            twists: body-fixed twists (B, 6 nb), stacked.
+        """
         inverse = np.asarray(np.linalg.pinv(self.X), dtype=np.float64)
         return _on(inverse, _solved(self.A, twists))
 
     def rates_of_momenta(self, momenta: Array) -> Array:
-        """v with (Jˢᵀ 𝓜ˢ Jˢ) v = Jˢᵀ Π of stacked spatial momenta: 𝓜ˢ Jˢ v = Πˢ.  MD79"""
+        """v with (Jˢᵀ 𝓜ˢ Jˢ) v = Jˢᵀ Π: 𝓜ˢ Jˢ v = Πˢ.  MD79
+
+        Args:
+            momenta: spatial momenta (B, 6 nb), stacked.
+        """
         return _solved(self.M - self.armature, _on(transposed(self.Js), momenta))
 
     # -- dynamics --
@@ -120,7 +128,11 @@ class ClosedForm(ClosedKinematics):
         return transposed(self.J) @ (self.MM @ self.dJ - turned)
 
     def C_skew(self, christoffel: bool = True) -> Array:
-        """Jᵀ (𝓜 J̇ + C̄ J) with skew C̄ᵢ: Ploen's P37, or the one that is Christoffel's."""
+        """Jᵀ (𝓜 J̇ + C̄ J) with skew C̄ᵢ: Ploen's P37, or the one that is Christoffel's.
+
+        Args:
+            christoffel: whether it is that of Christoffel, or Ploen's.
+        """
         bars: list[Array] = []
         for i, body in enumerate(self.model):
             w, I = self.V[..., 6 * i : 6 * i + 3], body.inertia.matrix()
@@ -145,26 +157,46 @@ class ClosedForm(ClosedKinematics):
         return self._project(self._mass(self.up))
 
     def twist_rates(self, a: ArrayLike) -> Array:
-        """V̇ = J a + J̇ v.  MD10"""
+        """V̇ = J a + J̇ v (B, 6 nb).  MD10
+
+        Args:
+            a (B, nv): joint accelerations.
+        """
         return _on(self.J, np.asarray(a, dtype=float)) + _on(self.dJ, self.v)
 
     def euler_jourdain(
         self, a: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> Array:
-        """Joint forces by projection (Jourdain, Kane): Jᵀ (𝓜 V̇ − bᵀ 𝓜 V − W).  MD78"""
+        """Joint forces by projection (Jourdain, Kane): Jᵀ (𝓜 V̇ − bᵀ 𝓜 V − W).  MD78
+
+        Args:
+            a (B, nv): joint accelerations.
+            wrenches (B, nb, 6), optional: external wrenches on the bodies.
+            wrenches_rep: their representation.
+        """
         inertial = self._mass(self.twist_rates(a) + self.up) + self._gyroscopic
         return self._project(inertial - self._wrenches(wrenches, wrenches_rep)) + _on(
             self.armature, np.asarray(a, dtype=float)
         )
 
     def lagrange(self, a: ArrayLike) -> Array:
-        """Joint forces M a + C v + g.  MD80"""
+        """Joint forces M a + C v + g.  MD80
+
+        Args:
+            a (B, nv): joint accelerations.
+        """
         return _on(self.M, np.asarray(a, dtype=float)) + _on(self.C_lagrange, self.v) + self.g
 
     def accelerations(
         self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> Array:
-        """M⁻¹ (τ − C v − g + Jᵀ W).  MD80"""
+        """M⁻¹ (τ − C v − g + Jᵀ W).  MD80
+
+        Args:
+            tau (B, nv): joint forces.
+            wrenches (B, nb, 6), optional: external wrenches on the bodies.
+            wrenches_rep: their representation.
+        """
         refuse_loops(self.model, "closed_form: accelerations")
         force = np.asarray(tau, dtype=float) - _on(self.C_lagrange, self.v) - self.g
         force = force + self._project(self._wrenches(wrenches, wrenches_rep))
@@ -176,6 +208,11 @@ class ClosedForm(ClosedKinematics):
         """(v, V̇) of the state (q, V), with V̇ (B, nb, 6): first-order equations on V × se(3)ⁿ.
 
         v = X⁺ A⁻¹ V, MD111, and MD78 with V̇ = J a + J̇ v.
+
+        Args:
+            tau (B, nv): joint forces.
+            wrenches (B, nb, 6), optional: external wrenches on the bodies.
+            wrenches_rep: their representation.
         """
         rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
         return self.rates_of_twists(self.V), self._by_body(rates)
@@ -183,7 +220,13 @@ class ClosedForm(ClosedKinematics):
     def momentum_form(
         self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> tuple[Array, Array]:
-        """(v, Π̇ˢ) of the state (q, Πˢ), with Π̇ˢ (B, nb, 6): Jˢᵀ (Π̇ˢ − Wˢ) = τ.  MD79"""
+        """(v, Π̇ˢ) of the state (q, Πˢ), with Π̇ˢ (B, nb, 6): Jˢᵀ (Π̇ˢ − Wˢ) = τ.  MD79
+
+        Args:
+            tau (B, nv): joint forces.
+            wrenches (B, nb, 6), optional: external wrenches on the bodies.
+            wrenches_rep: their representation.
+        """
         rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
         body = self._mass(rates) + self._gyroscopic
         return self.rates_of_momenta(self.Pi), self._by_body(_on(self.dual, body))
