@@ -234,7 +234,7 @@ def test_a_terminal_event_ends_a_sample_and_no_other(model):
         ({"duration": 0.0}, "duration 0 is not positive"),
         ({"duration": "long"}, "no number"),
         ({"method": "verlet"}, "there are .*'semi_implicit'"),
-        ({"rho": 0.5}, "has no option 'rho'; it has 'tableau'"),
+        ({"rho": 0.5}, "has no option 'rho'; it has 'state', 'tableau'"),
         ({"method": "generalized_alpha", "rho": 2.0}, r"in \[0, 1\]"),
         ({"method": "dopri5", "rtol": 0.0}, r"in \(0, 1\)"),
         ({"record_every": 0}, "whole number"),
