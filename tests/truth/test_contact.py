@@ -145,7 +145,8 @@ def test_dry_joint(b, torque):
         assert (rest == rest[0]).all() and (run.v[-1] == 0.0).all()
 
 
-def test_an_arm_held_by_friction_does_not_move():
+@pytest.mark.parametrize("hours", [0.01, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_an_arm_held_by_friction_does_not_move(hours):
     """Not by one ulp: an arm of three joints under gravity, below the limit of its friction."""
     builder = mz.Builder("arm")
     for k, axis in enumerate(["y", (0.6, 0.8, 0.0), "x"]):
@@ -155,7 +156,7 @@ def test_an_arm_held_by_friction_does_not_move():
     model = builder.build()
     q = np.array([0.3, -0.7, 0.0])
     run = mz.simulate(
-        model, q, np.zeros(3), 36.0, 1e-3, "moreau", resistance=True, record_every=6000
+        model, q, np.zeros(3), 3600 * hours, 1e-3, "moreau", resistance=True, record_every=6000
     )
     assert (run.q == q).all() and (run.v == 0.0).all()
 
@@ -241,3 +242,28 @@ def test_joint_at_its_stop(e):
     np.testing.assert_allclose(later.max(), -e * w, atol=3 * h * G)
     assert run.q.min() > 0.5 - 1e-12
     assert abs(run.q[-1, 0] - 0.5) < 1e-9 and abs(run.v[-1, 0]) < 1e-9
+
+
+@pytest.mark.parametrize("damping", [0.0, 30.0])
+def test_stops_that_give_way(damping):
+    """A pendulum on a stop of stiffness k sinks in by its moment over k; a mass that runs into one
+    leaves it, where a damped spring would pull, slower by exp(−2 ζ arccos ζ/√(1 − ζ²)).
+    """
+    k, m, u = 4e4, 1.0, -0.7
+    stop = mz.simulation.RigidStops(stiffness=k, damping=damping)
+    builder = mz.Builder("cart", gravity=(0, 0, 0))
+    body = mz.Inertia(m, (0, 0, 0), 0.01 * np.eye(3))
+    builder.add("cart", None, mz.Prismatic((0.6, 0.0, 0.8)), body, limits=(0.0, 9.0))
+    model = builder.build()
+    run = mz.simulate(model, [0.0], [u], 0.05, 2e-6, "moreau", limits=stop, record_every=100)
+    w = math.sqrt(k / m)
+    z = damping / (2 * m * w)
+    e = math.exp(-2 * z * math.acos(z) / math.sqrt(1 - z * z))
+    np.testing.assert_allclose(run.v[-1, 0], -e * u, rtol=1e-3)
+    builder = mz.Builder("pendulum")
+    bob = mz.Inertia(1.0, (0, 0, -1.0), 1e-3 * np.eye(3))
+    builder.add("bob", None, mz.Revolute("y"), bob, limits=(0.5, 3.0), friction=1e-3)
+    model = builder.build()
+    soft = mz.simulation.RigidStops(stiffness=1e5, damping=1e3)
+    rest = mz.simulate(model, [0.5], [0.0], 3.0, 1e-3, "moreau", limits=soft).q[-1, 0]
+    np.testing.assert_allclose(0.5 - rest, G * math.sin(rest) / 1e5, rtol=1e-4, atol=2e-8)

@@ -52,10 +52,14 @@ PUSH = 0.2
 
 @dataclass(frozen=True)
 class JointLaws:
-    """What acts in joints: rigid stops of this restitution (None: no stops), dry friction."""
+    """What acts in joints: stops of this restitution (None: no stops), rigid or with a stiffness
+    and a damping in the units of the coordinate; dry friction.
+    """
 
     stops: float | None = None
     friction: bool = False
+    stiffness: float | None = None
+    damping: float = 0.0
 
 
 NO_LAWS = JointLaws()
@@ -230,11 +234,14 @@ def _joints(
                 if not (math.isfinite(low) or math.isfinite(high)):
                     continue
                 line: list[Real] = [columns[m][n] for m in range(joint.nv)]
+                rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
+                if joints.stiffness is not None:
+                    yield from _soft_stops(rows, q[i][n], low, high, h, joints)
+                    continue
                 b = 0.0
                 if joint.flat:
                     b, friction[n] = friction[n], 0.0
                 lo, hi = _stops(model, q[i][n], low, high, rate[n], new[n], inverse, joints.stops)
-                rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
                 at = start + n if joint.flat else None
                 yield OneSided(rows, Line(lo, hi, 0.0 if is_zero(b) else h * b), coordinate=at)
         for m, b in enumerate(friction):
@@ -264,6 +271,25 @@ def _stops(
     return lo, hi
 
 
+def _soft_stops(
+    rows: Rows, q: Real, low: float, high: float, h: Real, joints: JointLaws
+) -> Iterator[OneSided]:
+    """A row for every limit: a force k x + c ẋ for the excess x at the end of the step, which
+    never pulls.
+    """
+    inverse = divide(1.0, h, nonzero=True)
+    k, c = joints.stiffness or 0.0, joints.damping
+    soft = divide(1.0, h * k + c, nonzero=True)
+    for limit, sign in ((low, 1.0), (high, -1.0)):
+        if math.isfinite(limit):
+            gap = sign * (q - limit)
+            shift = select(gap > 0.0, -gap * inverse, -gap * k * soft)
+            own = Rows(rows.name, {}, {i: [[sign * x for x in line] for line in lines]
+                                       for i, lines in rows.forces.items()},
+                       rows.open_by, rows.bias)  # fmt: skip
+            yield OneSided(own, Line(0.0, math.inf, 0.0), shift, soft * inverse)
+
+
 def joint_row_count(model: Model, joints: JointLaws) -> int:
     """How many rows joints have."""
     n = 0
@@ -273,6 +299,9 @@ def joint_row_count(model: Model, joints: JointLaws) -> int:
         stops = [math.isfinite(a) or math.isfinite(b) for a, b in zip(own.lower, own.upper)]
         if joints.stops is None:
             stops = [False] * joint.nq
+        if joints.stiffness is not None and joints.stops is not None:
+            n += sum(rubs) + sum(map(math.isfinite, (*own.lower, *own.upper)))
+            continue
         if joint.flat:
             rubs = [a and not b for a, b in zip(rubs, stops, strict=True)]
         n += sum(rubs) + sum(stops)

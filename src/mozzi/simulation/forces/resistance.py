@@ -168,13 +168,26 @@ class Stops:
 class RigidStops:
     """Rigid stops at the limits of coordinates, met with this coefficient of restitution: for the
     method "moreau", which lets no coordinate overshoot them.
+
+    With a stiffness k (N m/rad, or N/m) the stops give way by x with a force k x + c ẋ, c the
+    damping (N m s/rad, N s/m), at the end of each step: however stiff, steps need not resolve it.
     """
 
     restitution: float = 0.0
+    stiffness: float | None = None
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.restitution <= 1.0:
             raise ConfigurationError(f"restitution {self.restitution}; give a number from 0 to 1")
+        if self.stiffness is not None and not 0.0 < self.stiffness < math.inf:
+            raise ConfigurationError(f"stiffness {self.stiffness}; give a positive number, or None")
+        if not 0.0 <= self.damping < math.inf:
+            raise ConfigurationError(f"damping {self.damping}; give a number of 0 or more")
+        if self.stiffness is None and self.damping:
+            raise ConfigurationError("damping of stops goes with a stiffness; give one")
+        if self.stiffness is not None and self.restitution:
+            raise ConfigurationError("stops with a stiffness have no restitution; give a damping")
 
 
 Limits = bool | Literal["rigid"] | Stops | RigidStops

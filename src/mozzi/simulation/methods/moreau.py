@@ -80,8 +80,10 @@ def honoured(
     does not know the contacts or rigid stops that are asked of it.
     """
     if isinstance(method, Moreau):
-        rigid = stops.restitution if isinstance(stops, RigidStops) else None
-        joints = JointLaws(rigid, resistance is not None and resistance.friction)
+        rubs = resistance is not None and resistance.friction
+        joints = JointLaws(None, rubs)
+        if isinstance(stops, RigidStops):
+            joints = JointLaws(stops.restitution, rubs, stops.stiffness, stops.damping)
         return (stops if isinstance(stops, Stops) else None), replace(method, joints=joints)
     name = type(method).__name__
     if isinstance(method, DormandPrince) and not isinstance(stops, RigidStops):
