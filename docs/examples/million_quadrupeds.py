@@ -12,7 +12,8 @@ import numpy as np
 import mozzi as mz
 from mozzi.model.generate import quadruped
 
-target, count = (sys.argv[1], int(sys.argv[2])) if len(sys.argv) == 3 else ("cpu", 4096)
+target = "cuda" if sys.argv[1:2] == ["cuda"] else "cpu"
+count = int(sys.argv[2]) if len(sys.argv) > 2 else 4096
 model = quadruped()
 stand = model.configurations["standing"]
 
