@@ -70,9 +70,9 @@ def test_mistakes_are_told():
     v, v_ref, a_ref = closed_motion(model, q)
     how: dict[str, Any] = {"actuated": ("left", "right")}
     with pytest.raises(mz.LoopError, match="v_ref opens the loops of 'five_bar'"):
-        mz.passive_inverse_dynamics(model, q, v, v_ref + [0.1, 0, 0, 0], a_ref, **how)
+        mz.passive_inverse_dynamics(model, q, v, v_ref + np.eye(4)[0], a_ref, **how)
     with pytest.raises(mz.LoopError, match="a_ref opens the loops of 'five_bar'"):
-        mz.passive_inverse_dynamics(model, q, v, v_ref, a_ref + [0.1, 0, 0, 0], **how)
+        mz.passive_inverse_dynamics(model, q, v, v_ref, a_ref + np.eye(4)[0], **how)
     with pytest.raises(mz.LoopError, match="underactuated by left"):
         mz.passive_inverse_dynamics(model, q, v, v_ref, a_ref, actuated=("left",))
     with pytest.raises(mz.LoopError, match="underactuated by left"):
