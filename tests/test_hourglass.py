@@ -190,3 +190,25 @@ def test_a_piercing_import_is_seen(module: str, line: str):
 )
 def test_an_import_towards_the_waist_is_allowed(module: str, line: str):
     assert not trespasses(line, module)
+
+
+def test_the_map_knows_every_room_and_names_files_that_are_there():
+    """docs/design.md: a line for each folder; the walk of a file to machine code names paths."""
+    text = (PACKAGE.parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    rooms = text[text.index("## The rooms") : text.index("## From a file")]
+    walk = text[text.index("## From a file") : text.index("## Scalars")]
+    listed: set[str] = set()
+    for line in re.findall(r"^\| (`.*?) \|", rooms, re.MULTILINE):
+        for word in re.findall(r"`([\w./…]+)/`", line):
+            first = re.search(r"`([\w./]+)/`", line)
+            base = first[1] if first else ""
+            beside = f"{base.rpartition('/')[0]}/{word}" if "/" in base else f"{base}/{word}"
+            inside = f"{base}/{word.removeprefix('…/')}"
+            listed |= {word, beside, f"{base.partition('/')[0]}/{word}", inside}
+    there = {
+        path.parent.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("__init__.py")
+    } - {".", "algorithms", "targets"}  # fmt: skip
+    assert there <= listed, sorted(there - listed)
+    for path in re.findall(r"`([\w/]+\.py)`", walk):
+        assert (PACKAGE / path).exists(), path

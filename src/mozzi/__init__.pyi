@@ -52,6 +52,7 @@ from typing import Any
 from typing import Literal
 from typing import Unpack
 from typing import overload
+import casadi as ca
 import numpy as np
 import os
 
@@ -4216,7 +4217,7 @@ def casadi_function(
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
     name: str | None = None,
-) -> Any:
+) -> ca.Function:
     """A function as a `casadi.Function`, with derivatives of any order.
 
     Args:

@@ -6,7 +6,8 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from types import ModuleType
+from typing import IO
 
 from mozzi.errors import ExtraMissingError
 
@@ -15,7 +16,7 @@ __all__ = ["to_disk", "write_atomically", "zarr_library"]
 WINDOWS = os.name == "nt"
 
 
-def zarr_library() -> Any:
+def zarr_library() -> ModuleType:
     """zarr, which brings stores of chunked arrays."""
     try:
         import zarr

@@ -7,7 +7,7 @@ A choice is written once, here: signatures name it, checks at run time read its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
+from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,6 +96,6 @@ class Kernel(Protocol[Given]):
     def __call__(self, *arrays: ArrayLike) -> Given: ...
 
 
-def words(choice: Any) -> tuple[str, ...]:
+def words(choice: object) -> tuple[str, ...]:
     """The words of a choice: ``words(Rep)`` is ("body", "spatial", "hybrid", "mixed")."""
     return get_args(choice)

@@ -1,9 +1,11 @@
 """What a type checker says about users' programs is part of the API."""
 
+import ast
 import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,42 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, str
     for x in json.loads(done.stdout)["generalDiagnostics"]:
         found[Path(x["file"]).name][x["range"]["start"]["line"] + 1] = x["message"]
     return found
+
+
+ANY_USES = 300  # in all of src, at most
+BASIC = 24  # files that speak to packages without types, at most
+
+
+def test_any_is_rare_in_the_sources():
+    """A word of its own in code, not in comments or strings; "Any" under another name is none."""
+    found: dict[str, int] = {}
+    for path in sorted((SOURCES / "mozzi").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        uses = [x for x in ast.walk(tree) if isinstance(x, ast.Name) and x.id == "Any"]
+        aliased = [
+            x.lineno for x in ast.walk(tree)
+            if isinstance(x, ast.Assign) and isinstance(x.value, ast.Name) and x.value.id == "Any"
+        ]  # fmt: skip
+        assert not aliased, (path, aliased)
+        found[path.name] = len(uses)
+    assert sum(found.values()) <= ANY_USES, sorted(found.items(), key=lambda x: -x[1])[:20]
+
+
+def test_all_sources_are_strict_but_for_files_that_say_why():
+    """Rooms and files of the package are in pyright's list; those that opt out tell the reason."""
+    settings = tomllib.loads((HERE.parent.parent / "pyproject.toml").read_text("utf-8"))
+    strict = {x.removeprefix("src/mozzi/") for x in settings["tool"]["pyright"]["strict"]}
+    here = SOURCES / "mozzi"
+    parts = {x.name for x in here.iterdir() if x.suffix == ".py" or (x / "__init__.py").exists()}
+    assert parts <= strict, parts - strict
+    basic = [
+        path for path in sorted(here.rglob("*.py"))
+        if path.read_text(encoding="utf-8").startswith("# pyright: basic")
+    ]  # fmt: skip
+    for path in basic:
+        reason = path.read_text(encoding="utf-8").splitlines()[1]
+        assert reason.startswith("# (") and reason.endswith(")"), path
+    assert len(basic) <= BASIC, basic
 
 
 def test_right_programs_are_clean(reports: dict[str, dict[int, str]]):

@@ -12,7 +12,8 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from mozzi.program.meaning import interpret
 from mozzi.program.program import Program
 from mozzi.targets.cpu.build import compile_cpu
 
+if TYPE_CHECKING:
+    import casadi as ca
+
 __all__ = ["casadi_function"]
 
 
@@ -36,7 +40,7 @@ def casadi_function(
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     options: Mapping[str, object] | None = None,
     name: str | None = None,
-) -> Any:
+) -> ca.Function:
     """A function as a `casadi.Function`, with derivatives of any order.
 
     Args:
@@ -80,7 +84,7 @@ def casadi_function(
     return casadi.Function(label, given, made, *names)
 
 
-def _casadi() -> Any:
+def _casadi() -> ModuleType:
     try:
         return importlib.import_module("casadi")
     except ImportError:
@@ -95,12 +99,12 @@ def _size(shape: Sequence[int]) -> tuple[int, int]:
     return rows, columns
 
 
-def _scalars(x: Any, shape: Sequence[int]) -> list[Any]:
+def _scalars(x: ca.SX, shape: Sequence[int]) -> list[ca.SX]:
     rows, columns = _size(shape)
     return [x[i, j] for i in range(rows) for j in range(columns)]
 
 
-def _matrix(casadi: Any, values: Sequence[Any], shape: Sequence[int]) -> Any:
+def _matrix(casadi: ModuleType, values: Sequence[ca.SX], shape: Sequence[int]) -> ca.SX:
     rows, columns = _size(shape)
     out = casadi.SX(rows, columns)
     for k, value in enumerate(values):
@@ -108,7 +112,7 @@ def _matrix(casadi: Any, values: Sequence[Any], shape: Sequence[int]) -> Any:
     return out
 
 
-def _meaning(casadi: Any) -> dict[str, Callable[..., Any]]:
+def _meaning(casadi: ModuleType) -> dict[str, Callable[..., ca.SX]]:
     """How CasADi spells the operations."""
     return {
         "const": lambda x: casadi.SX(x),
@@ -120,10 +124,10 @@ def _meaning(casadi: Any) -> dict[str, Callable[..., Any]]:
     }  # fmt: skip
 
 
-_CLASS: list[Any] = []
+_CLASS: list[Callable[..., ca.Callback]] = []
 
 
-def _calls(casadi: Any) -> Any:
+def _calls(casadi: ModuleType) -> Callable[..., ca.Callback]:
     """The class of calls, made once CasADi is there."""
     if not _CLASS:
 
@@ -144,7 +148,7 @@ def _calls(casadi: Any) -> Any:
                     [x.name for x in program.inputs], [x.name for x in program.outputs]
                 ]
                 self.unread = list(unread)
-                self.kept: list[Any] = []  # Jacobians, which CasADi does not keep alive
+                self.kept: list[ca.Callback] = []  # Jacobians, which CasADi does not keep alive
                 self.construct(name, {})
 
             def get_n_in(self) -> int:
@@ -159,12 +163,12 @@ def _calls(casadi: Any) -> Any:
             def get_name_out(self, k: int) -> str:
                 return self.names[1][k]
 
-            def get_sparsity_in(self, k: int) -> Any:
+            def get_sparsity_in(self, k: int) -> ca.Sparsity:
                 own = self.program.inputs
                 size = _size(own[k].shape) if k < len(own) else self.unread[k - len(own)]
                 return casadi.Sparsity.dense(*size)
 
-            def get_sparsity_out(self, k: int) -> Any:
+            def get_sparsity_out(self, k: int) -> ca.Sparsity:
                 return casadi.Sparsity.dense(*self._out_size(k))
 
             def _out_size(self, k: int) -> tuple[int, int]:
@@ -173,7 +177,7 @@ def _calls(casadi: Any) -> Any:
                     return _size(shape)
                 return math.prod(shape[:at]), math.prod(shape[at:])
 
-            def eval(self, arguments: Sequence[Any]) -> list[Any]:
+            def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
                 own = self.program.inputs
                 arrays = [np.array(x).reshape(s.shape) for x, s in zip(arguments, own)]
                 found = self.kernel(*arrays)
@@ -187,12 +191,13 @@ def _calls(casadi: Any) -> Any:
                     y = y.transpose([*reversed(range(at)), *reversed(range(at, n))])
                 return y.reshape(self._out_size(k))
 
-            def has_jacobian(self, *_: Any) -> bool:
+            def has_jacobian(self, *_: object) -> bool:
                 return True
 
             def get_jacobian(
-                self, name: str, inames: Sequence[str], onames: Sequence[str], options: Any
-            ) -> Any:
+                self, name: str, inames: Sequence[str], onames: Sequence[str],
+                options: Mapping[str, object],
+            ) -> ca.Function:
                 own = [x.name for x in self.program.inputs]
                 program = differentiate_program(self.program, own)
                 n = len(own)

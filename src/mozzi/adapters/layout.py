@@ -7,7 +7,7 @@ both, τ′ = Xᵀ τ, and accelerations follow by the product rule, a = X a′ 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Composite, Free, Joint, Model, Spherical
 from mozzi.model.as_model import as_model
-from mozzi.program.scalar import atan2, cos, sin
+from mozzi.program.scalar import Real, atan2, cos, sin
 from mozzi.types import Array, ArrayLike, DType, Kernel, Target, Traced
 
 __all__ = ["Layout", "layout"]
@@ -146,7 +146,7 @@ class Layout:
 
     def converter(
         self, which: str, target: Target = "cpu", dtype: DType = "float64"
-    ) -> Kernel[tuple[Any, Any]]:
+    ) -> Kernel[tuple[Array, Array]]:
         """`to_mozzi` or `from_mozzi` as a kernel, for arrays of any target.
 
         Args:
@@ -218,7 +218,7 @@ class Layout:
             self._kernels[key] = compile(
                 call, self.model, target, dtype, inputs=shapes, rolled=rolled, name="on_layout"
             )
-        return cast("Kernel[Any]", self._kernels[key])
+        return self._kernels[key]
 
     # -- while tracing --
 
@@ -277,10 +277,10 @@ class Layout:
                 x[there] = [-sin(angle) * rate, cos(angle) * rate]
         return x
 
-    def _xyzw(self, r: Traced) -> list[Any]:
+    def _xyzw(self, r: Traced) -> list[Real]:
         return [*r[1:], r[0]] if self.convention.quaternion == "wxyz" else list(r)
 
-    def _ordered(self, r: Traced) -> list[Any]:
+    def _ordered(self, r: Traced) -> list[Real]:
         return [r[3], *r[:3]] if self.convention.quaternion == "wxyz" else list(r)
 
     def velocity_map(self, q: Traced) -> Traced:

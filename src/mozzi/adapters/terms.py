@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INVARIANT", "TERMS", "State"]
 
-Options: TypeAlias = Mapping[str, Any]
+Options: TypeAlias = Mapping[str, object]
 
 #: What does not depend on how velocities are written.
 INVARIANT = (

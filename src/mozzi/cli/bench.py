@@ -8,7 +8,8 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import typer
 from rich import box
@@ -81,7 +82,17 @@ def bench(
         put("no peers: neither pinocchio nor mujoco is installed and reads the file")
 
 
-def measure(model: Model, batch: int, tell: Callable[[float], None]) -> list[dict[str, Any]]:
+class Row(TypedDict):
+    """What was measured of one function."""
+
+    function: str
+    compile_s: float
+    operations: int
+    ns: float
+    single_ns: NotRequired[float]
+
+
+def measure(model: Model, batch: int, tell: Callable[[float], None]) -> list[Row]:
     """A row for every function, and one for a step of a simulation."""
     import numpy as np
 
@@ -93,7 +104,7 @@ def measure(model: Model, batch: int, tell: Callable[[float], None]) -> list[dic
 
     rng = np.random.default_rng(0)
     q, v = model.random_configuration(rng, batch), rng.normal(size=(batch, model.nv))
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for k, name in enumerate(FUNCTIONS):
         function = getattr(mz, name)
         begin = time.perf_counter()
@@ -135,7 +146,7 @@ def others(model: Model, file: Path, base: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def pinocchio(pin: Any, path: str, base: str, nv: int) -> dict[str, float]:
+def pinocchio(pin: ModuleType, path: str, base: str, nv: int) -> dict[str, float]:
     """Of Pinocchio: calls as its documentation has them."""
     import numpy as np
 
@@ -155,7 +166,7 @@ def pinocchio(pin: Any, path: str, base: str, nv: int) -> dict[str, float]:
     return {name: best(call) * 1e9 for name, call in calls.items()}
 
 
-def mujoco(mj: Any, path: str, base: str, nv: int) -> dict[str, float]:
+def mujoco(mj: ModuleType, path: str, base: str, nv: int) -> dict[str, float]:
     """Of MuJoCo: the functions of its pipeline that compute the same."""
     model = mj.MjModel.from_xml_path(path)
     if model.nv != nv:
@@ -170,8 +181,9 @@ def mujoco(mj: Any, path: str, base: str, nv: int) -> dict[str, float]:
     return {name: best(call) * 1e9 for name, call in calls.items()}
 
 
-def row(name: str, compiled: float, kernel: Any, ns: float) -> dict[str, Any]:
-    return {"function": name, "compile_s": compiled, "operations": kernel.flops, "ns": ns}
+def row(name: str, compiled: float, kernel: object, ns: float) -> Row:
+    flops = int(getattr(kernel, "flops", 0))
+    return {"function": name, "compile_s": compiled, "operations": flops, "ns": ns}
 
 
 def best(run: Callable[[], object]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.gym.task import Task
-from mozzi.types import DType
+from mozzi.types import ArrayLike, DType
 
 __all__ = ["Environment"]
 
@@ -24,10 +25,10 @@ class Environment(gymnasium.Env[Any, Any]):
         dtype: the numbers of observations and kernels.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore
+    metadata: ClassVar[dict[str, object]] = {"render_modes": []}  # pyright: ignore
 
     def __init__(self, task: Task, dtype: DType = "float64"):
-        if not isinstance(task, Task):
+        if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Environment: {task!r} is no task; give a mozzi.gym.Task")
         self.task, self.dtype, self.render_mode = task, dtype, None
         self.action_space = task.action_space(dtype)
@@ -38,8 +39,8 @@ class Environment(gymnasium.Env[Any, Any]):
         self._drawn: list[Floats] = []
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Floats, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Mapping[str, ArrayLike] | None = None
+    ) -> tuple[Floats, dict[str, object]]:
         """Start an episode; options may give its state: ``{"q": …, "v": …}``.
 
         Args:
@@ -57,7 +58,7 @@ class Environment(gymnasium.Env[Any, Any]):
         seen = self._observe(self.q, self.v, np.zeros(len(self.task.low), self.dtype))[0]
         return np.array(seen), {}
 
-    def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, object]]:
         """One action, held over the substeps of the task.
 
         Args:
@@ -72,6 +73,6 @@ class Environment(gymnasium.Env[Any, Any]):
         self._count += 1
         lost = not (np.isfinite(self.q).all() and np.isfinite(self.v).all())
         over = bool(ends > 0.5) or lost
-        told = {"diverged": True} if lost else {}
+        told: dict[str, object] = {"diverged": True} if lost else {}
         late = not over and self._count >= self.task.limit
         return np.array(seen), float(reward), over, late, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -15,7 +15,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.program import Input, trace
-from mozzi.program.scalar import Real, select
+from mozzi.program.scalar import Condition, Real, select
 from mozzi.simulation.forces.actuators import actuate
 from mozzi.simulation.forces.law import plainly
 from mozzi.simulation.forces.resistance import Limits
@@ -25,8 +25,25 @@ from mozzi.types import Array, ArrayLike, DType, Kernel, Method, Target, Traced
 
 __all__ = ["Task"]
 
-Function: TypeAlias = Callable[..., Any]
+Arrays: TypeAlias = Callable[..., ArrayLike | Traced]
+"""Joint forces or observations, of traced arrays."""
+
+Number: TypeAlias = Callable[..., Real]
+"""A number, of traced arrays."""
+
+Comparison: TypeAlias = Callable[..., Condition]
+"""Whether something holds, of traced arrays."""
+
 Range: TypeAlias = tuple[float, float]
+Kernels: TypeAlias = tuple[
+    Kernel[Array], Kernel[tuple[Array, Array]], Kernel[tuple[Array, Array, Array]]
+]
+"""(control, step, observe)."""
+
+
+def _whole_state(q: Traced, v: Traced) -> Traced:
+    """What is seen unless told."""
+    return np.concatenate([q, v])
 
 
 class Task:
@@ -57,10 +74,10 @@ class Task:
         self,
         model: Model,
         *,
-        reward: Function,
-        observation: Function | None = None,
-        terminated: Function | None = None,
-        control: Function | None = None,
+        reward: Number,
+        observation: Arrays | None = None,
+        terminated: Comparison | None = None,
+        control: Arrays | None = None,
         actuated: Sequence[str] | None = None,
         actions: tuple[ArrayLike, ArrayLike] | None = None,
         start: tuple[ArrayLike, ArrayLike] | None = None,
@@ -82,16 +99,16 @@ class Task:
         q, v = (model.neutral(), np.zeros(model.nv)) if start is None else start
         self.start = np.array(q, dtype=float), np.array(v, dtype=float)
         self.noise = float(noise)
-        self._observation = observation or (lambda q, v: np.concatenate([q, v]))
+        self._observation: Arrays = observation or _whole_state
         self._reward, self._terminated = reward, terminated
         self._control, low, high = self._acting(control, actuated, actions)
         self.low, self.high = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (low, high))
         self._check()
 
     def _acting(
-        self, control: Function | None, actuated: Sequence[str] | None,
+        self, control: Arrays | None, actuated: Sequence[str] | None,
         actions: tuple[ArrayLike, ArrayLike] | None,
-    ) -> tuple[Function, ArrayLike, ArrayLike]:  # fmt: skip
+    ) -> tuple[Arrays, ArrayLike, ArrayLike]:  # fmt: skip
         """Joint forces of (q, v, u), and the ends of u."""
         model = self.model
         if control is not None:
@@ -107,12 +124,15 @@ class Task:
             low, high = (ends[:, 0], ends[:, 1]) if actions is None else actions
 
             def driven(q: Traced, v: Traced, u: Traced) -> Traced:
-                return np.asarray(actuate(model, lambda t, q, v: u)(0.0, q, v))
+                def held(t: Real, q: Traced, v: Traced) -> Traced:
+                    return u
+
+                return np.asarray(actuate(model, held)(0.0, q, v))
 
             return driven, low, high
         if actuated is None:
             actuated = [b.joint_name for b in model if b.joint.nv == 1]
-        places = [model.v_slices[name].start for name in actuated]
+        places = [int(model.v_slices[name].start) for name in actuated]
         efforts = [e for b in model for e in b.dynamics.effort]
         missing = [n for n, k in zip(actuated, places) if not math.isfinite(efforts[k])]
         if missing and actions is None:
@@ -137,8 +157,8 @@ class Task:
         model, many = self.model, len(self.low)
         sizes = [Input("q", (model.nq,)), Input("v", (model.nv,)), Input("u", (many,))]
         try:
-            tau = trace(lambda q, v, u: self.controlled(q, v, u), sizes, "control")
-            seen = trace(lambda q, v, u: self.seen(q, v, u), sizes, "observe")
+            tau = trace(self.controlled, sizes, "control")
+            seen = trace(self.seen, sizes, "observe")
         except Exception as error:
             raise ConfigurationError(f"Task: {plainly(error)}") from error
         if tau.outputs[0].shape != (model.nv,):
@@ -160,7 +180,7 @@ class Task:
         seen = np.atleast_1d(np.asarray(self._observation(q, v), dtype=object))
         return seen, self._reward(q, v, u), ends
 
-    def kernels(self, target: Target, dtype: DType) -> tuple[Kernel[Any], ...]:
+    def kernels(self, target: Target, dtype: DType) -> Kernels:
         """(control, step, observe) for a target."""
         model, many = self.model, len(self.low)
         inputs = {"q": (model.nq,), "v": (model.nv,), "u": (many,)}
@@ -175,10 +195,9 @@ class Task:
             model, self.method, held=True, limits=self.limits, target=target, dtype=dtype,
             parameters=list(self.ranges),
         )  # fmt: skip
-        made: list[Any] = [
-            compile(f, model, target, dtype, inputs=inputs) for f in (control, observe)
-        ]
-        return made[0], step, made[1]
+        acting = compile(control, model, target, dtype, inputs=inputs)
+        seeing = compile(observe, model, target, dtype, inputs=inputs)
+        return cast("Kernels", (acting, step, seeing))
 
     def starts(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
         """States at which episodes start, (count, nq) and (count, nv)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -39,7 +39,8 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
     }  # fmt: skip
 
     def __init__(
-        self, task: Task, num_envs: int, target: str = "cpu", dtype: DType = "float64",
+        self, task: Task, num_envs: int, target: Literal["cpu", "torch", "jax"] = "cpu",
+        dtype: DType = "float64",
         device: str | None = None, pool: int = POOL,
     ):  # fmt: skip
         if target not in ("cpu", "torch", "jax"):

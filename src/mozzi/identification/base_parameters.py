@@ -1,3 +1,5 @@
+# pyright: basic
+# (SymPy is not typed)
 """`base_parameters`: the combinations of inertial parameters that the dynamics shows.
 
 Columns of the regressor, stacked over random motions, depend on each other: joints do not let every
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.targets.sympy import exact_number
 from mozzi.types import Array, ArrayLike, Seed
+
+if TYPE_CHECKING:
+    from sympy import Expr
 
 __all__ = ["BaseParameters", "base_parameters"]
 
@@ -70,7 +75,7 @@ class BaseParameters:
         """Every combination in words: ``"a.Jxx - b.Jyy + 0.25*b.mass"``."""
         return [_sum(self.parameters, row) for row in self.matrix]
 
-    def symbolic(self) -> list[Any]:
+    def symbolic(self) -> list[Expr]:
         """Every combination as an expression of SymPy; coefficients that are fractions, or roots of
         fractions, to the last places are exact.
         """

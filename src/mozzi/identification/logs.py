@@ -1,3 +1,5 @@
+# pyright: basic
+# (pyarrow is not typed)
 """`read_log`: tables of measurements as arrays with the names of a model's joints.
 
 CSV, Parquet, and the tables into which ROS bags are exported: a column per joint and quantity

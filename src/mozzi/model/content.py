@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, cast, final
+from typing import cast, final
 
 from mozzi.lie import SE3, Inertia
 from mozzi.model.actuator import Actuator
@@ -72,7 +72,7 @@ class Content:
             if isinstance(part, list):
                 object.__setattr__(self, word, tuple(cast("list[object]", part)))
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The parts by name."""
         return {part.name: getattr(self, part.name) for part in fields(Content)}
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar, cast
 
 from mozzi.errors import ModelError
 from mozzi.lie import Inertia
+from mozzi.model.constraints.contact import Contact
+from mozzi.model.constraints.loop import Distance, Loop, Spring
+from mozzi.model.constraints.rolling import Rolling
 from mozzi.model.model import WORLD, Model
 
 __all__ = ["joined"]
+
+Ended = TypeVar("Ended", Loop, Distance, Spring)
+Touched = TypeVar("Touched", Contact, Rolling)
 
 
 def joined(name: str, models: Mapping[str, Model]) -> Model:
@@ -18,7 +24,7 @@ def joined(name: str, models: Mapping[str, Model]) -> Model:
     frames, loops, springs, shapes, contacts, actuators and configurations.
     """
     first = next(iter(models.values()))
-    parts: dict[str, Any] = {}
+    parts: dict[str, tuple[object, ...]] = {}
     base, start = Inertia.zero(), 0
     for prefix, model in models.items():
         if model.gravity != first.gravity:
@@ -34,10 +40,11 @@ def joined(name: str, models: Mapping[str, Model]) -> Model:
         for word, own in _renamed(model, prefix, start).items():
             parts[word] = (*parts.get(word, ()), *own)
         base, start = base + model.base_inertia, start + model.nb
-    return Model(name, gravity=first.gravity, base_inertia=base, **parts)
+    make = cast("Callable[..., Model]", Model)
+    return make(name, gravity=first.gravity, base_inertia=base, **parts)
 
 
-def _renamed(model: Model, prefix: str, start: int) -> dict[str, list[Any]]:
+def _renamed(model: Model, prefix: str, start: int) -> dict[str, Sequence[object]]:
     """The parts of a model with other names, their bodies counted from start."""
 
     def named(x: str) -> str:
@@ -46,10 +53,10 @@ def _renamed(model: Model, prefix: str, start: int) -> dict[str, list[Any]]:
     def on(k: int) -> int:
         return k if k == WORLD else k + start
 
-    def ends(x: Any) -> Any:
+    def ends(x: Ended) -> Ended:
         return replace(x, name=named(x.name), body_a=on(x.body_a), body_b=on(x.body_b))
 
-    def shapes(x: Any) -> Any:
+    def shapes(x: Touched) -> Touched:
         a, b = named(x.shape_a), named(x.shape_b)
         return replace(x, name=named(x.name), shape_a=a, shape_b=b)
 

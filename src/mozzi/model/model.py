@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, final
+from collections.abc import Callable, Mapping
+from typing import cast, final
 
 from mozzi.model.closeness import same
 from mozzi.model.content import GRAVITY, Frame, key_of
@@ -24,12 +25,12 @@ class Model(Changes):
     a loader or `mozzi.model.generate.mechanisms`.
     """
 
-    def _replace(self, **changes: Any) -> Model:
-        new = Model(**(self.content() | changes))
+    def _replace(self, **changes: object) -> Model:
+        new = _restore(self.content() | changes)
         new._set(nominal=self.nominal)
         return new
 
-    def _varied(self, **changes: Any) -> Model:
+    def _varied(self, **changes: object) -> Model:
         """A copy with parts that hold other scalars, traced ones among them: what `vary` makes."""
         new = self._replace(**changes)
         new._set(nominal=self.nominal or self)
@@ -105,5 +106,5 @@ class Model(Changes):
         return f"Model({self.name!r}, nb={self.nb}, nq={self.nq}, nv={self.nv}{tail})"
 
 
-def _restore(content: dict[str, Any]) -> Model:
-    return Model(**content)
+def _restore(content: Mapping[str, object]) -> Model:
+    return cast("Callable[..., Model]", Model)(**content)

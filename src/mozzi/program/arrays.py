@@ -10,8 +10,8 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -70,8 +70,9 @@ class TracedArray(np.ndarray):
         return on_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
-        self, func: Any, types: Any, args: Any, kwargs: Any
-    ) -> object:
+        self, func: Elementwise, types: Iterable[type], args: Iterable[object],
+        kwargs: Mapping[str, object],
+    ) -> object:  # fmt: skip
         known = FUNCTIONS.get(func)
         if known is not None:
             return known(*args, **kwargs)
@@ -79,7 +80,7 @@ class TracedArray(np.ndarray):
 
 
 def on_ufunc(
-    ufunc: np.ufunc, method: str, inputs: Iterable[object], options: Mapping[str, Any]
+    ufunc: np.ufunc, method: str, inputs: Iterable[object], options: Mapping[str, object]
 ) -> object:
     """What a ufunc of NumPy does where traced scalars are among its operands."""
     known = ELEMENTWISE.get(ufunc)
@@ -92,7 +93,7 @@ def on_ufunc(
     if options.get("where", True) is not True:
         raise TypeError(f"np.{ufunc.__name__}(where=…) is not traced; write mz.where(…)")
     result = (known if method == "__call__" else getattr(known, method))(*given, **kept)
-    out = options.get("out")
+    out = cast("Sequence[np.ndarray | None] | None", options.get("out"))
     if out is None or out[0] is None:
         whole = wanted and isinstance(result, np.ndarray)
         return result.view(TracedArray) if whole and isinstance(result, np.ndarray) else result
@@ -118,7 +119,9 @@ def _plain(x: object) -> object:
     return x
 
 
-def on_function(func: Any, types: Any, args: Any, kwargs: Any) -> object:
+def on_function(
+    func: Elementwise, types: Iterable[type], args: Iterable[object], kwargs: Mapping[str, object]
+) -> object:
     """A function of NumPy that met a traced scalar, not an array."""
     known = FUNCTIONS.get(func)
     if known is not None:
@@ -128,11 +131,11 @@ def on_function(func: Any, types: Any, args: Any, kwargs: Any) -> object:
     return result[()] if single and isinstance(result, np.ndarray) else result
 
 
-def _wrapped(x: Any) -> Any:
+def _wrapped(x: object) -> object:
     """Traced scalars as arrays of them."""
     if type(x) is Node:
         return cast("np.ndarray", _plain(x)).view(TracedArray)
-    return type(x)(map(_wrapped, x)) if isinstance(x, (list, tuple)) else x
+    return type(x)(map(_wrapped, cast("list[object]", x))) if isinstance(x, (list, tuple)) else x
 
 
 def is_traced(x: object) -> bool:

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -245,7 +245,10 @@ class Node:
 
         return on_ufunc(ufunc, method, inputs, options)
 
-    def __array_function__(self, func: object, types: object, args: object, kw: object) -> object:
+    def __array_function__(
+        self, func: Callable[..., object], types: Iterable[type], args: Iterable[object],
+        kw: Mapping[str, object],
+    ) -> object:  # fmt: skip
         from mozzi.program.arrays import on_function
 
         return on_function(func, types, args, kw)

@@ -6,9 +6,9 @@ import dataclasses
 import dis
 import hashlib
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def digest_of(x: object) -> str:
     return hashlib.sha256(repr(_content(x, set())).encode()).hexdigest()
 
 
-def _content(x: Any, seen: set[int]) -> object:
+def _content(x: object, seen: set[int]) -> object:
     """Nested tuples of strings and numbers."""
     if x is None or isinstance(x, (bool, int, float, str, bytes)):
         return x
@@ -31,11 +31,14 @@ def _content(x: Any, seen: set[int]) -> object:
         if id(x) in seen:  # it was met already, or calls itself
             return x.__qualname__
         seen.add(id(x))
-    of = lambda y: _content(y, seen)
+
+    def of(y: object) -> object:
+        return _content(y, seen)
+
     if isinstance(getattr(type(x), "digest", None), property):
-        return x.digest
+        return getattr(x, "digest")  # noqa: B009
     if isinstance(x, (np.ndarray, np.generic)):
-        array = np.asarray(x)
+        array = np.asarray(cast("np.ndarray", x))
         return array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest()
     if isinstance(x, types.CodeType):
         return x.co_code, x.co_names, x.co_varnames, tuple(map(of, x.co_consts))
@@ -50,7 +53,8 @@ def _content(x: Any, seen: set[int]) -> object:
         named = cast("Mapping[object, object]", x)
         return tuple((str(k), of(named[k])) for k in sorted(named, key=str))
     if isinstance(x, (Sequence, set, frozenset)):
-        return tuple(map(of, sorted(x, key=repr) if isinstance(x, (set, frozenset)) else x))
+        items = cast("Iterable[object]", x)
+        return tuple(map(of, sorted(items, key=repr) if isinstance(x, (set, frozenset)) else items))
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         return type(x).__qualname__, *(of(getattr(x, f.name)) for f in dataclasses.fields(x))
     held = {n: y for n, y in getattr(x, "__dict__", {}).items() if n not in DERIVED}

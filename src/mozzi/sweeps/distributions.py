@@ -133,12 +133,17 @@ class Choice:
 
 Distribution: TypeAlias = Uniform | LogUniform | Normal | Choice
 
+
+def _linspace(low: float, high: float, n: float) -> Numbers:
+    return np.linspace(low, high, int(n))
+
+
 WORDS: dict[str, Callable[..., Distribution | Numbers]] = {
     "uniform": Uniform,
     "loguniform": LogUniform,
     "normal": Normal,
     "choice": lambda *values: Choice(tuple(values)),
-    "linspace": lambda low, high, n: np.linspace(low, high, int(n)),
+    "linspace": _linspace,
 }
 
 

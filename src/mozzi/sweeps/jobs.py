@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from mozzi.sweeps.reductions import Reduction, reduced
 from mozzi.sweeps.store import DONE, FAILED, Store
 from mozzi.sweeps.table import Chunk, Table
 from mozzi.targets.cpu.calls.threads import set_num_threads
+from mozzi.types import ArrayLike
 
 __all__ = ["Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "work"]
 
@@ -32,7 +33,7 @@ Run: TypeAlias = Callable[[Any], Mapping[str, Any]]
 """A chunk of parameters ↦ results by name, with the same leading axis."""
 Columns = dict[str, NDArray[np.generic]]
 
-LOST = 20  # samples without a finite result that a job names
+NAMED_SAMPLES_MAX = 20  # samples without a finite result that a job names
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,12 @@ def here() -> tuple[str, int]:
 def packed(run: Run) -> bytes:
     """A run as bytes; functions that are written on the spot need cloudpickle."""
     try:
-        import cloudpickle
+        import cloudpickle  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         cloudpickle = None
     try:
-        return (cloudpickle or pickle).dumps(run)
+        dumps: Callable[[Run], bytes] = getattr(cloudpickle or pickle, "dumps")  # noqa: B009
+        return dumps(run)
     except Exception as error:
         more = "" if cloudpickle else "; pip install mozzi[cluster] sends functions of any kind"
         raise ConfigurationError(f"sweep: run cannot be sent to workers: {error}{more}") from error
@@ -143,7 +145,7 @@ def checked(results: object, n: int) -> Columns:
             f"run returned {type(results).__name__}; return a mapping of names to arrays"
         )
     out: Columns = {}
-    for name, x in results.items():
+    for name, x in cast("Mapping[object, ArrayLike]", results).items():
         array = np.asarray(x)
         if array.shape[:1] != (n,) or array.dtype.kind not in "biuf":
             raise ValueError(
@@ -164,6 +166,6 @@ def _lost(results: Columns, chunk: Chunk) -> tuple[list[dict[str, float]], int]:
     lost = [
         {"sample": float(chunk.start + k)}
         | {name: float(x[k]) for name, x in chunk.items() if x.ndim == 1}
-        for k in where[:LOST]
+        for k in where[:NAMED_SAMPLES_MAX]
     ]
     return lost, len(where)

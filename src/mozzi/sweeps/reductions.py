@@ -8,6 +8,7 @@ of their size. Samples that are not finite are left out, and counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -84,13 +85,17 @@ def _counted(x: Array, good: NDArray[np.bool_]) -> Array:
     return out.reshape(*x.shape[1:], -1)
 
 
+def _part(parts: Mapping[str, Array], name: str, part: str) -> Array:
+    return parts[f"{name}.{part}"]
+
+
 def combined(parts: Mapping[str, Array], words: Iterable[Reduction]) -> dict[str, Array]:
     """What all jobs say together, of arrays (jobs, …) in the order of jobs."""
     words = tuple(words)
     names = [n.removesuffix(".count") for n in parts if n.endswith(".count")]
     out: dict[str, Array] = {}
     for name in names:
-        get = lambda part, name=name: parts[f"{name}.{part}"]
+        get = partial(_part, parts, name)
         n = np.nan_to_num(get("count"))
         total = n.sum(axis=0)
         with np.errstate(all="ignore"):
@@ -99,9 +104,9 @@ def combined(parts: Mapping[str, Array], words: Iterable[Reduction]) -> dict[str
                 share = n / total
                 mean = np.where(n > 0, get("mean") * share, 0.0).sum(axis=0)
                 found["mean"] = np.where(total > 0, mean, np.nan)
-            if "std" in words:
-                off = np.where(n > 0, get("squares") + n * (get("mean") - mean) ** 2, 0.0)
-                found["std"] = np.sqrt(off.sum(axis=0) / total)
+                if "std" in words:
+                    off = np.where(n > 0, get("squares") + n * (get("mean") - mean) ** 2, 0.0)
+                    found["std"] = np.sqrt(off.sum(axis=0) / total)
             if "min" in words or "quantiles" in words:
                 found["min"] = np.where(total > 0, np.nanmin(get("min"), axis=0), np.nan)
             if "max" in words or "quantiles" in words:

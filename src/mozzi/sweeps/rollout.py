@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,23 @@ from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.model.kinds import kinds
 from mozzi.model.parameters.named import check_numbers, nominal_numbers, place_of, refused
+from mozzi.simulation.forces.law import Law
+from mozzi.simulation.methods.dormand_prince import DormandPrince
+from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.parameters import names_of
 from mozzi.simulation.simulate import simulate
+from mozzi.simulation.system import Feedback
 from mozzi.simulation.trajectories.dataset import UNITS
-from mozzi.types import Array, ArrayLike, Device, DType
+from mozzi.simulation.trajectories.trajectory import Trajectory
+from mozzi.types import Array, ArrayLike, Device, DType, Method
 
 __all__ = ["Evaluation", "Rollout"]
 
-SECOND = 1.0  # what a chunk may take on one core
+CHUNK_SECONDS = 1.0  # what a chunk may take on one core
 STEP_NS = 30.0  # a step of order 4, per degree of freedom
 CLOSED, TOUCHING = 5.0, 40.0  # how much more steps take with loops and with contacts
-LOOKS = 50  # records for extremes on the way
-MOST = 2.0**28  # bytes of records of a chunk
+EXTREME_RECORDS = 50  # records for extremes on the way
+CHUNK_BYTES_MAX = 2.0**28  # bytes of records of a chunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +74,13 @@ class Rollout:
     dt: float
     q0: ArrayLike | None = None
     v0: ArrayLike | None = None
-    torque: Any = None
-    method: Any = None
+    torque: ArrayLike | Feedback | Law | None = None
+    method: Method | OneStep | DormandPrince | None = None
     record: int | None = None
     record_dtype: DType = "float32"
     target: Device = "cpu"
     dtype: DType = "float64"
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __post_init__(self) -> None:
         as_model(self.model, "Rollout")
@@ -88,16 +93,16 @@ class Rollout:
     @property
     def every(self) -> int:
         """Steps from one look at the state to the next."""
-        return self.record or max(1, self.steps // LOOKS)
+        return self.record or max(1, self.steps // EXTREME_RECORDS)
 
     @cached_property
     def chunk(self) -> int:
         """How many samples take about a second on a core, and whose records fit."""
         more = TOUCHING if self.model.contacts else CLOSED if self.model.closures else 1.0
         ns = self.steps * STEP_NS * more * max(1, self.model.nv)
-        most = SECOND * 1e9 / ns * (256 if self.target == "cuda" else 1)
+        most = CHUNK_SECONDS * 1e9 / ns * (256 if self.target == "cuda" else 1)
         row = 8 * (self.model.nq + self.model.nv) * (self.steps // self.every + 2)
-        return 2 ** int(np.clip(np.log2(max(1.0, min(most, MOST / row))), 4, 20))
+        return 2 ** int(np.clip(np.log2(max(1.0, min(most, CHUNK_BYTES_MAX / row))), 4, 20))
 
 
     @property
@@ -148,7 +153,7 @@ class Rollout:
         q0, v0 = given.pop("q0", self.q0), given.pop("v0", self.v0)
         n = len(next(iter(chunk.values())))
         unfit = self._unfit(given, n)
-        motion = simulate(
+        motion = cast("Callable[..., Trajectory]", simulate)(
             self.model,
             np.broadcast_to(self.model.neutral() if q0 is None else q0, (n, self.model.nq)),
             np.zeros(self.model.nv) if v0 is None else v0,
@@ -201,7 +206,7 @@ class Evaluation:
     function: Algorithm
     model: Model
     arrays: Mapping[str, ArrayLike] = field(default_factory=dict[str, ArrayLike])
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
     def check(self, names: Iterable[str]) -> None:
@@ -234,6 +239,6 @@ class Evaluation:
             numbers = np.stack([np.asarray(chunk[x], dtype=float) for x in names], axis=-1)
             arrays.append(check_numbers(self.model, names, numbers))
         found = cache[key](*arrays)
-        several = found if isinstance(found, tuple) else (found,)
+        several = cast("tuple[Array, ...]", found if isinstance(found, tuple) else (found,))
         labels = [f"out{k}" for k in range(len(several))] if isinstance(found, tuple) else ["out"]
         return {k: np.broadcast_to(x, (n, *x.shape[1:])) for k, x in zip(labels, several)}

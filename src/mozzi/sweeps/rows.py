@@ -1,3 +1,5 @@
+# pyright: basic
+# (pyarrow is not typed)
 """A row for every sample of a sweep: .parquet and .csv."""
 
 from __future__ import annotations
@@ -5,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,7 @@ def _parquet(columns: dict[str, NDArray[np.generic]], file: IO[bytes]) -> None:
         import pyarrow.parquet
     except ImportError:
         raise ExtraMissingError("Parquet needs pyarrow: pip install pyarrow") from None
-    table: Any = pyarrow.table(columns)
+    table = pyarrow.table(columns)
     pyarrow.parquet.write_table(table, file)
 
 

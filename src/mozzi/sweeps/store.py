@@ -220,6 +220,8 @@ def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, defau
 
 
 def _other(wrong: Sequence[str], there: Facts, wanted: Facts) -> str:
-    short = lambda x: f"{x[:12]}…" if isinstance(x, str) and len(x) > 24 else repr(x)
+    def short(x: object) -> str:
+        return f"{x[:12]}…" if isinstance(x, str) and len(x) > 24 else repr(x)
+
     parts = [f"other {n} ({short(there.get(n))}, not {short(wanted[n])})" for n in wrong]
     return " and ".join(parts)

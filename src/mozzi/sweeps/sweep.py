@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
+from mozzi.files import zarr_library
 from mozzi.sweeps.content import digest_of
 from mozzi.sweeps.jobs import Columns, Job, Outcome, Plan, Run, here, keep, packed, work
 from mozzi.sweeps.reductions import Reduction, check_words, combined
@@ -192,10 +193,9 @@ def _facts(run: Run, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _seed_of(store: str | os.PathLike[str]) -> int | None:
-    import zarr
-
     try:
-        facts = dict(zarr.open_group(str(store), mode="r", use_consolidated=False).attrs)
+        group = zarr_library().open_group(str(store), mode="r", use_consolidated=False)
+        facts = dict(group.attrs)
     except (FileNotFoundError, ValueError):
         return None
     return int(str(facts["seed"])) if "seed" in facts else None

@@ -115,7 +115,7 @@ def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
     for name, x in zip(columns, arrays, strict=True):
         if x.size == 0:
             raise ConfigurationError(f"grid: {name!r} has no numbers; give one or more")
-    meshed = np.meshgrid(*arrays, indexing="ij") if arrays else []
+    meshed = list[np.ndarray](np.meshgrid(*arrays, indexing="ij") if arrays else [])
     return {name: x.ravel() for name, x in zip(columns, meshed, strict=True)}
 
 

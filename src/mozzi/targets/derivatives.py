@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from mozzi.locks import ForkLock
 from mozzi.program.digest import digest
 from mozzi.program.products import (
+    Arrays,
     pullback,
     pullback_arrays,
     pushforward,
     pushforward_arrays,
 )
 from mozzi.program.program import Input, Output, Program
+
+if TYPE_CHECKING:
+    from mozzi.targets.cpu.kernel import CpuKernel, Results
+    from mozzi.targets.cuda.kernel import CudaKernel
 
 __all__ = ["Evaluation", "derived", "find", "register", "transposed"]
 
@@ -52,14 +57,14 @@ class Evaluation:
             return self.make()
 
     @cached_property
-    def cpu(self) -> Any:
+    def cpu(self) -> CpuKernel[Results]:
         from mozzi.targets.cpu.build import build
 
         with self._lock:
             return build(lambda: self.program, self.dtype)
 
     @cached_property
-    def cuda(self) -> Any:
+    def cuda(self) -> CudaKernel:
         from mozzi.targets.cuda import kernel as cuda
 
         with self._lock:
@@ -80,7 +85,7 @@ class Evaluation:
         return Evaluation(inputs, outputs, self.dtype, lambda: make(self.program, wrt))
 
 
-_HOW: dict[str, tuple[Callable[..., Any], Callable[..., Program]]] = {
+_HOW: dict[str, tuple[Callable[..., Arrays], Callable[..., Program]]] = {
     "back": (pullback_arrays, pullback),
     "ahead": (pushforward_arrays, pushforward),
 }

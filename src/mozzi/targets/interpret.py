@@ -7,7 +7,6 @@ of objects (`mpmath` numbers, traced scalars) run sample by sample.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +37,7 @@ class InterpretedKernel:
     def source(self) -> str:
         return listing(self.program)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: ArrayLike) -> np.ndarray | tuple[np.ndarray, ...]:
         arrays = _arrays(self.name, self.inputs, args)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
         kind = np.result_type(self.dtype, *(a.dtype for a in arrays))

@@ -9,9 +9,15 @@ itself are one chunk; all others are batch axes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
+
+from mozzi.types import ArrayLike
 
 __all__ = ["is_lazy", "laid_over"]
+
+OnArrays: TypeAlias = Callable[..., object]
+"""A function of NumPy arrays, which gives one or several."""
+
 
 def is_lazy(x: object) -> bool:
     """Whether it is an array of Dask or of xarray."""
@@ -20,12 +26,12 @@ def is_lazy(x: object) -> bool:
 
 
 def laid_over(
-    function: Callable[..., Any],
+    function: OnArrays,
     inputs: Sequence[tuple[int, ...]],
     outputs: Sequence[tuple[int, ...]],
-    arrays: Sequence[Any],
+    arrays: Sequence[ArrayLike],
     dtype: str = "float64",
-) -> Any:
+) -> object:
     """function(*arrays), chunk by chunk; inputs, outputs: the axes of one sample."""
     if any(type(x).__module__.startswith("xarray.") for x in arrays):
         return _named(function, inputs, outputs, arrays, dtype)
@@ -49,10 +55,10 @@ class _OnBlocks:
 
     __name__ = "mozzi_blocks"
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: OnArrays):
         self.function = function
 
-    def __call__(self, *blocks: Any) -> Any:
+    def __call__(self, *blocks: ArrayLike) -> object:
         return self.function(*blocks)
 
 
@@ -63,9 +69,9 @@ def _letters(k: int, shape: tuple[int, ...], sizes: dict[str, int]) -> list[str]
 
 
 def _named(
-    function: Callable[..., Any], inputs: Sequence[tuple[int, ...]],
-    outputs: Sequence[tuple[int, ...]], arrays: Sequence[Any], dtype: str,
-) -> Any:  # fmt: skip
+    function: OnArrays, inputs: Sequence[tuple[int, ...]],
+    outputs: Sequence[tuple[int, ...]], arrays: Sequence[ArrayLike], dtype: str,
+) -> object:  # fmt: skip
     """On arrays with names: results have the names of an argument of their shape, or new ones."""
     import xarray as xr
 
@@ -89,7 +95,7 @@ def _named(
         several = f"out{k}" if len(outputs) > 1 else "out"
         results.append(alike[-1] if alike else [f"{several}_{n}" for n in range(len(shape))])
 
-    def over(*blocks: Any) -> Any:
+    def over(*blocks: ArrayLike) -> object:
         return laid_over(function, inputs, outputs, blocks, dtype)
 
     return xr.apply_ufunc(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
@@ -22,9 +22,16 @@ from mozzi.errors import ConfigurationError, ExtraMissingError
 from mozzi.program.meaning import interpret
 from mozzi.program.program import Program
 
+if TYPE_CHECKING:
+    from sympy import Basic, Expr, ImmutableMatrix, NDimArray
+
 __all__ = ["SympyKernel", "build", "exact_number"]
 
-NOISE = 1e-15  # constants below this are what rounding left of a zero, as in cos(π/2)
+NOISE_NUMBER = 1e-15  # constants below this are what rounding left of a zero, as in cos(π/2)
+
+
+Shaped: TypeAlias = "Expr | ImmutableMatrix | NDimArray"
+"""An expression, or several in the shape of a result."""
 
 
 class SympyKernel:
@@ -48,12 +55,12 @@ class SympyKernel:
                 name = x.name + "_".join(map(str, place))
                 array[place] = self.sympy.Symbol(name, real=True)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Shaped | tuple[Shaped, ...]:
         """The results at these symbols, expressions or numbers."""
         if len(args) != len(self.inputs):
             names = ", ".join(x.name for x in self.inputs)
             raise ConfigurationError(f"{len(args)} arguments where {len(self.inputs)} go: {names}")
-        scalars = []
+        scalars: list[list[Expr]] = []
         for x, a in zip(self.inputs, args, strict=True):
             scalars.append([self.sympy.sympify(v) for v in np.ravel(np.asarray(a, dtype=object))])
             if len(scalars[-1]) != x.size:
@@ -63,14 +70,14 @@ class SympyKernel:
         return self._results(scalars, noise=0.0)
 
     @cached_property
-    def expressions(self) -> Any:
+    def expressions(self) -> Shaped | tuple[Shaped, ...]:
         """The results in the symbols, as the program computes them."""
         return self._results([list(s.ravel()) for s in self.symbols.values()], noise=0.0)
 
-    def simplified(self) -> Any:
+    def simplified(self) -> Shaped | tuple[Shaped, ...]:
         """The expressions in short form; constants that are rounding noise count as zero."""
-        found = self._results([list(s.ravel()) for s in self.symbols.values()], noise=NOISE)
-        short = [self._map(self._short, x) for x in ([found] if self.program.single else found)]
+        found = self._results([list(s.ravel()) for s in self.symbols.values()], noise=NOISE_NUMBER)
+        short = [self._map(self._short, x) for x in _several(found)]
         return short[0] if self.program.single else tuple(short)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -78,10 +85,12 @@ class SympyKernel:
 
     @property
     def source(self) -> str:
-        found = [self.expressions] if self.program.single else self.expressions
+        found = _several(self.expressions)
         return "".join(f"{x.name} = {e}\n" for x, e in zip(self.outputs, found, strict=True))
 
-    def _results(self, scalars: list[list[Any]], noise: float) -> Any:
+    def _results(
+        self, scalars: list[list[Expr]], noise: float
+    ) -> Shaped | tuple[Shaped, ...]:
         meaning = _meaning(self.sympy, noise)
         results = [
             self._container([_number(self.sympy, e) for e in expressions], x.shape)
@@ -91,17 +100,19 @@ class SympyKernel:
         ]
         return results[0] if self.program.single else tuple(results)
 
-    def _container(self, expressions: list[Any], shape: tuple[int, ...]) -> Any:
+    def _container(self, expressions: list[Expr], shape: tuple[int, ...]) -> Shaped:
         if not shape:
             return expressions[0]
         if len(shape) > 2:
             return self.sympy.ImmutableDenseNDimArray(expressions, shape)
         return self.sympy.ImmutableMatrix(*(*shape, 1)[:2], expressions)
 
-    def _map(self, function: Callable[[Any], Any], result: Any) -> Any:
-        return result.applyfunc(function) if hasattr(result, "applyfunc") else function(result)
+    def _map(self, function: Callable[[Expr], Expr], result: Shaped) -> Shaped:
+        if isinstance(result, self.sympy.Expr):
+            return function(cast("Expr", result))
+        return cast("ImmutableMatrix | NDimArray", result).applyfunc(function)
 
-    def _short(self, expression: Any) -> Any:
+    def _short(self, expression: Expr) -> Expr:
         """A sum of terms, or what SymPy makes of it where that is much shorter."""
         terms = self.sympy.trigsimp(self.sympy.expand(expression))
         short = self.sympy.simplify(terms)
@@ -127,16 +138,20 @@ def _sympy() -> ModuleType:
         ) from error
 
 
-def _meaning(sympy: ModuleType, noise: float) -> dict[str, Callable[..., Any]]:
+def _several(found: Shaped | tuple[Shaped, ...]) -> tuple[Shaped, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _meaning(sympy: ModuleType, noise: float) -> dict[str, Callable[..., Expr]]:
     """How SymPy spells the operations."""
 
-    def condition(c: Any) -> Any:
+    def condition(c: Basic) -> Basic:
         return sympy.Ne(c, 0) if isinstance(c, sympy.Expr) else c
 
-    def constant(x: float) -> Any:
+    def constant(x: float) -> Expr:
         return sympy.Integer(0) if abs(x) < noise else exact_number(x)
 
-    numeric: dict[str, Callable[..., Any]] = {
+    numeric: dict[str, Callable[..., Expr]] = {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
         "mul": lambda a, b: a * b,
@@ -154,7 +169,7 @@ def _meaning(sympy: ModuleType, noise: float) -> dict[str, Callable[..., Any]]:
         "min": sympy.Min,
         "max": sympy.Max,
     }
-    table: dict[str, Callable[..., Any]] = {
+    table: dict[str, Callable[..., Expr]] = {
         op: lambda *args, f=f: f(*(_number(sympy, a) for a in args)) for op, f in numeric.items()
     }
     table["select"] = lambda c, a, b: sympy.Piecewise(
@@ -164,12 +179,12 @@ def _meaning(sympy: ModuleType, noise: float) -> dict[str, Callable[..., Any]]:
     return table
 
 
-def _number(sympy: ModuleType, x: Any) -> Any:
+def _number(sympy: ModuleType, x: Basic) -> Expr:
     """A comparison where a number goes is 1 or 0."""
-    return x if isinstance(x, sympy.Expr) else sympy.Piecewise((1, x), (0, True))
+    return cast("Expr", x) if isinstance(x, sympy.Expr) else sympy.Piecewise((1, x), (0, True))
 
 
-def exact_number(x: float) -> Any:
+def exact_number(x: float) -> Expr:
     """The fraction, or the root of one, that a float stands for; else the float."""
     sympy = _sympy()
     if not math.isfinite(x):

@@ -14,15 +14,51 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
 from mozzi.targets.derivatives import Evaluation, derived, find, register
+from mozzi.types import ArrayLike
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.autograd import Function
 
 __all__ = ["TorchKernel", "build"]
+
+
+class Context(Protocol):
+    """What PyTorch keeps between an evaluation and its derivative."""
+
+    key: str
+    needs_input_grad: tuple[bool, ...]
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+    def save_for_forward(self, *tensors: Tensor) -> None: ...
+
+
+class OperatorContext(Protocol):
+    """The same for an operator, whose tensors are one argument."""
+
+    key: str
+    needs_input_grad: tuple[bool, tuple[bool, ...]]
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    def save_for_backward(self, *tensors: Tensor) -> None: ...
+
+
+class VmapInfo(Protocol):
+    """What torch.vmap tells of its batch."""
+
+    @property
+    def batch_size(self) -> int: ...
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> TorchKernel:
@@ -65,13 +101,15 @@ class TorchKernel:
     def source(self) -> str:
         return self._evaluation.cpu.source
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Tensor | ArrayLike) -> Tensor | tuple[Tensor, ...]:
         torch = self._torch
         if len(args) != len(self._shapes):
             raise TypeError(f"{self.name} takes {len(self._shapes)} tensors, not {len(args)}")
-        device = next((x.device for x in args if isinstance(x, torch.Tensor)), None)
-        tensors, batches = [], []
-        for x, (name, shape) in zip(args, self._shapes):
+        given = cast("tuple[Tensor, ...]", args)  # looked at below
+        device = next((x.device for x in given if isinstance(x, torch.Tensor)), None)
+        tensors: list[Tensor] = []
+        batches: list[tuple[int, ...]] = []
+        for x, (name, shape) in zip(given, self._shapes):
             if not isinstance(x, torch.Tensor):
                 x = torch.as_tensor(x, dtype=self._dtype, device=device)
             if x.dtype != self._dtype or x.device != (device or x.device):
@@ -101,11 +139,11 @@ class TorchKernel:
 
 
 @cache
-def _torch() -> Any:
+def _torch() -> ModuleType:
     return importlib.import_module("torch")  # this module has its name
 
 
-def _watched(tensors: Sequence[Any]) -> bool:
+def _watched(tensors: Sequence[Tensor]) -> bool:
     """Whether somebody differentiates or vectorises."""
     torch = _torch()
     return (
@@ -115,7 +153,7 @@ def _watched(tensors: Sequence[Any]) -> bool:
     )
 
 
-def _run(found: Evaluation, tensors: Sequence[Any]) -> list[Any]:
+def _run(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
     torch = _torch()
     if tensors[0].is_cuda:
         batch = found.batch(tensors)
@@ -128,27 +166,31 @@ def _run(found: Evaluation, tensors: Sequence[Any]) -> list[Any]:
 
 
 @cache
-def _operator() -> Any:
+def _operator() -> Callable[[str, Sequence[Tensor]], list[Tensor]]:
     """`mozzi::evaluate`, registered on first use."""
     torch = _torch()
 
     @torch.library.custom_op(
         "mozzi::evaluate", mutates_args=(), schema="(str key, Tensor[] tensors) -> Tensor[]"
     )
-    def evaluate(key: str, tensors: Any) -> Any:
+    def evaluate(key: str, tensors: Sequence[Tensor]) -> list[Tensor]:
         return _run(find(key), tensors)
 
     @evaluate.register_fake
-    def _(key: str, tensors: Any) -> Any:
+    def _(key: str, tensors: Sequence[Tensor]) -> list[Tensor]:
         found = find(key)
         batch = found.batch(tensors)
         return [tensors[0].new_empty((*batch, *y.shape)) for y in found.outputs]
 
-    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+    def setup(
+        ctx: OperatorContext, inputs: tuple[str, Sequence[Tensor]], output: Sequence[Tensor]
+    ) -> None:
         ctx.key = inputs[0]
         ctx.save_for_backward(*inputs[1])
 
-    def backward(ctx: Any, weights: Any) -> Any:
+    def backward(
+        ctx: OperatorContext, weights: Sequence[Tensor]
+    ) -> tuple[None, list[Tensor | None]]:
         needed = ctx.needs_input_grad[1]
         found = evaluate(derived(ctx.key, "back", needed), [*ctx.saved_tensors, *weights])
         results = iter(found)
@@ -159,36 +201,40 @@ def _operator() -> Any:
 
 
 @cache
-def _function() -> Any:
+def _function() -> type[Function]:
     """The same function with the derivatives and the vectorisation that torch.func asks for."""
     torch = _torch()
 
     class Evaluate(torch.autograd.Function):
         @staticmethod
-        def forward(key: str, *tensors: Any) -> Any:
+        def forward(key: str, *tensors: Tensor) -> tuple[Tensor, ...]:
             return tuple(_run(find(key), tensors))
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.key = inputs[0]
-            ctx.save_for_backward(*inputs[1:])
-            ctx.save_for_forward(*inputs[1:])
+        def setup_context(
+            ctx: Context, inputs: tuple[str, *tuple[Tensor, ...]], output: Sequence[Tensor]
+        ) -> None:
+            ctx.key, *tensors = inputs
+            ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
 
         @staticmethod
-        def backward(ctx: Any, *weights: Any) -> Any:
+        def backward(ctx: Context, *weights: Tensor) -> tuple[Tensor | None, ...]:
             needed = ctx.needs_input_grad[1:]
             key = derived(ctx.key, "back", needed)
             found = iter(Evaluate.apply(key, *ctx.saved_tensors, *weights))
             return None, *(next(found) if need else None for need in needed)
 
         @staticmethod
-        def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        def jvp(ctx: Context, _: None, *tangents: Tensor | None) -> tuple[Tensor, ...]:
             moved = [x for x in tangents if x is not None]
             key = derived(ctx.key, "ahead", [x is not None for x in tangents])
             return Evaluate.apply(key, *ctx.saved_tensors, *moved)
 
         @staticmethod
-        def vmap(info: Any, in_dims: Any, key: str, *tensors: Any) -> Any:
+        def vmap(
+            info: VmapInfo, in_dims: Sequence[int | None], key: str, *tensors: Tensor
+        ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
             moved = [
                 x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0)
                 for x, d in zip(tensors, in_dims[1:])

@@ -18,7 +18,7 @@ __all__ = ["model_html", "trajectory_html"]
 
 HEADS = ("body", "joint", "type", "dof", "mass / kg", "lower", "upper")
 STYLE = "text-align:left;font-variant-numeric:tabular-nums;white-space:pre;padding:1px 8px"
-MOST = 4  # motions of a batch in one picture
+SHOWN_MOTIONS_MAX = 4  # motions of a batch in one picture
 
 
 def model_html(model: Model) -> str:
@@ -55,7 +55,7 @@ def trajectory_html(trajectory: Trajectory) -> str:
     samples = None
     if trajectory.batch:
         first = (0,) * (len(trajectory.batch) - 1)
-        samples = [(*first, k) for k in range(min(MOST, trajectory.batch[-1]))]
+        samples = [(*first, k) for k in range(min(SHOWN_MOTIONS_MAX, trajectory.batch[-1]))]
     drawn = drawing(trajectory.model).tell(stacklevel=3)
     made = scene(trajectory, samples=samples, drawn=drawn if samples is None else None, play=True)
     page = html.escape(page_text([made], trajectory.model.name), quote=True)

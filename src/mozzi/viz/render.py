@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
 from mozzi.viz.drawing.shapes import Part
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 __all__ = ["GIF_FACES", "Camera", "paint", "pillow"]
 
@@ -18,7 +22,7 @@ SUN = np.array([0.45, -0.6, 1.0]) / np.linalg.norm([0.45, -0.6, 1.0])
 HALF = 0.36  # half of the angle of view, in radians
 
 
-def pillow() -> tuple[Any, Any]:
+def pillow() -> tuple[ModuleType, ModuleType]:
     """PIL.Image and PIL.ImageDraw, or an error that says where to get them."""
     try:
         from PIL import Image, ImageDraw
@@ -58,7 +62,7 @@ class Camera:
 
 def paint(
     parts: Sequence[Part], poses: np.ndarray, camera: Camera, trail: np.ndarray, floor: float
-) -> Any:
+) -> Image:
     """A picture of parts on bodies with these poses (nb, 3, 4), and of the path of a tip."""
     Image, ImageDraw = pillow()
     picture = Image.new("RGB", (2 * camera.pixels,) * 2, BACKGROUND)

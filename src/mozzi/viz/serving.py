@@ -15,7 +15,7 @@ from mozzi.errors import ConfigurationError
 
 __all__ = ["free_port", "only_own_pages", "own_page"]
 
-NEXT = 100  # ports that are tried where the first is taken
+PORTS_TRIED = 100  # ports that are tried where the first is taken
 _lock = threading.Lock()
 
 
@@ -31,7 +31,7 @@ def free_port(host: str, port: int) -> int:
         raise ConfigurationError(
             f"host {host!r}: {error}; give an address of this machine, such as 127.0.0.1"
         ) from None
-    for attempt in range(port, min(port + NEXT, 65536)) if port else (0,):
+    for attempt in range(port, min(port + PORTS_TRIED, 65536)) if port else (0,):
         with socket.socket(family, kind, protocol) as trial:
             try:
                 trial.bind((address[0], attempt, *address[2:]))

@@ -21,7 +21,7 @@ table{border-collapse:collapse}
 td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ccc}
 th:first-child,td:first-child{text-align:left}svg{background:#f6f6f4}figure{display:inline-block;
 margin:.5em}figcaption{font-size:13px}"""
-WIDTH, HEIGHT, BARS, MOST = 240, 90, 40, 60
+WIDTH, HEIGHT, BARS, SHOWN_ROWS_MAX = 240, 90, 40, 60
 
 
 def write_page(found: Swept, path: Path, name: str, seconds: float) -> Path:
@@ -41,11 +41,11 @@ def write_page(found: Swept, path: Path, name: str, seconds: float) -> Path:
         heads = "".join(f"<th>{escape(k)}</th>" for k in found.lost[0])
         rows = "".join(
             "<tr>" + "".join(f"<td>{x:.6g}</td>" for x in row.values()) + "</tr>"
-            for row in found.lost[:MOST]
+            for row in found.lost[:SHOWN_ROWS_MAX]
         )
         parts.append("<h2>Samples without a finite result</h2>")
         parts.append(f"<table><tr>{heads}</tr>{rows}</table>")
-    for failure in found.failures[:MOST]:
+    for failure in found.failures[:SHOWN_ROWS_MAX]:
         where = f"samples {failure.start} to {failure.stop - 1}"
         parts.append(f"<p><b>{where} failed:</b> {escape(failure.error)}</p>")
     text = "\n".join(parts).encode()
@@ -71,8 +71,9 @@ def _columns(arrays: object, n: int) -> dict[str, Array]:
 
 
 def _plots(columns: dict[str, Array]) -> str:
-    shown = [_histogram(name, x) for name, x in list(columns.items())[:MOST]]
-    more = f"<p>and {len(columns) - MOST} more</p>" if len(columns) > MOST else ""
+    shown = [_histogram(name, x) for name, x in list(columns.items())[:SHOWN_ROWS_MAX]]
+    rest = len(columns) - SHOWN_ROWS_MAX
+    more = f"<p>and {rest} more</p>" if rest > 0 else ""
     return "".join(shown) + more
 
 

@@ -17,6 +17,7 @@ from mozzi.program.differentiate import forward, jacobian, reverse
 from mozzi.program.meaning import interpret
 from mozzi.program.program import Input, trace
 from mozzi.simulation.methods import MuntheKaas, SemiImplicit
+from mozzi.simulation.methods.method import as_state
 from mozzi.simulation.system import System
 
 modes = pytest.mark.parametrize("mode", ["forward", "reverse"])
@@ -119,7 +120,7 @@ def test_steps(mode, rule):
     n, dt = model.nv, 0.03
 
     def step(q, v, tau):
-        new = rule.step(System(model, tau=tau), {"t": 0.0, "q": q, "v": v}, dt)
+        new = rule.step(System(model, tau=tau), as_state(("q", "v"), (q, v), 0.0), dt)
         return np.concatenate([new["q"], new["v"]])
 
     program = trace(step, [Input(name, (n,)) for name in ("q", "v", "tau")], "step")

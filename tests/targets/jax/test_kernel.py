@@ -93,7 +93,7 @@ def test_derivatives_of_programs_with_loops(monkeypatch, own):
     """Short ones are unrolled; those of long ones are JAX's own, through XLA's loops."""
     from mozzi.targets.jax import kernel as jax_kernel
 
-    monkeypatch.setattr(jax_kernel, "UNROLLED", 20_000 if own else 0)
+    monkeypatch.setattr(jax_kernel, "UNROLLED_OPERATIONS", 20_000 if own else 0)
     args = arguments(("q", "v", "a"))
     exact = mz.inverse_dynamics_derivatives(MODEL, args[0], 0 * args[1], 0 * args[2])
     kernel = mz.compile(mz.gravity_forces, MODEL, target="jax", rolled=True)

@@ -12,6 +12,7 @@ import numpy as np
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, ByBody, SpatialType
+from mozzi.errors import ConfigurationError
 from mozzi.lie import Inertia, Momentum, Twist, Wrench
 from mozzi.model import Model
 
@@ -109,7 +110,9 @@ def wrapped(
         return NoBlocks(kind) if kind is not None else None
     data, shape = np.asarray(given, dtype=object), shape_of(name, view.model, options)
     if data.shape != shape:
-        raise ValueError(f"{algorithm}: {name} has shape {data.shape}; this model takes {shape}")
+        raise ConfigurationError(
+            f"{algorithm}: {name} has shape {data.shape}; this model takes {shape}"
+        )
     axes = tuple(n if axis in ("f", "m", "p", "o", "w") else axis for axis, n in zip(axes, shape))
     array = BlockArray(view, name, axes, data)
     return array if kind is None else Blocks(array, kind)

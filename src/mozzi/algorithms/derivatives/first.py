@@ -48,6 +48,7 @@ from mozzi.algorithms.recursion.containers import (
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
+from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
 from mozzi.types import ArrayLike, JointChoice, Minimize
 
@@ -179,7 +180,7 @@ def _check_actuated(
     actuated: JointChoice | None, minimize: Minimize | None, tau: object = None
 ) -> None:
     if actuated is not None or minimize is not None or tau is not None:
-        raise ValueError(
+        raise ConfigurationError(
             "actuated= and minimize= are for models with loops, and this one has none: every "
             "joint is actuated"
         )

@@ -23,6 +23,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_array
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import check
 from mozzi.algorithms.recursion.views import JointVector, PerBody
+from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Inertia, Twist, Vec3, Wrench
 from mozzi.program.scalar import Real
 from mozzi.types import Rep
@@ -54,7 +55,9 @@ def joint_force_derivatives(
         True
     """
     if order < 2:
-        raise ValueError(f"joint_force_derivatives: order {order}; forces need v and a, order=2")
+        raise ConfigurationError(
+            f"joint_force_derivatives: order {order}; forces need v and a, order=2"
+        )
     count = order - 1
     T: PerBody[RelativePose] = per_body(model, "T", Local[RelativePose])
     J: PerBody[ScrewRates] = per_body(model, "J", Local[ScrewRates])

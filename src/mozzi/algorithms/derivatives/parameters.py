@@ -189,7 +189,7 @@ class Sensitivity:
     def _numbers(self, parameters: ArrayLike | None) -> Array:
         numbers = self.nominal if parameters is None else np.asarray(parameters, dtype=float)
         if numbers.shape[-1:] != (len(self.names),):
-            raise ValueError(
+            raise ConfigurationError(
                 f"parameters have shape {numbers.shape}; give {len(self.names)}: "
                 f"{', '.join(self.names[:8])}"
             )

@@ -23,7 +23,7 @@ from mozzi.algorithms.recursion.containers import (
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import check
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
-from mozzi.errors import LoopError
+from mozzi.errors import ConfigurationError, LoopError
 from mozzi.lie import AccelerationField, Vec3, Wrench
 from mozzi.model import Model
 from mozzi.model.model import WORLD
@@ -44,7 +44,7 @@ def refuse_shares(
         named = "actuated= and minimize=" if function != "inverse_dynamics" else (
             "actuated=, minimize= and tau="
         )
-        raise ValueError(
+        raise ConfigurationError(
             f"{function}: {named} are for models with loops, and {model.name!r} has none: every "
             "joint is actuated"
         )

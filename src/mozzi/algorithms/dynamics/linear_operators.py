@@ -12,6 +12,7 @@ from typing import overload
 
 import numpy as np
 
+from mozzi.errors import ConfigurationError
 from mozzi.types import ArrayLike
 
 __all__ = [
@@ -44,7 +45,7 @@ class LinearOperator:
             return Product(self, x)
         x = np.asarray(x)
         if x.shape[-1 if x.ndim == 1 else -2] != self.shape[1]:
-            raise ValueError(f"an operator of shape {self.shape} does not act on {x.shape}")
+            raise ConfigurationError(f"an operator of shape {self.shape} does not act on {x.shape}")
         return self.apply(x[:, None])[..., 0] if x.ndim == 1 else self.apply(x)
 
     def matvec(self, x: ArrayLike) -> np.ndarray:
@@ -75,7 +76,7 @@ class LinearOperator:
         if isinstance(x, LinearOperator):
             return x
         if self.shape[0] != self.shape[1]:
-            raise ValueError(f"no identity is added to an operator of shape {self.shape}")
+            raise ConfigurationError(f"no identity is added to an operator of shape {self.shape}")
         one = Identity(self.shape[0])
         return one if x == 1 else Multiple(one, float(x))
 
@@ -125,7 +126,9 @@ class Product(LinearOperator):
 
     def __post_init__(self) -> None:
         if self.A.shape[1] != self.B.shape[0]:
-            raise ValueError(f"operators of shapes {self.A.shape} and {self.B.shape} do not go")
+            raise ConfigurationError(
+                f"operators of shapes {self.A.shape} and {self.B.shape} do not go"
+            )
         self.shape = (self.A.shape[0], self.B.shape[1])
 
     def apply(self, x: np.ndarray) -> np.ndarray:
@@ -146,7 +149,9 @@ class Sum(LinearOperator):
 
     def __post_init__(self) -> None:
         if self.A.shape != self.B.shape:
-            raise ValueError(f"operators of shapes {self.A.shape} and {self.B.shape} do not add")
+            raise ConfigurationError(
+                f"operators of shapes {self.A.shape} and {self.B.shape} do not add"
+            )
         self.shape = self.A.shape
 
     def apply(self, x: np.ndarray) -> np.ndarray:

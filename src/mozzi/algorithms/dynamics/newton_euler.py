@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from mozzi.algorithms.recursion.representations import check, turning
+from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, AccelerationField, Inertia, Rotation, Twist, Vec3, Wrench
 from mozzi.lie.so3 import SO3
 from mozzi.model.frames import as_pose
@@ -71,7 +72,7 @@ def newton_euler(
     if not (isinstance(twist, Twist) and isinstance(twist_rate, Twist)):
         raise TypeError("of twist and twist_rate one is a Twist and one is not: give both alike")
     if check(rep) != "body" and pose is None:
-        raise ValueError(f"the {rep} representation needs the pose of the body: give pose=")
+        raise ConfigurationError(f"the {rep} representation needs the pose of the body: give pose=")
     I = _inertia(inertia)
     C = SE3.identity() if pose is None else pose if isinstance(pose, SE3) else as_pose(pose, "pose")
     return _EQUATIONS[rep](I, twist, twist_rate, C)

@@ -35,6 +35,7 @@ from mozzi.algorithms.recursion.containers import (
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose, mechanism
 from mozzi.algorithms.recursion.views import JointVector
+from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike
@@ -133,7 +134,9 @@ class Operators:
 
     def _moving(self) -> ArrayLike:
         if self.v is None or self.q is None:
-            raise ValueError("V, a and b are of velocities: operators(model, q, v) has them")
+            raise ConfigurationError(
+                "V, a and b are of velocities: operators(model, q, v) has them"
+            )
         return self.v
 
     @property

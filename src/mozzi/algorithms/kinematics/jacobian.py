@@ -17,7 +17,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_b
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, from_body, shifting, turning
 from mozzi.algorithms.recursion.views import BodyView, JointVector, Whole
-from mozzi.errors import known
+from mozzi.errors import ConfigurationError, known
 from mozzi.lie import SE3, Screws, Twist, Vec3
 from mozzi.lie.screw import Six
 from mozzi.program.scalar import Real
@@ -155,7 +155,7 @@ def point_jacobian(
     """
     if resolved not in words(Resolved):
         there = known(resolved, words(Resolved))
-        raise ValueError(f"resolved in {resolved!r}; choose one of {there}")
+        raise ConfigurationError(f"resolved in {resolved!r}; choose one of {there}")
     k, F = locate(model, frame)
     at = SE3(F.R, F @ Vec3(*point[()]))
     J = joint_array(model, 3, "v", letter="J")

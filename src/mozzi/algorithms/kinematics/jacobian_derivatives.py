@@ -15,6 +15,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, joint_array, per_b
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.algorithms.recursion.views import BodyView, JointVector
+from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Screws, Twist, Vec3
 from mozzi.types import Rep
 
@@ -139,7 +140,7 @@ def jacobian_partials(
         (6, 3, 3, 3)
     """
     if type(order) is not int or order < 1:
-        raise ValueError(f"order {order!r}; give 1, 2, …")
+        raise ConfigurationError(f"order {order!r}; give 1, 2, …")
     P = joint_array(model, 6, *("v",) * (order + 1), letter="dJ")
     J = joint_array(model, 6, "v", letter="J")
     H = joint_array(model, 6, "v", letter="H")  # hybrid columns, for the linear part of mixed ones

@@ -13,7 +13,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vecto
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import check, to_body, turning
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
-from mozzi.errors import known
+from mozzi.errors import ConfigurationError, known
 from mozzi.lie import SE3, ArticulatedInertia, Mat3, Screws, Sym3, Twist, Wrench, inverse_spd
 from mozzi.program.scalar import Real
 from mozzi.types import Rep, Residual
@@ -54,7 +54,7 @@ def joint_rates(
         True
     """
     if residual not in _SOLVE:
-        raise ValueError(f"residual {residual!r}; there are {known(residual, _SOLVE)}")
+        raise ConfigurationError(f"residual {residual!r}; there are {known(residual, _SOLVE)}")
     return _SOLVE[residual](model, q, twists, check(rep), weights, regularization)
 
 

@@ -15,7 +15,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_bo
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
-from mozzi.errors import known
+from mozzi.errors import ConfigurationError, known
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.lie.so3 import SO3
 from mozzi.program.scalar import Real
@@ -109,7 +109,7 @@ def product_of_exponentials(model: Mechanism, q: JointVector, form: Form = "spat
         True
     """
     if form not in FORMS:
-        raise ValueError(f"no form {form!r}; there are {known(form, FORMS)}")
+        raise ConfigurationError(f"no form {form!r}; there are {known(form, FORMS)}")
     if form == "joint":
         return forward_kinematics(model, q)
     (C, A), out = per_body(model, "C A", SE3, SE3), body_array(model, 4, 4, letter="pose")

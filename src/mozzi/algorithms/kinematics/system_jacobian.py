@@ -19,6 +19,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, convert, from_body
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Screws, Twist, Wrench
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -219,7 +220,7 @@ class Operator:
 
     def _apply(self, q: Array, x: Array) -> Array:
         if x.shape[-1:] != (self.columns,):
-            raise ValueError(
+            raise ConfigurationError(
                 f"a vector of shape {x.shape}; this factor takes (..., {self.columns})"
             )
         joints = self.action is _span

@@ -22,7 +22,7 @@ from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacob
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
-from mozzi.errors import LoopError, ShapeError, known
+from mozzi.errors import ConfigurationError, LoopError, ShapeError, known
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike, JointChoice, Minimize, words
 
@@ -80,7 +80,9 @@ def weights_of(
 def sharing_of(minimize: Minimize | None) -> Minimize:
     """What is minimized: torques, where nothing is said."""
     if minimize is not None and minimize not in MINIMIZE:
-        raise ValueError(f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}")
+        raise ConfigurationError(
+            f"minimize {minimize!r}; choose one of {known(minimize, MINIMIZE)}"
+        )
     return minimize or "torque"
 
 

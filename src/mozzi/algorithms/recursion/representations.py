@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, overload
 
-from mozzi.errors import known
+from mozzi.errors import ConfigurationError, known
 from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
 from mozzi.lie.screw import Six
 from mozzi.lie.so3 import SO3
@@ -32,7 +32,9 @@ Turn = Callable[[Vec3], Vec3]
 def check(rep: Rep) -> Rep:
     """One of the four representations."""
     if rep not in REPRESENTATIONS:
-        raise ValueError(f"no representation {rep!r}; there are {known(rep, REPRESENTATIONS)}")
+        raise ConfigurationError(
+            f"no representation {rep!r}; there are {known(rep, REPRESENTATIONS)}"
+        )
     return rep
 
 

@@ -11,7 +11,7 @@ meet in one small matrix, and nothing is compiled when an attachment comes or go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -27,13 +27,20 @@ from mozzi.algorithms.loops.wrenches import LoopWrench, loop_wrenches
 from mozzi.lie import SE3
 from mozzi.lie.vec import number
 from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
-from mozzi.simulation.closed_system.phases import Change, Phases, simulated
-from mozzi.types import Array, ArrayLike, Rep
+from mozzi.simulation.closed_system.phases import Change, Phases, SystemOptions, simulated
+from mozzi.types import Array, ArrayLike, Minimize, Rep
 
 __all__ = ["ClosedSystem"]
 
 Torque = State | Callable[..., State]
 """Joint forces by system, or a law of (t, q, v) that gives them."""
+
+
+class LeastOptions(TypedDict, total=False):
+    """Which of the forces that make the same motion are least: see `inverse_dynamics`."""
+
+    minimize: Minimize
+    weighting: ArrayLike
 
 
 class ClosedSystem(AttachedSystems):
@@ -180,7 +187,7 @@ class ClosedSystem(AttachedSystems):
 
     def inverse_dynamics(
         self, q: State, v: State, a: State, actuated: Joints | None = None,
-        wrenches: State | None = None, **options: Any,
+        wrenches: State | None = None, **options: Unpack[LeastOptions],
     ) -> Parts:  # fmt: skip
         """Joint forces (B, nv) by system that produce accelerations a: see `inverse_dynamics`.
 
@@ -255,7 +262,8 @@ class ClosedSystem(AttachedSystems):
 
     def simulate(
         self, q0: State, v0: State, duration: float, dt: float, torque: Torque | None = None,
-        changes: Sequence[Change] = (), *, tolerance: float = 1e-4, **options: Any,
+        changes: Sequence[Change] = (), *, tolerance: float = 1e-4,
+        **options: Unpack[SystemOptions],
     ) -> Phases:  # fmt: skip
         """The motion over a duration, in steps dt, while attachments come and go: see `simulate`.
 

@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, TypeAlias, cast, overload
 
 import numpy as np
 
 from mozzi.algorithms.dynamics.energy import kinetic_energy
 from mozzi.algorithms.loops.topology import State
 from mozzi.errors import ConfigurationError
-from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.program.scalar import Real
+from mozzi.simulation.forces.resistance import Limits, Resistance
+from mozzi.simulation.methods.dormand_prince import DormandPrince, Event, EventFunction
+from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.options import MethodOptions
 from mozzi.simulation.projection import closed_states
 from mozzi.simulation.simulate import simulate
+from mozzi.simulation.system import Feedback
 from mozzi.simulation.trajectories.trajectory import Trajectory
-from mozzi.types import Array
+from mozzi.types import Array, ArrayLike, Device, DType, Method
 
 if TYPE_CHECKING:
     from mozzi.simulation.closed_system.closed_system import ClosedSystem
 
-__all__ = ["Change", "Phase", "Phases", "simulated"]
+__all__ = ["Change", "Phase", "Phases", "SystemOptions", "simulated"]
 
-Change = tuple[float | Callable[..., Any], Callable[["ClosedSystem", State], "ClosedSystem"]]
+When: TypeAlias = Callable[[Array, State, State], Array | float]
+"""An event: the change comes where this function of (t, q, v), by system, crosses zero."""
+
+Change = tuple[float | When, Callable[["ClosedSystem", State], "ClosedSystem"]]
 """When, and what becomes of the system in a configuration."""
+
+
+class MotionOptions(MethodOptions, total=False):
+    """Options of `simulate` for all phases."""
+
+    method: Method | OneStep | DormandPrince | None
+    resistance: bool | Resistance
+    limits: Limits
+    record_every: int
+    t0: float
+    trace: bool | None
+    target: Device
+    dtype: DType
+
+
+class SystemOptions(MotionOptions, total=False):
+    """The same with wrenches (B, nb, 6) by system."""
+
+    wrenches: State
+
+
+class WholeOptions(MotionOptions, total=False):
+    """The same with the wrenches of the whole mechanism."""
+
+    wrenches: ArrayLike
 
 
 @dataclass(frozen=True)
@@ -105,7 +138,7 @@ class Phases(Sequence[Phase]):
 def simulated(
     system: ClosedSystem, q0: State, v0: State, duration: float, dt: float,
     torque: State | Callable[..., State] | None, changes: Sequence[Change], tolerance: float,
-    options: Mapping[str, Any],
+    options: SystemOptions,
 ) -> Phases:  # fmt: skip
     """See `ClosedSystem.simulate`."""
     start = float(options.get("t0", 0.0))
@@ -167,28 +200,30 @@ def _begun(
     return now, moving, np.asarray(before - kinetic_energy(model, now, moving))
 
 
-def _law(system: ClosedSystem, torque: State | Callable[..., State] | None) -> Any:
+def _law(
+    system: ClosedSystem, torque: State | Callable[..., State] | None
+) -> Array | Feedback | None:
     if torque is None:
         return None
     if not callable(torque):
         return system.whole("tau", torque)
 
-    def law(t: Any, q: Any, v: Any) -> Any:
+    def law(t: Real, q: Array, v: Array) -> Array:
         return system.whole("tau", torque(t, system.parts(q, "q"), system.parts(v)))
 
     return law
 
 
 def _event(
-    system: ClosedSystem, g: Callable[..., Any], shape: tuple[int, ...]
-) -> Callable[..., Any]:
+    system: ClosedSystem, g: When, shape: tuple[int, ...]
+) -> EventFunction:
     if len(shape) > 1:
         raise ConfigurationError(
             "changes: samples of a batch would change at different times; give times, or simulate "
             "one sample at a time"
         )
 
-    def event(t: Any, q: Any, v: Any) -> Any:
+    def event(t: Array, q: Array, v: Array) -> Array | float:
         return g(t, system.parts(q, "q"), system.parts(v))
 
     event.terminal = True  # type: ignore[attr-defined]
@@ -197,19 +232,20 @@ def _event(
 
 
 def _options(
-    system: ClosedSystem, options: Mapping[str, Any], event: Callable[..., Any] | None
-) -> dict[str, Any]:
-    out = dict(options)
-    if "wrenches" in out:
-        out["wrenches"] = system.whole("wrenches", out["wrenches"], "b")
+    system: ClosedSystem, options: SystemOptions, event: EventFunction | None
+) -> WholeOptions:
+    out = cast("WholeOptions", dict(options))
+    if "wrenches" in options:
+        out["wrenches"] = system.whole("wrenches", options["wrenches"], "b")
     if event is None:
         return out
     if out.setdefault("method", "dopri5") != "dopri5":
         raise ConfigurationError(
-            f"changes: events are found by method 'dopri5', not {out['method']!r}; give times, or "
-            "take dopri5"
+            f"changes: events are found by method 'dopri5', not {out.get('method')!r}; give times, "
+            "or take dopri5"
         )
-    return out | {"events": (event,)}
+    out["events"] = (event,)
+    return out
 
 
 def _to(x: Trajectory, event: Event) -> Trajectory:

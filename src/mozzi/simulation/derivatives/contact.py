@@ -24,6 +24,7 @@ from mozzi.program.differentiate import forward, reverse
 from mozzi.program.scalar import Real
 from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
 from mozzi.simulation.forces.resistance import Resistance
+from mozzi.simulation.methods.method import as_state
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, row_sizes
@@ -42,7 +43,7 @@ def solved_step(
     rule = honoured(model, rule, None, acting)[1]
 
     def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, ...]:
-        x = rule.start(System(model), {"t": 0.0, "q": q, "v": v})
+        x = rule.start(System(model), as_state(("q", "v"), (q, v), 0.0))
         new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
         shut = closed_again(model, new, last=True)
         return shut["q"], shut["v"], new["force"], new["q"], new["v"]
@@ -103,7 +104,7 @@ def _step(
     """(δ′, v′) from the solution, and (δ, v, τ) that they depend on; δ is zero."""
     given = replace(rule, solver="given")
     q = integrate(model, at["q"], at["delta"])
-    x = given.start(System(model), {"t": 0.0, "q": q, "v": at["v"]}) | {"force": at["force"]}
+    x = given.start(System(model), as_state(("q", "v"), (q, at["v"]), 0.0)) | {"force": at["force"]}
     new = given.step(System(model, resistance=acting, tau=at["tau"]), x, dt)
     away = difference(model, at["q1"], new["q"])
     return np.concatenate([away, new["v"]]), np.concatenate([at["delta"], at["v"], at["tau"]])

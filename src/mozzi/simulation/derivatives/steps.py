@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast, overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.forces.law import Law, check_traceable
 from mozzi.simulation.forces.resistance import Resistance, resistance_of
 from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
-from mozzi.simulation.methods.method import OneStep, State
+from mozzi.simulation.methods.method import OneStep, as_state
 from mozzi.simulation.methods.moreau import honoured
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
@@ -251,7 +251,7 @@ def _of_law(model: Model, law: Law, make: Callable[[Law, Model], Kernel[Result]]
     if (model.digest, key) not in law.kernels:
         check_traceable(law, model)
         law.kernels[model.digest, key] = make(law, model)
-    return law.kernels[model.digest, key]
+    return cast("Kernel[Result]", law.kernels[model.digest, key])
 
 
 @overload
@@ -342,7 +342,7 @@ def _cached(
 def step_kernel(
     model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
     resistance: bool | Resistance = True,
-) -> Any:  # fmt: skip
+) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """(q, v, tau, dt) ↦ (q′, v′)."""
     rule, acting = _rule(model, method), resistance_of(resistance, model)
     if isinstance(rule, Moreau):
@@ -350,7 +350,7 @@ def step_kernel(
 
     def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, Traced]:
         rows = first_rows(model, q)
-        x: State = {"t": 0.0, "q": q, "v": v, **rows}
+        x = as_state(("q", "v"), (q, v), 0.0) | rows
         with held_rows(model, x):
             new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
         new = closed_again(model, new, rows.get("rows"), last=True)
@@ -362,7 +362,7 @@ def step_kernel(
 def pullback_kernel(
     model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
     resistance: bool | Resistance = True,
-) -> Any:  # fmt: skip
+) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
 

@@ -10,7 +10,7 @@ import math
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Law:
         if period is not None and not 0.0 < period < math.inf:
             raise ConfigurationError(f"Law: period {period!r}: give a positive time in seconds")
         self.function, self.period = function, period
-        self.kernels: dict[object, Any] = {}  # of this law, by model and purpose
+        self.kernels: dict[object, object] = {}  # of this law, by model and purpose
         self.state: dict[str, Array] = {}
         for name, value in (state or {}).items():
             try:

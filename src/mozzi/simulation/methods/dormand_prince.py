@@ -21,6 +21,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.program.scalar import Condition, Node, Real, maximum, minimum, select, sqrt
+from mozzi.simulation.methods.method import one_number
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
@@ -158,16 +159,12 @@ def _attempt(
     longer = select(clipped, maximum(longest, h * change), h * change)
     dense = np.stack([h * weighted(DOPRI5.dense[:, m], k) for m in range(4)])
     kept = {
-        **ends, "t": _one(select(clipped, end, t + h)), "h": _one(longer),
-        "q_old": q, "v_old": v, "t_old": x["t"], "h_old": _one(h), "dense": dense,
+        **ends, "t": one_number(select(clipped, end, t + h)), "h": one_number(longer),
+        "q_old": q, "v_old": v, "t_old": x["t"], "h_old": one_number(h), "dense": dense,
         "taken": x["taken"] + 1.0, "tried": x["tried"] + 1.0,
     }  # fmt: skip
-    refused = x | {"h": _one(h * change), "tried": x["tried"] + 1.0}
+    refused = x | {"h": one_number(h * change), "tried": x["tried"] + 1.0}
     return {name: _chosen(ok, kept[name], refused[name]) for name in kept}, ok, k
-
-
-def _one(x: Real) -> Traced:
-    return np.array([x], dtype=object)
 
 
 def _chosen(condition: Condition, a: Traced, b: Traced) -> Traced:

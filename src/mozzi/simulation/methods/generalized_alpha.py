@@ -11,7 +11,7 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum
-from mozzi.simulation.methods.method import State
+from mozzi.simulation.methods.method import NO_ROWS, State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
 from mozzi.types import Traced
@@ -42,7 +42,7 @@ class GeneralizedAlpha:
         return {"a": model.nv, "alpha": model.nv, "defect": 1}
 
     def start(self, system: System, x: State) -> State:
-        a = system.acceleration(x["t"], x["q"], x["v"])
+        a = system.acceleration(x["t"][0], x["q"], x["v"])
         return x | {"a": a, "alpha": a, "defect": np.array([0.0], dtype=object)}
 
     def step(self, system: System, x: State, h: Real) -> State:
@@ -50,7 +50,7 @@ class GeneralizedAlpha:
         am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         gamma = 0.5 - am + af
         beta = 0.25 * (gamma + 0.5) ** 2
-        t, q, v, a, alpha = x["t"], x["q"], x["v"], x["a"], x["alpha"]
+        t, q, v, a, alpha = x["t"][0], x["q"], x["v"], x["a"], x["alpha"]
         c = (1.0 - am) / (1.0 - af)
 
         def moved(new: Traced) -> tuple[Traced, Traced, Traced]:
@@ -61,7 +61,7 @@ class GeneralizedAlpha:
         def residual(new: Traced) -> Traced:
             return system.balance(t + h, *moved(new))
 
-        known = (t, q, v, a, alpha, x.get("rows", ()))
+        known = (t, q, v, a, alpha, x.get("rows", NO_ROWS))
         new, defect = newton(model, residual, a, known, self.iterations, (q, c))
         q1, v1, a1 = moved(new)
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)

@@ -5,7 +5,7 @@ dynamics.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from mozzi.simulation.projection import row_sizes
 from mozzi.simulation.system import System
 from mozzi.types import Traced
 
-__all__ = ["OneStep", "State", "as_state", "sampled", "sizes"]
+__all__ = ["NO_ROWS", "OneStep", "State", "as_state", "one_number", "sampled", "sizes"]
 
-State: TypeAlias = dict[str, Any]
-"""While tracing, by name: the time t, a scalar, and traced arrays."""
+State: TypeAlias = dict[str, Traced]
+"""While tracing, traced arrays by name; the time t is one, of one number."""
+
+NO_ROWS: Traced = np.zeros(0, dtype=object)
+"""What a state without rows of closures has for them."""
 
 
 class OneStep(Protocol):
@@ -49,10 +52,18 @@ def sampled(law: Law | None, system: System, x: State, dt: Real) -> State:
     """What a law with a state gives for a step from x: its forces are held; its next state."""
     if law is None:
         return {}
-    system.held, row = law.sample(system.model, x["t"], x["q"], x["v"], x["law"], dt)
+    system.held, row = law.sample(system.model, x["t"][0], x["q"], x["v"], x["law"], dt)
     return {"law": row}
 
 
 def as_state(names: Iterable[str], arrays: Iterable[Traced], t: Real) -> State:
     """A state while tracing."""
-    return {"t": t, **{n: np.asarray(x, dtype=object) for n, x in zip(names, arrays, strict=True)}}
+    own = {n: np.asarray(x, dtype=object) for n, x in zip(names, arrays, strict=True)}
+    return {"t": one_number(t), **own}
+
+
+def one_number(x: Real) -> Traced:
+    """A scalar as an array of one."""
+    out = np.empty(1, dtype=object)
+    out[0] = x
+    return out

@@ -12,7 +12,7 @@ from mozzi.algorithms.dynamics.momenta import momenta, projected_momenta
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum
-from mozzi.simulation.methods.method import State
+from mozzi.simulation.methods.method import NO_ROWS, State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
 from mozzi.types import Traced
@@ -43,7 +43,7 @@ class MomentumPreserving:
 
     def step(self, system: System, x: State, h: Real) -> State:
         model = system.model
-        t, q, v = x["t"], x["q"], x["v"]
+        t, q, v = x["t"][0], x["q"], x["v"]
         half = 0.5 * h
         mid = integrate(model, q, half * v)
         before = momenta(model, q, v)
@@ -62,7 +62,7 @@ class MomentumPreserving:
             change = projected_momenta(model, mid, after - before) + armature * (new - v)
             return change + h * force
 
-        known = (t, q, v, x.get("rows", ()))
+        known = (t, q, v, x.get("rows", NO_ROWS))
         new, defect = newton(model, residual, v, known, self.iterations, (mid, 1.0))
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)
         return {"q": integrate(model, mid, half * new), "v": new, "defect": worst}

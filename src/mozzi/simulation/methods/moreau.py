@@ -61,7 +61,7 @@ class Moreau:
         model = system.model
         if self.joints.friction and system.resistance is not None:
             system = replace(system, resistance=replace(system.resistance, friction=False))
-        a = system.acceleration(x["t"], x["q"], x["v"])
+        a = system.acceleration(x["t"][0], x["q"], x["v"])
         v, impulse, residual, taken, on_a = stepped_velocities(
             model, x["q"], x["v"], a, h=h, impulses=x["force"] * h if "force" in x else None,
             joints=self.joints, solver=Solver(self.solver, self.steps, self.interior),

@@ -64,7 +64,7 @@ class MuntheKaas:
 
     def step(self, system: System, x: State, h: Real) -> State:
         step = munthe_kaas_step if self.state == "velocity" else _momentum_step
-        q, v = step(self.tableau, system, x["t"], x["q"], x["v"], h)
+        q, v = step(self.tableau, system, x["t"][0], x["q"], x["v"], h)
         return {"q": q, "v": v}
 
 

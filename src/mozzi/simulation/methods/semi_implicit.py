@@ -29,5 +29,5 @@ class SemiImplicit:
         return x
 
     def step(self, system: System, x: State, h: Real) -> State:
-        v = x["v"] + h * system.acceleration(x["t"], x["q"], x["v"])
+        v = x["v"] + h * system.acceleration(x["t"][0], x["q"], x["v"])
         return {"q": integrate(system.model, x["q"], h * v), "v": v}

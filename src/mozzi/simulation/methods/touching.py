@@ -31,13 +31,13 @@ __all__ = ["OPEN", "SLIDES", "STICKS", "TouchKernels", "Touching", "touch_kernel
 
 OPEN, STICKS, SLIDES = 0.0, 1.0, 2.0
 
-SHORT = 1e-4
+SHORT_SECONDS = 1e-4
 """A time (s) in which accelerations become velocities that decide on modes."""
 
-CLOSED = 1e-8  # m: gaps below it take part in an impact
-LOOSE = 1e-9  # of a force: how far it may miss its law before that is an event
-MANY = 100  # events without time between them, after which a motion stops
-LOOKS = 8  # places of a step where gaps are looked at
+CLOSED_GAP = 1e-8  # m: gaps below it take part in an impact
+LOOSE_FORCE = 1e-9  # of a force: how far it may miss its law before that is an event
+EVENTS_AT_ONCE_MAX = 100  # events without time between them, after which a motion stops
+GAP_LOOKS = 8  # places of a step where gaps are looked at
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Touching(Adaptive):
         self.before = self.touch.copy()  # of the last step
         self.x = {name: np.array(value, dtype=float) for name, value in self.x.items()}
         for sample in np.ndindex(*q.shape[:-1]):
-            near = contact_gaps(model, q[sample]) <= CLOSED
+            near = contact_gaps(model, q[sample]) <= CLOSED_GAP
             if near.any():
                 own = self._own(sample, forces)
                 self.x["v"][sample] = self._settle(sample, q[sample], v[sample], t, near, own)
@@ -138,9 +138,10 @@ class Touching(Adaptive):
             self._look(moved)
         for sample, time in ends.items():
             self._change(sample, self._own(sample, forces))
-            self.stuck[sample] += 1 if time - float(self.x["t_old"][sample]) < 1e-12 else -MANY
+            at_once = time - float(self.x["t_old"][sample]) < 1e-12
+            self.stuck[sample] += 1 if at_once else -EVENTS_AT_ONCE_MAX
             self.stuck[sample] = max(self.stuck[sample], 0)
-            if self.stuck[sample] > MANY:  # no modes agree: Painlevé's paradox
+            if self.stuck[sample] > EVENTS_AT_ONCE_MAX:  # no modes agree: Painlevé's paradox
                 self.stopped[sample], self.end[sample] = True, time
         if ends and self.method.events:  # what jumped does not cross
             now = [np.asarray(g(*map(self.here, ("t", "q", "v")))) for g in self.method.events]
@@ -178,7 +179,7 @@ class Touching(Adaptive):
         _, x, w, gaps, _ = (
             np.asarray(y) for y in self.kernels.signals(q, v, t, *forces, touch.ravel())
         )
-        scale = LOOSE * (1e-9 + np.abs(x).max(initial=0.0))
+        scale = LOOSE_FORCE * (1e-9 + np.abs(x).max(initial=0.0))
         out = np.array(gaps, dtype=float)
         firm = touch[:, 0] == OPEN
         for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
@@ -210,7 +211,7 @@ class Touching(Adaptive):
             found = self._modes(q, v, t, forces, modes > OPEN)
             return bool((found[:, 0] != modes).any())  # forces may be indeterminate, modes are not
 
-        times = np.linspace(low, high, LOOKS + 1)
+        times = np.linspace(low, high, GAP_LOOKS + 1)
         for a, b in pairwise(times):
             if ends(float(b)):
                 low, high = float(a), float(b)
@@ -262,7 +263,7 @@ class Touching(Adaptive):
     def _change(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
         """The impact laws and the modes that follow, at the end of a step."""
         q, v, t = (self.x[n][sample] for n in ("q", "v", "t"))
-        near = (self.touch[sample][:, 0] > OPEN) | (contact_gaps(self.model, q) <= CLOSED)
+        near = (self.touch[sample][:, 0] > OPEN) | (contact_gaps(self.model, q) <= CLOSED_GAP)
         self.x["v"][sample] = self._settle(sample, q, v, float(t), near, forces)
         number = -1 - int(np.argmin(np.where(near, contact_gaps(self.model, q), np.inf)))
         self.events.append(Event(sample, float(t), number, q.copy(), self.x["v"][sample].copy()))
@@ -287,12 +288,12 @@ class Touching(Adaptive):
         if not near.any():
             return touch
         a, drift = (np.asarray(x) for x in self.kernels.free(q, v, t, *forces))
-        found = self.kernels.settle(q, v + SHORT * a, 2.0 * near, SHORT * drift)
+        found = self.kernels.settle(q, v + SHORT_SECONDS * a, 2.0 * near, SHORT_SECONDS * drift)
         soon, x = np.asarray(found[0]), np.asarray(found[1])
         w = contact_velocities(self.model, q, v)
-        later = contact_velocities(self.model, q, soon) + SHORT * drift
+        later = contact_velocities(self.model, q, soon) + SHORT_SECONDS * drift
         pull = contact_velocities(self.model, q, a) + drift
-        least = 1e-8 * SHORT * np.abs(pull).max(initial=1e-9)
+        least = 1e-8 * SHORT_SECONDS * np.abs(pull).max(initial=1e-9)
         tiny = 1e-9 * np.abs(x).max(initial=0.0)
         for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
             if not near[k] or later[start] > least or x[start] < -tiny:

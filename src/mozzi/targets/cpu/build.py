@@ -6,7 +6,6 @@ import hashlib
 import sys
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -19,7 +18,7 @@ from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of, promises
 from mozzi.targets.cpu.ir import Body
-from mozzi.targets.cpu.kernel import CpuKernel
+from mozzi.targets.cpu.kernel import CpuKernel, Results
 from mozzi.targets.disk_cache import Entry
 
 __all__ = ["build", "compile_cpu", "entry_of", "module_text", "place_of"]
@@ -30,7 +29,7 @@ def build(
     dtype: DTypeLike = "float64",
     key: str | None = None,
     lanes: int | None = None,
-) -> CpuKernel[Any]:
+) -> CpuKernel[Results]:
     """The kernel of the program that `make` traces; it is not called where the disk cache has the
     key.
     """
@@ -65,7 +64,7 @@ def compile_cpu(
     *,
     key: str | None = None,
     lanes: int | None = None,
-) -> CpuKernel[Any]:
+) -> CpuKernel[Results]:
     """The kernel of a program on this machine's CPU.
 
     key: names the program in the disk cache; without one its LLVM IR does. lanes: samples in a

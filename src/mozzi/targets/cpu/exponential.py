@@ -14,7 +14,7 @@ The polynomials are Chebyshev fits (mpmath.chebyfit) of (exp r − 1 − r)/r²,
 
 from __future__ import annotations
 
-from mozzi.targets.cpu.math import Text
+from mozzi.targets.cpu.vector_math import Text
 
 __all__ = ["exp", "log", "tanh"]
 

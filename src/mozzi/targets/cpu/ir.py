@@ -14,8 +14,8 @@ import numpy as np
 from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Index, Loop, Program, Statement, Store
 from mozzi.targets.cpu.batch_loop import TABLE
-from mozzi.targets.cpu.math import splat
 from mozzi.targets.cpu.outline import Outline
+from mozzi.targets.cpu.vector_math import splat
 from mozzi.targets.cpu.zeroing import unwritten
 
 __all__ = ["Body"]

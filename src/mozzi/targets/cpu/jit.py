@@ -9,25 +9,42 @@ import ctypes
 import hashlib
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
 
 from mozzi.errors import ExtraMissingError
 from mozzi.locks import ForkLock, aside
 from mozzi.program.alarms import ALARMS
 from mozzi.targets import disk_cache as disk
-from mozzi.targets.cpu import exponential
-from mozzi.targets.cpu import math as vector_math
+from mozzi.targets.cpu import exponential, vector_math
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.calls import single_call
 from mozzi.targets.cpu.pack import packing
 
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef
+    from llvmlite.binding.targets import TargetMachine
+
 __all__ = [
-    "Code", "alarms", "alarms_address", "assemble", "assembly", "host", "lanes", "runtime", "watch",
-    "watched_runtime",
+    "Code", "Table", "alarms", "alarms_address", "assemble", "assembly", "host", "lanes", "runtime",
+    "watch", "watched_runtime",
 ]  # fmt: skip
 
+Form = TypeVar("Form", bytes, str)
+
 _lock = ForkLock()
+
+
+class Table(ctypes.Array[ctypes.c_void_p]):
+    """Addresses of functions, and the code that they are in."""
+
+    _type_ = ctypes.c_void_p  # pyright: ignore[reportAssignmentType]
+    _length_ = len(TABLE)  # pyright: ignore[reportAssignmentType]
+    code: Code
+
+
 FROM_PYTHON = (
     "PyMem_RawMalloc", "PyMem_RawFree", "PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release",
 )  # fmt: skip
@@ -39,7 +56,7 @@ LEVEL = 2  # of code generation; docs/theory/cpu_target.md has the measurements
 
 
 @cache
-def binding() -> Any:
+def binding() -> ModuleType:
     """llvmlite.binding, initialised; imported when the first kernel is made."""
     try:
         import llvmlite.binding as llvm
@@ -80,7 +97,7 @@ def lanes(dtype: str) -> int:
     return size // (8 if dtype == "float64" else 4)
 
 
-def _machine() -> Any:
+def _machine() -> TargetMachine:
     triple, cpu, features, _ = host()
     return (
         binding()
@@ -91,7 +108,7 @@ def _machine() -> Any:
     )
 
 
-def _module(text: str, machine: Any) -> Any:
+def _module(text: str, machine: TargetMachine) -> ModuleRef:
     module = binding().parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
@@ -100,18 +117,18 @@ def _module(text: str, machine: Any) -> Any:
 
 def assemble(text: str) -> bytes:
     """Object code of an IR module."""
-    return aside(lambda: _emit(text, "emit_object"))
+    return aside(lambda: _emit(text, lambda machine, module: machine.emit_object(module)))
 
 
 def assembly(text: str) -> str:
     """Machine code of an IR module, as assembly to read."""
-    return aside(lambda: _emit(text, "emit_assembly"))
+    return aside(lambda: _emit(text, lambda machine, module: machine.emit_assembly(module)))
 
 
-def _emit(text: str, form: str) -> Any:
+def _emit(text: str, form: Callable[[TargetMachine, ModuleRef], Form]) -> Form:
     with _lock:
         machine = _machine()
-        return getattr(machine, form)(_module(text, machine))
+        return form(machine, _module(text, machine))
 
 
 def _at_exit() -> None:
@@ -148,7 +165,7 @@ class Code:
 
 
 @cache
-def runtime(dtype: str, W: int) -> Any:
+def runtime(dtype: str, W: int) -> Table:
     """The table of functions that all kernels of a type share, as an array of pointers."""
     T = "double" if dtype == "float64" else "float"
     fused = not is_x86() or "+fma" in host()[2].split(",")
@@ -164,21 +181,21 @@ def runtime(dtype: str, W: int) -> Any:
     code = Code(obj)
     pointers = [*(_python(name) for name in FROM_PYTHON), _feclearexcept()]
     pointers += [code.address(name) for name in TABLE[len(pointers) : -1]] + [None]
-    table = (ctypes.c_void_p * len(TABLE))(*pointers)
-    table.code = code  # pyright: ignore[reportAttributeAccessIssue]
+    table = Table(*pointers)
+    table.code = code
     return table
 
 
-_watched: list[Any] = []
+_watched: list[Table] = []
 _on = True
 
 
 @cache
-def watched_runtime(dtype: str, W: int) -> Any:
+def watched_runtime(dtype: str, W: int) -> Table:
     """The table of functions, and a counter that says when arguments are not as promised."""
     plain = runtime(dtype, W)
-    table = (ctypes.c_void_p * len(TABLE))(*plain)
-    table.code = plain.code  # pyright: ignore[reportAttributeAccessIssue]
+    table = Table(*plain)
+    table.code = plain.code
     _watched.append(table)
     watch(_on)
     return table

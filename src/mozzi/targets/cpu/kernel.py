@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil, prod
-from typing import Any, Generic, TypeAlias, cast
+from typing import Generic, TypeAlias, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from mozzi.targets.disk_cache import Entry
 from mozzi.targets.lazy import is_lazy, laid_over
 from mozzi.types import ArrayLike, Result
 
-__all__ = ["CpuKernel"]
+__all__ = ["CpuKernel", "Results"]
 
 THREADED_NS = 400_000.0  # work from which on a call is worth several threads
 SLICE_NS = 100_000.0  # work of one thread, at least
@@ -33,8 +33,11 @@ UNCOUNTED = 1 << 60  # numbers of arguments that are not arrays of the kernel's 
 SINGLE_CALL_NUMBERS = 500  # of one evaluation, at most; NumPy holds the GIL for fewer, too
 
 
-Look: TypeAlias = Callable[[Sequence[Any]], None]
+Look: TypeAlias = Callable[[Sequence[ArrayLike]], None]
 """Looks at arguments that are not as promised, and raises if they are not."""
+
+#: What one call gives.
+Results: TypeAlias = np.ndarray | tuple[np.ndarray, ...]
 
 #: Where results go.
 Out: TypeAlias = np.ndarray | tuple[np.ndarray | None, ...] | None
@@ -68,7 +71,7 @@ class CpuKernel(Generic[Result]):
         # numbers of the smallest argument from which on a result may come from kept memory
         self._largest = max((y.size for y in self.outputs), default=0) * self.dtype.itemsize
         smallest = min((x.size for x in self.inputs), default=0)
-        self._pooled_numbers = smallest * memory.POOLED / max(1, self._largest)
+        self._pooled_numbers = smallest * memory.POOLED_BYTES / max(1, self._largest)
         self._code = code = code or jit.Code(entry.code)
         table = (jit.watched_runtime if look else jit.runtime)(entry.dtype, entry.lanes)
         self.table, self.loop = table, code.address("kernel")
@@ -96,8 +99,8 @@ class CpuKernel(Generic[Result]):
                 jit.alarms_address(), keep=(code, table), most=self._short(),
             )  # fmt: skip
             # a class of its own: Python looks for __call__ there
-            own: Any = type("CpuKernel", (CpuKernel,), {"__call__": call})
-            self.__class__ = own
+            own = type("CpuKernel", (CpuKernel,), {"__call__": call})
+            self.__class__ = own  # pyright: ignore[reportAttributeAccessIssue]
 
     def watched(self, look: Look) -> CpuKernel[Result]:
         """The same kernel; where arguments are not as promised, `look` is called with them, and may
@@ -108,27 +111,55 @@ class CpuKernel(Generic[Result]):
     def _short(self) -> int:
         """Samples of a call that is short, and whose results are small."""
         work = min(SHORT_NS, THREADED_NS)
-        return int(min(work / self.cost, (memory.POOLED - 1) / max(1, self._largest)))
+        return int(min(work / self.cost, (memory.POOLED_BYTES - 1) / max(1, self._largest)))
 
-    def __call__(self, *args: ArrayLike, out: Any = None, **options: Any) -> Result:
+    def __call__(self, *args: ArrayLike, out: Out = None, **options: object) -> Result:
         result = self._general(*args, out=out, **options)
         return cast(Result, result if self.single or isinstance(result, tuple) else (result,))
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("nargs", "nin", "nout", "ntypes", "signature", "types"):  # as ufuncs tell them
-            return getattr(self.ufunc, name)
-        raise AttributeError(f"a CpuKernel has no {name!r}")
+    @property
+    def nin(self) -> int:
+        """How many arrays it takes, as ufuncs tell it."""
+        return self.ufunc.nin
 
-    def _general(self, *args: Any, out: Any = None, **options: Any) -> Any:
+    @property
+    def nout(self) -> int:
+        """How many arrays it gives."""
+        return self.ufunc.nout
+
+    @property
+    def nargs(self) -> int:
+        """How many arrays there are."""
+        return self.ufunc.nargs
+
+    @property
+    def ntypes(self) -> int:
+        """How many types of numbers it takes."""
+        return self.ufunc.ntypes
+
+    @property
+    def types(self) -> Sequence[str]:
+        """Which types of numbers it takes, in NumPy's letters."""
+        return self.ufunc.types
+
+    @property
+    def signature(self) -> str:
+        """The axes of one sample, in NumPy's words."""
+        return self.ufunc.signature or ""
+
+    def _general(self, *args: ArrayLike, out: Out = None, **options: object) -> Results:
+        arrays = cast("tuple[np.ndarray, ...]", args)  # most are, and `_run` looks at them
         if self._look is None:
-            return self._run(args, out, options)
+            return self._run(arrays, out, options)
         before = jit.alarms()
-        result = self._run(args, out, options)
+        result = self._run(arrays, out, options)
         if jit.alarms() != before:
             self._look(args[: len(self.inputs)])
         return result
 
-    def _run(self, args: Sequence[Any], out: Any, options: dict[str, Any]) -> Any:
+    def _run(
+        self, args: Sequence[np.ndarray], out: Out, options: dict[str, object]
+    ) -> Results:
         if not self._whole:
             return self._with_empty_operands(args, out)
         if len(args) != len(self.inputs) or options:  # results by position, where=, axes=, errors
@@ -138,7 +169,8 @@ class CpuKernel(Generic[Result]):
             if type(x) is not np.ndarray or x.dtype is not dtype:
                 if any(map(is_lazy, args)) and out is None:
                     given = [y.shape for y in self.outputs]
-                    return laid_over(self, self._shapes, given, args, self.dtype.name)
+                    found = laid_over(self, self._shapes, given, args, self.dtype.name)
+                    return cast("Results", found)
                 arrays = [self._array(x) for x in args]
                 numbers = UNCOUNTED
                 break
@@ -149,7 +181,7 @@ class CpuKernel(Generic[Result]):
             if work > THREADED_NS and max(batch, default=1) > self.entry.lanes:
                 several = min(get_num_threads(), int(work / SLICE_NS))
                 parts = max(several, ceil(work / PATIENCE_NS))
-            large = out is None and prod(batch) * self._largest >= memory.POOLED
+            large = out is None and prod(batch) * self._largest >= memory.POOLED_BYTES
             outs = self._outs(batch, out, arrays) if parts > 1 or large else None
             if outs is not None and parts > 1:
                 lanes = self.entry.lanes
@@ -200,7 +232,7 @@ class CpuKernel(Generic[Result]):
             outs.append(x)
         return tuple(outs)
 
-    def _with_empty_operands(self, args: Sequence[Any], out: Any) -> Any:
+    def _with_empty_operands(self, args: Sequence[ArrayLike], out: Out) -> Results:
         """With arguments or results that have no elements, or without arguments: NumPy has no such
         ufuncs.
         """
@@ -238,7 +270,7 @@ class CpuKernel(Generic[Result]):
         return f"<CpuKernel {self.name} {self.ufunc.signature} {self.dtype}>"
 
 
-def _again(data: bytes, host: tuple[str, ...]) -> CpuKernel[Any]:
+def _again(data: bytes, host: tuple[str, ...]) -> CpuKernel[Results]:
     """A kernel that was pickled, on this machine or another one."""
     entry = Entry.from_bytes(data)
     if host != jit.host():
@@ -256,6 +288,6 @@ def _overlap(x: np.ndarray, others: Sequence[np.ndarray]) -> bool:
     return any(np.may_share_memory(x, a) for a in others)
 
 
-def _describe(kernel: CpuKernel[Any]) -> str:
+def _describe(kernel: CpuKernel[Result]) -> str:
     names = [", ".join(x.name for x in part) for part in (kernel.inputs, kernel.outputs)]
     return f"{kernel.name}({names[0]}) -> {names[1]}, compiled for this CPU."

@@ -15,24 +15,30 @@ import importlib
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Input, Program
+from mozzi.targets.cuda.arrays import DeviceArray, Out
 from mozzi.targets.cuda.launch import choose
 from mozzi.targets.cuda.nvidia import Function, machine_code
 from mozzi.targets.cuda.source import CudaSource
 
 if TYPE_CHECKING:
+    import jax
+    from torch import Tensor
+
     from mozzi.targets.jax.kernel import JaxKernel
 
 __all__ = ["CudaKernel", "build", "cupy_here"]
 
-LARGE = 12_000  # operations of a program that is compiled only once
+COMPILED_ONCE_OPERATIONS = 12_000  # of a program whose launch shape is not tried out
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
@@ -82,7 +88,7 @@ class CudaKernel:
             source = CudaSource(self.program, self.dtype.name, packed, resident)
             return Function(cupy, machine_code(cupy, source.text), source.shared)
 
-        function, function.block = choose(make, self.flops > LARGE)
+        function, function.block = choose(make, self.flops > COMPILED_ONCE_OPERATIONS)
         return function
 
     def report(self) -> dict[str, float]:
@@ -92,21 +98,23 @@ class CudaKernel:
         """
         return asdict(self.packed.report())
 
-    def __call__(self, *args: Any, out: Any = None) -> Any:
+    def __call__(
+        self, *args: DeviceArray, out: Out = None
+    ) -> DeviceArray | Tensor | jax.Array | Sequence[DeviceArray | Tensor | jax.Array]:
         cupy = cupy_here()
         n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
         if n and self._plain(cupy, args, n, self._shapes):
             if out is None:
-                results: Any = [cupy.empty(n + s, self.dtype) for s in self._results_shapes]
+                results = [cupy.empty(n + s, self.dtype) for s in self._results_shapes]
             else:
-                results = (out,) if self.single else tuple(out)
+                results = self._given(out)
             if out is None or self._plain(cupy, results, n, self._results_shapes):
                 places = [x.data.ptr for x in (*args, *results)]
                 self.start(n[0], places, cupy.cuda.get_current_stream().ptr)
                 return results[0] if self.single else tuple(results)
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
-        given = () if out is None else (out,) if self.single else tuple(out)
+        given = [] if out is None else self._given(out)
         if _any_of(("jax", "jaxlib"), (*args, *given)):
             if given:
                 raise TypeError(
@@ -138,8 +146,14 @@ class CudaKernel:
             answers = tuple(torch.from_dlpack(y) for y in answers)
         return answers[0] if self.single else answers
 
+    def _given(self, out: DeviceArray | Sequence[DeviceArray]) -> list[DeviceArray]:
+        """The arrays for results, as a list."""
+        if self.single:
+            return [cast("DeviceArray", out)]
+        return list(cast("Sequence[DeviceArray]", out))
+
     def _plain(
-        self, cupy: Any, arrays: Sequence[Any], n: tuple[int, ...],
+        self, cupy: ModuleType, arrays: Sequence[DeviceArray], n: tuple[int, ...],
         shapes: Sequence[tuple[int, ...]],
     ) -> bool:  # fmt: skip
         """Whether the arrays are what most are: row-major arrays (N, n) of CuPy."""
@@ -163,10 +177,10 @@ class CudaKernel:
         vars(found).setdefault("cuda", self)  # what XLA calls: not to be compiled again
         return JaxKernel(self.program, self.dtype.name)
 
-    def _jax_arrays(self, args: Any) -> list[Any]:
+    def _jax_arrays(self, args: Sequence[DeviceArray]) -> list[jax.Array]:
         """The arguments as JAX arrays on a GPU: those that are, others by DLPack, or copied."""
-        jax: Any = importlib.import_module("jax")
-        arrays = []
+        jax = importlib.import_module("jax")
+        arrays: list[jax.Array] = []
         for x, spec in zip(args, self.inputs, strict=True):
             if isinstance(x, jax.core.Tracer):
                 raise TypeError(
@@ -175,18 +189,19 @@ class CudaKernel:
             if not isinstance(x, jax.Array):
                 there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
                 x = jax.dlpack.from_dlpack(x) if there else jax.numpy.asarray(x, self.dtype)
-            if any(device.platform == "cpu" for device in x.devices()):
+            array = cast("jax.Array", x)
+            if any(device.platform == "cpu" for device in array.devices()):
                 raise TypeError(
                     f"{self.name}: {spec.name} is on the CPU; put it on the GPU with"
                     " jax.device_put, or compile with target='jax'"
                 )
-            self._check(x, spec)
-            arrays.append(x)
+            self._check(array, spec)
+            arrays.append(array)
         return arrays
 
-    def on_tensors(self, tensors: Any, results: Any) -> None:
+    def on_tensors(self, tensors: Sequence[Tensor], results: Sequence[Tensor]) -> None:
         """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
-        torch: Any = importlib.import_module("torch")
+        torch = importlib.import_module("torch")
 
         device = tensors[0].device
         if torch.cuda.current_device() != device.index:
@@ -196,10 +211,11 @@ class CudaKernel:
         stream, strides = torch.cuda.current_stream(device).cuda_stream, None
         if not all(x.is_contiguous() for x in tensors):
             tensors = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
-            strides = [x.stride() for x in tensors] + [(s.size, 1) for s in self.outputs]
+            given = [(x.stride(0), x.stride(1)) for x in tensors]
+            strides = given + [(s.size, 1) for s in self.outputs]
         self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
 
-    def _array(self, cupy: Any, x: Any, spec: Input) -> Any:
+    def _array(self, cupy: ModuleType, x: object, spec: Input) -> DeviceArray:
         if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
             array = cupy.asarray(x)
         elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
@@ -209,7 +225,7 @@ class CudaKernel:
         self._check(array, spec)
         return array
 
-    def _check(self, array: Any, spec: Input) -> None:
+    def _check(self, array: DeviceArray | jax.Array, spec: Input) -> None:
         if array.dtype != self.dtype:
             raise TypeError(
                 f"{self.name}: {spec.name} is {array.dtype}, this kernel computes in {self.dtype};"
@@ -221,14 +237,16 @@ class CudaKernel:
                 f"{self.name}: {spec.name} has shape {array.shape}; its last axes are {spec.shape}"
             )
 
-    def _results(self, cupy: Any, batch: Any, rows: list[Any], out: Any) -> list[Any]:
+    def _results(
+        self, cupy: ModuleType, batch: tuple[int, ...], rows: list[DeviceArray], out: Out
+    ) -> list[DeviceArray]:
         """(N, n) arrays for the results: the given ones, or new ones laid out as the arguments."""
         n = math.prod(batch)
         if out is not None:
-            given = [out] if self.single else list(out)
-            found = []
+            given = self._given(out)
+            found: list[DeviceArray] = []
             for y, spec in zip(given, self.outputs, strict=True):
-                array = cupy.asarray(y)
+                array: DeviceArray = cupy.asarray(y)
                 if array.shape != (*batch, *spec.shape) or array.dtype != self.dtype:
                     raise ValueError(
                         f"{self.name}: out has shape {array.shape} and type {array.dtype};"
@@ -244,10 +262,10 @@ class CudaKernel:
             return [cupy.empty((s.size, n), self.dtype).T for s in self.outputs]
         return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]
 
-    def _launch(self, cupy: Any, n: int, arrays: list[Any]) -> None:
+    def _launch(self, cupy: ModuleType, n: int, arrays: list[DeviceArray]) -> None:
         size = self.dtype.itemsize
         packed = all(_rowwise(x) for x in arrays)
-        strides = None if packed else [tuple(k // size for k in x.strides) for x in arrays]
+        strides = None if packed else [(x.strides[0] // size, x.strides[1] // size) for x in arrays]
         stream = cupy.cuda.get_current_stream().ptr
         self.start(n, [x.data.ptr for x in arrays], stream, strides)
 
@@ -270,7 +288,9 @@ class CudaKernel:
         return f"<CudaKernel {self.name} {self.dtype}>"
 
 
-def _rows(cupy: Any, x: Any, batch: tuple[int, ...], axes: int) -> Any:
+def _rows(
+    cupy: ModuleType, x: DeviceArray, batch: tuple[int, ...], axes: int
+) -> DeviceArray:
     """The array as (N, n), N samples of n numbers; samples that share a row have stride 0."""
     n, size = math.prod(batch), math.prod(x.shape[x.ndim - axes :])
     if x.ndim == axes or all(k == 1 for k in x.shape[: x.ndim - axes]):
@@ -281,7 +301,7 @@ def _rows(cupy: Any, x: Any, batch: tuple[int, ...], axes: int) -> Any:
     return x if x.ndim == 2 else x.reshape(n, size)
 
 
-def _rowwise(x: Any) -> bool:
+def _rowwise(x: DeviceArray) -> bool:
     """Whether rows lie one after the other."""
     size = x.dtype.itemsize
     return (x.shape[1] <= 1 and x.strides[0] == size * x.shape[1]) or (
@@ -289,12 +309,12 @@ def _rowwise(x: Any) -> bool:
     )
 
 
-def _columnar(x: Any) -> bool:
+def _columnar(x: DeviceArray) -> bool:
     return x.strides[0] == x.dtype.itemsize and x.shape[1] > 1
 
 
 @cache
-def cupy_here() -> Any:
+def cupy_here() -> ModuleType:
     """CuPy, where it is installed and finds a GPU."""
     if importlib.util.find_spec("cupy") is None:
         raise ExtraMissingError(
@@ -307,14 +327,14 @@ def cupy_here() -> Any:
     return cupy
 
 
-def _any_of(packages: tuple[str, ...], arrays: Sequence[object]) -> Any:
+def _any_of(packages: tuple[str, ...], arrays: Sequence[object]) -> ModuleType | None:
     """The first of the packages, if an array is one of theirs; None otherwise."""
     if any(type(x).__module__.partition(".")[0] in packages for x in arrays):
         return importlib.import_module(packages[0])
     return None
 
 
-def _stream(cupy: Any, torch: Any) -> Any:
+def _stream(cupy: ModuleType, torch: ModuleType | None) -> AbstractContextManager[object]:
     """The stream to work on: PyTorch's for its tensors, CuPy's otherwise."""
     if torch is None:
         return cupy.cuda.get_current_stream()

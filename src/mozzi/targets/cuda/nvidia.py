@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from types import ModuleType
 
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cuda.launch import BLOCK_THREADS, Report, launch_shape
@@ -26,7 +26,7 @@ _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 
 
 @cache
-def driver() -> Any:
+def driver() -> ctypes.CDLL:
     """libcuda, with the types of what is called often."""
     library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     word, number = ctypes.c_void_p, ctypes.c_uint
@@ -41,7 +41,7 @@ def _check(code: int) -> None:
         raise RuntimeError(f"CUDA: {(text.value or b'unknown error').decode()} ({code})")
 
 
-def machine_code(cupy: Any, source: str) -> bytes:
+def machine_code(cupy: ModuleType, source: str) -> bytes:
     """The code of a source for the current device, from the cache on disk or through NVRTC."""
     nvrtc = cupy.cuda.nvrtc
     arch = f"--gpu-architecture=sm_{cupy.cuda.Device().compute_capability}"
@@ -68,7 +68,7 @@ class Function:
     block: threads of a block; shared: bytes of shared memory for each of them.
     """
 
-    def __init__(self, cupy: Any, code: bytes, shared: int, block: int = BLOCK_THREADS):
+    def __init__(self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS):
         self.block, self.shared = block, shared
         self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
         self._awake()

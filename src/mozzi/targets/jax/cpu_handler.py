@@ -14,7 +14,6 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import TABLE
@@ -69,7 +68,7 @@ def possible(found: Evaluation) -> bool:
     return any(x.size for x in found.inputs) and any(y.size for y in found.outputs)
 
 
-def handler(found: Evaluation) -> tuple[Any, object]:
+def handler(found: Evaluation) -> tuple[object, object]:
     """The handler of a program, and what it needs to live."""
     kernel = found.cpu
     own = (ctypes.c_void_p * len(TABLE))(*kernel.table)

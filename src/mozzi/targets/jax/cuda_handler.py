@@ -7,7 +7,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from functools import cache
-from typing import Any
 
 from mozzi.targets.derivatives import Evaluation
 from mozzi.targets.jax.frame import (
@@ -96,7 +95,7 @@ failed:
 """
 
 
-def handler(found: Evaluation) -> tuple[Any, object]:
+def handler(found: Evaluation) -> tuple[object, object]:
     """The handler of a program, and what it needs to live."""
     from mozzi.targets.cuda.nvidia import driver
 

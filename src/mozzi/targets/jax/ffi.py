@@ -8,11 +8,17 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from mozzi.locks import ForkLock
 from mozzi.targets.derivatives import find
 from mozzi.targets.jax import cpu_handler, cuda_handler
+
+if TYPE_CHECKING:
+    from jax import Array
+    from jax.extend.core import Primitive
+
+    from mozzi.targets.jax.kernel import Abstract
 
 __all__ = ["call", "has_kernel"]
 
@@ -40,8 +46,8 @@ def _target(key: str, platform: str) -> str:
 
 
 def call(
-    key: str, arrays: Sequence[Any], platform: str, *, split: bool = False, target: str = ""
-) -> list[Any]:
+    key: str, arrays: Sequence[Array], platform: str, *, split: bool = False, target: str = ""
+) -> list[Array]:
     """The results of a program by its kernel, on arrays whose batch axes broadcast.
 
     On the CPU an array that is the same for all samples stays as it is. split: whether there are
@@ -51,7 +57,7 @@ def call(
 
     found = find(key)
     batch = found.batch(arrays)
-    rows: list[Any] = []
+    rows: list[Array] = []
     for x, spec in zip(arrays, found.inputs, strict=True):
         own = x.shape[: len(batch)]
         if own != batch and (split or platform != "cpu" or prod(own) != 1):
@@ -64,7 +70,7 @@ def call(
 
 
 @cache
-def _primitive() -> Any:
+def _primitive() -> Primitive:
     """(rows…; target, batch, sizes, split) ↦ rows: the call as XLA gets it."""
     from jax import ffi
     from jax.extend.core import Primitive
@@ -74,11 +80,17 @@ def _primitive() -> Any:
     run.multiple_results = True
 
     @run.def_abstract_eval
-    def _(*rows: Any, target: str, batch: Any, sizes: Any, split: bool) -> Any:
+    def _(
+        *rows: Abstract, target: str, batch: tuple[int, ...], sizes: tuple[int, ...], split: bool
+    ) -> list[Abstract]:
         return [rows[0].update(shape=(*batch, n)) for n in sizes]
 
-    def lower(ctx: Any, *rows: Any, target: str, batch: Any, sizes: Any, split: bool) -> Any:
-        attributes = _splitting(batch, [x.shape[-1] for x in ctx.avals_in], sizes) if split else {}
+    def lower(
+        ctx: mlir.LoweringRuleContext, *rows: mlir.ir.Value, target: str, batch: tuple[int, ...],
+        sizes: tuple[int, ...], split: bool,
+    ) -> Sequence[mlir.ir.Value | Sequence[mlir.ir.Value]]:  # fmt: skip
+        given = cast("Sequence[Abstract]", ctx.avals_in)
+        attributes = _splitting(batch, [x.shape[-1] for x in given], sizes) if split else {}
         extra = {name: mlir.ir.Attribute.parse(text) for name, text in attributes.items()}
         return ffi.ffi_lowering(target, extra_attributes=extra)(ctx, *rows)
 

@@ -10,7 +10,10 @@ nobody needs a C compiler, and Python takes no part in a call, nor its lock.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mozzi.targets.cpu.jit import Code
 
 __all__ = [
     "ARGUMENTS", "CONTEXT", "DATA", "DESTROY", "RESULTS", "SAMPLES", "SCHEDULE", "STREAM",
@@ -97,7 +100,7 @@ counted:
 """
 
 
-def loaded(text: str) -> tuple[Any, Any]:
+def loaded(text: str) -> tuple[object, Code]:
     """The handler as XLA takes it, a capsule with its address, and the code, to be kept alive."""
     from mozzi.targets.cpu import jit
 

@@ -13,9 +13,9 @@ their derivative to JAX.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -23,10 +23,23 @@ from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Program
 from mozzi.targets.derivatives import derived, find, register, transposed
 from mozzi.targets.jax.xla import operations
+from mozzi.types import ArrayLike
+
+if TYPE_CHECKING:
+    from jax import Array
+    from jax.extend.core import Primitive
 
 __all__ = ["JaxKernel", "build"]
 
-UNROLLED = 20_000  # operations of a program with loops that is unrolled to be differentiated
+
+class Abstract(Protocol):
+    """The shape of an array that is not there yet."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def update(self, *, shape: tuple[int, ...]) -> Abstract: ...
+
+UNROLLED_OPERATIONS = 20_000  # of a program with loops that is unrolled to be differentiated
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> JaxKernel:
@@ -56,7 +69,7 @@ class JaxKernel:
         self.function = self._function()
         self._jitted = jax.jit(self.function)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: ArrayLike) -> Array | tuple[Array, ...]:
         return self._jitted(*args)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -70,18 +83,19 @@ class JaxKernel:
         shapes = [jax.ShapeDtypeStruct(x.shape, self.dtype) for x in self.inputs]
         return self._jitted.lower(*shapes).as_text()
 
-    def _function(self) -> Callable[..., Any]:
+    def _function(self) -> Callable[..., Array | tuple[Array, ...]]:
         import jax.numpy as jnp
 
         program, dtype = self.program, self.dtype
         key, evaluate = register(program, dtype.name), _primitive()
 
-        def function(*args: Any) -> Any:
+        def function(*args: ArrayLike) -> Array | tuple[Array, ...]:
             if len(args) != len(program.inputs):
                 raise TypeError(
                     f"{program.name} takes {len(program.inputs)} arrays, not {len(args)}"
                 )
-            arrays, batches = [], []
+            arrays: list[Array] = []
+            batches: list[tuple[int, ...]] = []
             for x, spec in zip(args, program.inputs, strict=True):
                 array = jnp.asarray(x, dtype=dtype)
                 split = array.ndim - len(spec.shape)
@@ -111,7 +125,7 @@ class JaxKernel:
 
 
 @cache
-def _primitive() -> Any:
+def _primitive() -> Primitive:
     """(arrays…; key) ↦ results: what JAX's transformations know of programs."""
     import jax
     import jax.numpy as jnp
@@ -124,10 +138,10 @@ def _primitive() -> Any:
     evaluate.multiple_results = True
 
     @cache
-    def compiled(key: str) -> Any:
+    def compiled(key: str) -> Callable[..., Sequence[Array]]:
         return jax.jit(lambda *arrays: evaluate.bind(*arrays, key=key))
 
-    def as_operations(*arrays: Any, key: str) -> Any:
+    def as_operations(*arrays: Array, key: str) -> list[Array]:
         found = find(key)
         batch = found.batch(arrays)
         whole = [
@@ -136,8 +150,10 @@ def _primitive() -> Any:
         ]
         return operations(found.program, found.dtype, whole)
 
-    def as_kernel(platform: str) -> Any:
-        def lower(ctx: Any, *values: Any, key: str) -> Any:
+    def as_kernel(platform: str) -> mlir.LoweringRule:
+        def lower(
+            ctx: mlir.LoweringRuleContext, *values: mlir.ir.Value, key: str
+        ) -> Sequence[mlir.ir.Value | Sequence[mlir.ir.Value]]:
             several = getattr(ctx.module_context.axis_context, "num_devices", 1) > 1
             function = as_operations
             if ffi.has_kernel(key, platform):
@@ -146,22 +162,26 @@ def _primitive() -> Any:
 
         return lower
 
-    def abstract(*arrays: Any, key: str) -> Any:
+    def abstract(*arrays: Abstract, key: str) -> list[Abstract]:
         found = find(key)
         batch = found.batch(arrays)
         return [arrays[0].update(shape=(*batch, *y.shape)) for y in found.outputs]
 
-    def pushforward(primals: Any, tangents: Any, *, key: str) -> Any:
+    def pushforward(
+        primals: Sequence[Array], tangents: Sequence[Array | ad.Zero], *, key: str
+    ) -> tuple[Sequence[Array], Sequence[Array]]:
         moving = [type(x) is not ad.Zero for x in tangents]
         program = find(key).program
-        if program.rolled and sum(program.operations.values()) > UNROLLED:
+        if program.rolled and sum(program.operations.values()) > UNROLLED_OPERATIONS:
             still = tuple(ad.instantiate_zeros(x) for x in tangents)
             return jax.jvp(lambda *x: as_operations(*x, key=key), tuple(primals), still)
         moved = [x for x, moves in zip(tangents, moving) if moves]
         results = evaluate.bind(*primals, key=key)
         return results, evaluate.bind(*primals, *moved, key=derived(key, "ahead", moving))
 
-    def transpose(weights: Any, *arrays: Any, key: str) -> Any:
+    def transpose(
+        weights: Sequence[Array | ad.Zero], *arrays: Array | ad.UndefinedPrimal, key: str
+    ) -> list[Array | None]:
         """Backwards through arguments in which the program is linear: their values play no part.
 
         An argument that was the same for several samples gets the sum of theirs.
@@ -175,7 +195,7 @@ def _primitive() -> Any:
         ]
         found = iter(evaluate.bind(*values, *weights, key=back))
 
-        def own(x: Any, shape: tuple[int, ...]) -> Any:
+        def own(x: Array, shape: tuple[int, ...]) -> Array:
             axes = [k for k, n in enumerate(shape) if n == 1 != x.shape[k]]
             return jnp.sum(x, axis=axes, keepdims=True) if axes else x
 
@@ -184,7 +204,9 @@ def _primitive() -> Any:
             for x, is_open in zip(arrays, open_)
         ]
 
-    def vectorised(arrays: Any, axes: Any, *, key: str) -> Any:
+    def vectorised(
+        arrays: Sequence[Array], axes: Sequence[int | None], *, key: str
+    ) -> tuple[Sequence[Array], list[int]]:
         moved = [
             jnp.expand_dims(x, 0) if a is None else jnp.moveaxis(x, a, 0)
             for x, a in zip(arrays, axes)

@@ -9,18 +9,26 @@ Straight-line code becomes one operation each, rolled code loops over bodies (`l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mozzi.program.meaning import MEANING, Run
 from mozzi.program.node import Node
-from mozzi.program.program import Buffer, Loop, Program, Store
+from mozzi.program.program import Buffer, Loop, Output, Program, Store
+
+if TYPE_CHECKING:
+    from jax import Array
 
 __all__ = ["operations"]
 
 
-def operations(program: Program, dtype: Any, arrays: Sequence[Any]) -> list[Any]:
+Memory: TypeAlias = "tuple[Array, ...]"
+"""Buffers that a loop writes."""
+
+
+def operations(program: Program, dtype: DTypeLike, arrays: Sequence[Array]) -> list[Array]:
     """The results of a program on JAX arrays that all have the same batch axes."""
     import jax.numpy as jnp
 
@@ -34,11 +42,11 @@ def operations(program: Program, dtype: Any, arrays: Sequence[Any]) -> list[Any]
     return [run.array(x, batch) for x in program.outputs]
 
 
-def _meaning() -> dict[str, Callable[..., Any]]:
+def _meaning() -> dict[str, Callable[..., Array]]:
     import jax.numpy as jnp
 
     return {
-        **MEANING,
+        **cast("dict[str, Callable[..., Array]]", MEANING),
         "sqrt": jnp.sqrt,
         "sin": jnp.sin,
         "cos": jnp.cos,
@@ -54,14 +62,18 @@ def _meaning() -> dict[str, Callable[..., Any]]:
     }
 
 
-class _XlaRun(Run[Any]):
+class _XlaRun(Run["Array"]):
     """The interpreter on JAX arrays: buffers are arrays (size, batch), loops are XLA loops."""
 
-    def __init__(self, columns: Sequence[Any], batch: tuple[int, ...], dtype: np.dtype):
+    arguments: Sequence[Array]
+    memory: dict[int, Array]
+    indices: dict[int, int | Array]
+
+    def __init__(self, columns: Sequence[Array], batch: tuple[int, ...], dtype: np.dtype):
         super().__init__(columns, _meaning())
         self.batch, self.dtype = batch, dtype
 
-    def memory_of(self, buffer: Buffer) -> Any:
+    def memory_of(self, buffer: Buffer) -> Array:
         import jax.numpy as jnp
 
         if id(buffer) not in self.memory:
@@ -75,15 +87,16 @@ class _XlaRun(Run[Any]):
                 self.memory[id(buffer)] = jnp.zeros((buffer.size, *self.batch), self.dtype)
         return self.memory[id(buffer)]
 
-    def put(self, buffer: Buffer, where: Any, value: Any) -> None:
+    def put(self, buffer: Buffer, where: int | Array, value: Array) -> None:
         self.memory[id(buffer)] = self.memory_of(buffer).at[where].set(value)
 
-    def entry(self, table: np.ndarray, at: Any) -> Any:
+    def entry(self, table: np.ndarray, at: int | Array) -> int | Array:
         import jax.numpy as jnp
 
         return int(table[at]) if isinstance(at, int) else jnp.asarray(table, np.int32)[at]
 
     def loop(self, loop: Loop) -> None:
+        import jax.numpy as jnp
         from jax import lax
 
         scratch = _stored(loop)
@@ -91,12 +104,12 @@ class _XlaRun(Run[Any]):
             self.memory_of(buffer)
         keys = [id(b) for b in scratch]
 
-        def step(at: Any, memory: tuple[Any, ...]) -> tuple[Any, ...]:
+        def step(at: int | Array, memory: Memory) -> Memory:
             inner = self.fork(dict(zip(keys, memory, strict=True)))
             inner.indices[id(loop.variable)] = at
 
-            def branch(n: int) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-                def run(memory: tuple[Any, ...]) -> tuple[Any, ...]:
+            def branch(n: int) -> Callable[[Memory], Memory]:
+                def run(memory: Memory) -> Memory:
                     own = inner.fork(dict(zip(keys, memory, strict=True)))
                     own.region(loop.branches[n])
                     return tuple(own.memory[k] for k in keys)
@@ -115,7 +128,7 @@ class _XlaRun(Run[Any]):
             _, memory = lax.while_loop(
                 lambda s: s[0] >= loop.stop,
                 lambda s: (self.entry(follow, s[0]), step(s[0], s[1])),
-                (np.int32(start) if isinstance(start, int) else start.astype(np.int32), memory),
+                (jnp.asarray(start, np.int32), memory),
             )
         else:
             stop = loop.stop if isinstance(loop.stop, int) else self._count(loop.stop)
@@ -127,19 +140,19 @@ class _XlaRun(Run[Any]):
             memory = lax.fori_loop(0, count, lambda n, m: step(start + n * loop.step, m), memory)
         self.memory.update(zip(keys, memory, strict=True))
 
-    def _count(self, stop: Node) -> Any:
+    def _count(self, stop: Node) -> Array:
         """A number of steps: the same for all samples, so the first one's."""
         import jax.numpy as jnp
 
         return jnp.ravel(self.values[id(stop)])[0].astype(np.int32)
 
-    def fork(self, memory: dict[int, Any]) -> _XlaRun:
+    def fork(self, memory: dict[int, Array]) -> _XlaRun:
         new = _XlaRun(self.arguments, self.batch, self.dtype)
         new.values, new.indices = dict(self.values), dict(self.indices)
         new.memory = self.memory | memory
         return new
 
-    def array(self, output: Any, batch: tuple[int, ...]) -> Any:
+    def array(self, output: Output, batch: tuple[int, ...]) -> Array:
         import jax.numpy as jnp
 
         if isinstance(output.values, Buffer):

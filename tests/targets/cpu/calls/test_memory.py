@@ -43,7 +43,7 @@ def test_results_that_are_kept_never_change():
     for k in range(12):
         q = MODEL.random_configuration(rng, batch=(3000 + k % 3,))
         M = mz.mass_matrix(MODEL, q)
-        assert M.nbytes > memory.POOLED and M.flags.writeable and M.flags.c_contiguous
+        assert M.nbytes > memory.POOLED_BYTES and M.flags.writeable and M.flags.c_contiguous
         if k % 2:
             found.append((q, M))
     for q, M in found:
@@ -62,7 +62,7 @@ def test_memory_that_nobody_wants_goes_back(monkeypatch):
 
 def test_what_is_kept_is_bounded(monkeypatch):
     monkeypatch.setattr(memory, "IDLE_S", 60.0)  # however long a busy machine takes
-    monkeypatch.setattr(memory, "MOST", 3_000_000)
+    monkeypatch.setattr(memory, "KEPT_BYTES_MAX", 3_000_000)
     arrays = [memory.empty((1000, 100), KIND) for _ in range(10)]
     arrays.clear()
     gc.collect()

@@ -163,13 +163,13 @@ def solved_pairs(
     return dx, dk
 
 
-SMALL = 150  # nv (nv + m): mechanisms whose derivatives are one program on arrays too
+ONE_PROGRAM_SIZE = 150  # nv (nv + m): mechanisms whose derivatives are one program on arrays too
 
 
 def _small(model: Model) -> bool:
     """Whether one program is soon compiled; joints of loops that are fitted make long ones."""
     exact = all(meet(loop.joint, SE3.identity()).exact for loop in model.loops)
-    return exact and model.nv * (model.nv + model.row_count) <= SMALL
+    return exact and model.nv * (model.nv + model.row_count) <= ONE_PROGRAM_SIZE
 
 
 class ForwardChanges(NamedTuple):

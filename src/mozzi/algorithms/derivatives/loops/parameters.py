@@ -7,7 +7,7 @@ opens the loops: then A is that of the rows as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -55,5 +55,6 @@ def _of(of: Sensitivity, function: Algorithm) -> Sensitivity:
 def _tree(of: Sensitivity) -> Sensitivity:
     """The same of the tree, whose joints are all actuated."""
     options = {n: x for n, x in of.options.items() if n not in SHARING}
-    given = {n: True for n in of.arrays if n not in inverse_dynamics.required}
-    return sensitivity(inverse_dynamics, of.model, of.names, **options, **given)
+    options |= {n: True for n in of.arrays if n not in inverse_dynamics.required}
+    made = cast("Callable[..., Sensitivity]", sensitivity)
+    return made(inverse_dynamics, of.model, of.names, **options)

@@ -17,11 +17,11 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["POOLED", "empty", "held"]
+__all__ = ["POOLED_BYTES", "empty", "held"]
 
-POOLED = 1 << 18  # bytes of an array that is worth it; smaller ones come from malloc's own stock
+POOLED_BYTES = 1 << 18  # of an array that is worth it; smaller ones come from malloc's own stock
 IDLE_S = 1.0  # how long memory that nobody uses is kept
-MOST = 1 << 30  # bytes that are kept, at most
+KEPT_BYTES_MAX = 1 << 30  # bytes that are kept, at most
 
 _free: dict[int, list[_Block]] = {}
 _timer: threading.Timer | None = None
@@ -58,7 +58,7 @@ class _Lease:
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """np.empty(shape, dtype), for large arrays from memory that is there."""
     size = prod(shape) * dtype.itemsize
-    if size < POOLED:
+    if size < POOLED_BYTES:
         return np.empty(shape, dtype)
     size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
     try:
@@ -77,7 +77,7 @@ def _returned(block: _Block) -> None:
     """The last array on a block has gone. This may run between any two instructions of any thread:
     so nothing here takes a lock, and every step is one that no other can divide.
     """
-    if not _ending and held() + block.size <= MOST:
+    if not _ending and held() + block.size <= KEPT_BYTES_MAX:
         block.since = time.monotonic()
         _free.setdefault(block.size, []).append(block)
         _watch()
