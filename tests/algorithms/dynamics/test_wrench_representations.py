@@ -151,3 +151,17 @@ def test_in_simulation_they_are_constant_as_they_are_given(sprung):
     x, u = step(q, v, 0.0, W, 0.005, 40)
     agree(x, path.q[-1], 1e-9)
     agree(u, path.v[-1], 1e-9)
+
+
+def test_sensitivities_take_them_too():
+    """∂τ/∂(a placement) of a wrench that stays where it is, against differences."""
+    model = loaded_tree(3, 2, joints=[mz.Revolute])
+    q, v, a = state(model, 0)[:3]
+    W, _ = given(model, q, "spatial")
+    name = f"{model.joint_names[1]}.x"
+    how = {"wrenches_rep": "spatial"}
+    kernel = mz.sensitivity(mz.inverse_dynamics, model, [name], wrenches=True, **how)
+    h = 1e-6
+    ends = [kernel.value(q, v, a, W, parameters=kernel.nominal + s * h) for s in (1.0, -1.0)]
+    agree(kernel(q, v, a, W)[:, 0], (ends[0] - ends[1]) / (2 * h), 1e-7)
+    agree(kernel.value(q, v, a, W), mz.inverse_dynamics(model, q, v, a, W, **how))

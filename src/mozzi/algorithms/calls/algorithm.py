@@ -79,7 +79,9 @@ class Algorithm:
         self.__name__ = function.__name__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
         self.__wrapped__ = function
-        self.signature = with_representation(inspect.signature(function))
+        own = inspect.signature(function)
+        self.signature = with_representation(own)
+        self.converts = self.signature is not own  # wrenches, to body-fixed ones
         axes = {n: axes for n, (axes, _) in ARRAYS.items()}
         self.__signature__ = public_signature(self.signature, axes)
         self.__doc__ = documented(function.__doc__, self.signature, axes)
@@ -187,7 +189,7 @@ class Algorithm:
         given, others = self.bind(view.model, args, options)
         arrays = {n: wrapped(view, self.name, n, given.get(n), others) for n in self.arrays}
         options = dict(others)
-        if "wrenches" in self.arrays and "wrenches_rep" in options:
+        if self.converts:
             rep = cast("Rep", options.pop("wrenches_rep"))
             q = cast("JointVector", arrays["q"])
             for name in (n for n in HELD if n in arrays):

@@ -24,9 +24,12 @@ OPTION = "wrenches_rep"
 
 
 def with_representation(signature: inspect.Signature) -> inspect.Signature:
-    """The signature of a recursion on wrenches with the option that tells their representation."""
+    """The signature of a recursion on wrenches with the option that tells their representation;
+    one that has the option, or says `source`, answers for them itself.
+    """
     parameters = list(signature.parameters.values())
-    if "wrenches" not in signature.parameters or "source" in signature.parameters:
+    own = signature.parameters.keys() & {OPTION, "source"}
+    if "wrenches" not in signature.parameters or own:
         return signature
     kind = inspect.Parameter.KEYWORD_ONLY
     option = inspect.Parameter(OPTION, kind, default="body", annotation="Rep")
