@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +12,10 @@ from typing import IO
 
 from mozzi.errors import ExtraMissingError
 
-__all__ = ["to_disk", "write_atomically", "zarr_library"]
+__all__ = ["replace", "to_disk", "write_atomically", "zarr_library"]
 
 WINDOWS = os.name == "nt"
+PATIENCE_S = 2.0  # how long a file that somebody reads is waited for, where that is needed
 
 
 def zarr_library() -> ModuleType:
@@ -37,6 +39,21 @@ def to_disk(path: Path) -> None:
             os.close(handle)
 
 
+def replace(new: str | Path, path: Path) -> None:
+    """Put a file in the place of another one. Windows refuses while somebody has that open (a
+    reader, a scanner): then again, for a while.
+    """
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            os.replace(new, path)
+            return
+        except PermissionError:
+            if not WINDOWS or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
     """Write beside the file and rename: the file is complete, or as it was before."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -48,7 +65,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
+        replace(name, path)
         if not WINDOWS:
             to_disk(path)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
 from pathlib import Path
@@ -39,8 +40,7 @@ def judge(path: Path, kind: str, right: bool) -> str:
         except Exception as error:
             raise Finding(f"{type(error).__name__}: {error}") from error
         _alive(model)
-        peer = {"urdf": _pinocchio, "mjcf": _mujoco}.get(kind)
-        return "loads" if peer is None else peer(path, model)
+        return {"urdf": _pinocchio, "sdf": _drake, "mjcf": _mujoco}[kind](path, model)
 
 
 def _alive(model: Model) -> None:
@@ -102,3 +102,61 @@ def _mujoco(path: Path, model: Model) -> str:
     if not gap < 1e-6 * max(1.0, float(np.abs(M).max())):
         raise Finding(f"the mass matrix differs from MuJoCo's by {gap:.3g}")
     return "agrees"
+
+
+def _drake(path: Path, model: Model) -> str:
+    """Where Drake is installed, and reads the file: the same joints and the same mass matrix."""
+    try:
+        from pydrake.math import RotationMatrix
+        from pydrake.multibody.parsing import Parser
+        from pydrake.multibody.plant import MultibodyPlant
+    except ImportError:
+        return "loads"
+    logging.getLogger("drake").setLevel(logging.CRITICAL)
+    plant = MultibodyPlant(0.0)
+    try:
+        Parser(plant).AddModels(str(path))
+        joints = [plant.get_joint(i) for i in plant.GetJointIndices()]
+        children = {joint.child_body().name() for joint in joints}
+        for i in plant.GetBodyIndices(plant.GetModelInstanceByName("m")):
+            body = plant.get_body(i)
+            if body.name() not in children:  # as here, what hangs on nothing stands in the world
+                at = plant.GetDefaultFreeBodyPose(body)
+                plant.WeldFrames(plant.world_frame(), body.body_frame(), at)
+        plant.Finalize()
+    except RuntimeError:
+        return "loads"
+    if plant.num_velocities() != model.nv:
+        raise Finding(f"nv = {model.nv}; of Drake {plant.num_velocities()}")
+    if model.nv == 0:
+        return "agrees"
+    q = model.random_configuration(np.random.default_rng(3), closed=False)
+    context = plant.CreateDefaultContext()
+    P = np.zeros((model.nv, model.nv))  # velocities of Drake from ours
+    starts = np.cumsum([0, *(body.joint.nv for body in model)])
+    for body, start in zip(model, starts):
+        name = body.joint_name
+        joint = plant.GetJointByName(name)
+        own, at = q[model.q_slices[name]], joint.velocity_start()
+        if joint.type_name() == "ball_rpy":
+            R = _rotation(own)
+            joint.set_angles(context, RotationMatrix(R).ToRollPitchYaw().vector())
+            P[at : at + 3, start : start + 3] = R
+        elif joint.num_velocities() == 1:
+            x = plant.GetPositions(context)
+            x[joint.position_start()] = own[0]
+            plant.SetPositions(context, x)
+            P[at, start] = 1.0
+        else:
+            return "loads"
+    M = P.T @ plant.CalcMassMatrix(context) @ P
+    gap = float(np.abs(mass_matrix(model, q) - M).max())
+    if not gap < 1e-7 * max(1.0, float(np.abs(M).max())):
+        raise Finding(f"the mass matrix differs from Drake's by {gap:.3g}")
+    return "agrees"
+
+
+def _rotation(quaternion: np.ndarray) -> np.ndarray:
+    x, y, z, w = quaternion
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + 2.0 * w * K + 2.0 * K @ K

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mozzi.errors import ConfigurationError
-from mozzi.files import to_disk, write_atomically, zarr_library
+from mozzi.files import replace, to_disk, write_atomically, zarr_library
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
 from mozzi.types import Array
@@ -143,6 +143,10 @@ def open_saved(
                 "arguments it was made with"
             )
         return Saved(place, head["block"], head)
+    if not place.parent.is_dir():
+        raise ConfigurationError(
+            f"{place}: there is no folder {place.parent}; make it, or give another path"
+        )
     n = len(run.grid.t)
     making = place.with_name(f".{place.name}.making")
     group = zarr.open_group(str(making), mode="w")
@@ -163,7 +167,7 @@ def open_saved(
         "method": run.method_name, "guided": [] if run.drives is None else run.drives.guided,
     }  # fmt: skip
     group.attrs[KEY] = head
-    os.replace(making, place)  # a store is there as a whole
+    replace(making, place)  # a store is there as a whole
     return Saved(place, block, head)
 
 
