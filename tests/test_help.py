@@ -167,3 +167,27 @@ def test_classes_and_their_methods_tell_what_they_take(name: str):
             taken = [x for x in inspect.signature(function).parameters if x not in ("self", "cls")]
             wrong += [f"{word}: {x}" for x in taken if not re.search(rf"\b{x}\b", text)]
     assert not wrong, wrong
+
+
+SHOWN = {"Model", "Builder"}  # classes whose methods all have an example
+METHODS = {
+    f"{name}.{word}": getattr(CLASSES[name], word)
+    for name in sorted(SHOWN)
+    for base in CLASSES[name].__mro__
+    for word, value in vars(base).items()
+    if not word.startswith("_") and callable(getattr(value, "__func__", value))
+}
+WITHOUT = {  # what the loaders and the library itself call
+    "Model.content", "Builder.replace_joint", "Builder.replace_couplings",
+}
+
+
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - WITHOUT))
+def test_the_example_of_a_method_runs(name: str, place):
+    example = blocks(METHODS[name])["Example"]
+    test = doctest.DocTestParser().get_doctest(example, {"mz": mz, "np": np}, name, None, 0)
+    assert test.examples
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)

@@ -51,7 +51,13 @@ class Builder(Additions):
 
     @classmethod
     def of(cls, model: Model) -> Builder:
-        """A builder that holds all of a model."""
+        """A builder that holds all of a model.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> mz.Builder.of(arm).build() == arm
+            True
+        """
         new = cls(model.name, model.gravity)
 
         def name(i: int) -> str | None:
@@ -81,6 +87,11 @@ class Builder(Additions):
         triangle inequality) is a `ModelError` that names the body; with ``physical="warn"`` it is
         a warning that lists all of them, and with ``physical=False`` nothing is checked. A
         massless body is allowed: it matters where the dynamics needs it.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.build().nv
+            1
         """
         order = order_of(self)
         check_physical(self, order, physical)

@@ -62,6 +62,11 @@ class Model(Changes):
         Args:
             other: a model.
             tolerance: how far numbers may be apart, relative where they are above 1.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.close_to(arm.with_name("arm"))
+            True
         """
         if not isinstance(other, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"close_to: {other!r} is no model; give one to compare with")

@@ -74,6 +74,11 @@ class Additions(ConstraintAdditions):
             dynamics: a `JointDynamics` instead of the data.
             data: limits, lower, upper, velocity, effort, damping, friction, armature, stiffness,
                 rest: see `JointDynamics`.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.build().joint_names
+            ('link',)
         """
         what = self._new_name(name, "body")
         if parent is not None and not isinstance(parent, str):
@@ -131,6 +136,11 @@ class Additions(ConstraintAdditions):
             name: its name.
             body: its name or number; None is the world.
             placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.frame("tool", "link").build().frames
+            ('link', 'tool')
         """
         what = self._new_name(name, "frame")
         self._frames[name] = frame_part(name, body, as_pose(placement, f"{what}: placement"))
@@ -150,6 +160,11 @@ class Additions(ConstraintAdditions):
 
         Without a name it is called after its body and its geometry. ``color`` is (r, g, b) or
         (r, g, b, a), from 0 to 1.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.shape("link", mz.Sphere(0.1)).build().shapes[0].name
+            'link_sphere'
         """
         if name is None:
             stem = f"{body or 'world'}_{type(geometry).__name__.lower()}"
@@ -171,6 +186,11 @@ class Additions(ConstraintAdditions):
         """Name a configuration: coordinates of some joints; the others are neutral.
 
         ``model.configurations[name]`` is the whole q.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.configuration("home", {"link": 1.0}).build().configurations["home"].tolist()
+            [1.0]
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"configuration {name!r}: not a name; give a non-empty string")
@@ -204,6 +224,11 @@ class Additions(ConstraintAdditions):
             bias: (b₀, b₁, b₂): b₀ + b₁ q + b₂ q̇ is added.
             control: (lower, upper) of the control.
             force: (lower, upper) of the actuator force.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.actuator("motor", "link", gear=10.0).build().actuators[0].gear
+            10.0
         """
         what = f"actuator {name!r}"
         if not isinstance(name, str) or not name:

@@ -37,6 +37,11 @@ class ConstraintAdditions(Collected):
             joint: the joint, such as Revolute("z").
             placement_a: pose of the joint's frame on body a; None: the body's own.
             placement_b: pose of the joint's frame on body b, likewise.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.loop("grip", None, "link", mz.Spherical()).build().row_count
+            3
         """
         what = self._new_closure(name, "loop")
         if not isinstance(joint, Joint):
@@ -68,6 +73,11 @@ class ConstraintAdditions(Collected):
             point_a: (3,), in the frame of body a.
             point_b: (3,), in the frame of body b.
             length: in metres; of a spring, at rest.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> arm.distance("rod", None, "link", (1, 0, 0)).build().row_count
+            1
         """
         what = self._new_closure(name, "distance")
         if body_a == body_b:
@@ -103,6 +113,11 @@ class ConstraintAdditions(Collected):
             stiffness: in N/m.
             damping: in N s/m.
             length: in metres; of a spring, at rest.
+
+        Example:
+            >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
+            >>> len(arm.spring("coil", None, "link", stiffness=5.0).build().springs)
+            1
         """
         what = self._new_closure(name, "spring")
         if body_a == body_b:
@@ -124,6 +139,12 @@ class ConstraintAdditions(Collected):
             name: its name.
             terms: {joint or (joint, number of a coordinate): coefficient}.
             offset: what the sum is.
+
+        Example:
+            >>> two = mz.Builder("two").add("a", None, mz.Revolute("z"))
+            >>> two = two.add("b", "a", mz.Revolute("z"))
+            >>> two.coupling("gear", {"a": 1.0, "b": -2.0}).build().row_count
+            1
         """
         what = self._new_closure(name, "coupling")
         listed: list[tuple[str, int, float]] = []

@@ -25,11 +25,23 @@ class Changes(ConstraintChanges):
     """A model with other bodies or other numbers."""
 
     def with_name(self, name: str) -> Model:
-        """A copy with another name."""
+        """A copy with another name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_name("left").name
+            'left'
+        """
         return self._model._replace(name=str(name))
 
     def with_gravity(self, gravity: Iterable[float]) -> Model:
-        """A copy with another acceleration of gravity, in the inertial frame."""
+        """A copy with another acceleration of gravity, in the inertial frame.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_gravity((0, 0, 0)).gravity
+            (0.0, 0.0, 0.0)
+        """
         return self._model._replace(gravity=as_vector(gravity, 3, f"model {self.name!r}: gravity"))
 
     def with_body(
@@ -61,6 +73,11 @@ class Changes(ConstraintChanges):
             rep: where reference and screw are measured: "body", "parent" or "spatial".
             dynamics: a `JointDynamics` instead of the data.
             data: limits, damping, …: see `JointDynamics`.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_body("finger", "tool", mz.Prismatic("x")).nv
+            4
         """
         changed = edit.builder(self._model).add(
             name, self._name(parent), joint, inertia, joint_name=joint_name, placement=placement,
@@ -74,6 +91,11 @@ class Changes(ConstraintChanges):
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.without_body("link_3").bodies
+            ('link_1', 'link_2')
         """
         return edit.without_body(self._model, name)
 
@@ -84,6 +106,11 @@ class Changes(ConstraintChanges):
             name: its name.
             body: its name or number; None is the world.
             placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> "camera" in arm.with_frame("camera", "tool").frames
+            True
         """
         changed = edit.builder(self._model).frame(name, self._name(body), placement)
         return changed.build(physical=False)
@@ -106,6 +133,11 @@ class Changes(ConstraintChanges):
             name: its name.
             role: "visual", "collision" or "both".
             color: (red, green, blue, alpha), from 0 to 1.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> len(arm.with_shape("tool", mz.Sphere(0.1)).shapes)
+            1
         """
         changed = edit.builder(self._model)
         changed.shape(self._name(body), geometry, placement, name, role, color)
@@ -116,6 +148,11 @@ class Changes(ConstraintChanges):
 
         Args:
             name: its name.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> len(ball.without_shape(ball.shapes[0].name).shapes) < len(ball.shapes)
+            True
         """
         self.shape(name)
         return self._model._replace(
@@ -125,7 +162,13 @@ class Changes(ConstraintChanges):
         )
 
     def with_inertia(self, body: str | int, inertia: InertiaLike) -> Model:
-        """A copy in which a body has another inertia."""
+        """A copy in which a body has another inertia.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_inertia("link_3", mz.Inertia(2.0, (0, 0, 0.1), np.eye(3))).mass
+            5.0
+        """
         return edit.with_inertia(self._model, body, inertia)
 
     def with_parameters(self, numbers: Mapping[str, float]) -> Model:
@@ -133,6 +176,11 @@ class Changes(ConstraintChanges):
 
         Args:
             numbers: by name, such as {"link_3.mass": 2.0}.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_parameters({"link_3.mass": 2.0}).mass
+            5.0
         """
         from mozzi.model.parameters.named import check_numbers, vary
 
@@ -142,6 +190,11 @@ class Changes(ConstraintChanges):
     def with_dynamics(self, joint: str, **data: JointData) -> Model:
         """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics`
         names them.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_dynamics("joint_1", damping=0.5).body(0).dynamics.damping
+            (0.5,)
         """
         return edit.with_dynamics(self._model, joint, **data)
 
@@ -153,5 +206,10 @@ class Changes(ConstraintChanges):
 
         The bodies they move become part of their parents, and stay as frames. Without q, joints
         are locked at their neutral position.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.lock("joint_2").nv
+            2
         """
         return edit.lock(self._model, [joints] if isinstance(joints, str) else list(joints), q)

@@ -20,7 +20,13 @@ class Configurations(Parts):
     """What a model knows of its q."""
 
     def neutral(self) -> Array:
-        """The configuration (nq,) in which every joint has the pose 1."""
+        """The configuration (nq,) in which every joint has the pose 1.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.neutral().tolist()
+            [0.0, 0.0, 0.0]
+        """
         return np.array([x for body in self._bodies for x in body.joint.neutral()], dtype=float)
 
     @property
@@ -48,6 +54,11 @@ class Configurations(Parts):
 
         Raises:
             LoopError: no closed configuration within the limits was found.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.random_configuration(0, 5).shape
+            (5, 3)
         """
         rng = np.random.default_rng(rng)
         batch = (batch,) if isinstance(batch, (int, np.integer)) else tuple(batch)
@@ -93,6 +104,11 @@ class Configurations(Parts):
         quaternions.
 
         A quaternion within 1e-6 of unit length is accepted; `normalize` makes it exact.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.check_configuration([0, 0, 1]).tolist()
+            [0.0, 0.0, 1.0]
         """
         try:
             if np.iscomplexobj(q):
@@ -129,7 +145,14 @@ class Configurations(Parts):
             )
 
     def normalize(self, q: ArrayLike) -> Array:
-        """q with its quaternions scaled to unit length."""
+        """q with its quaternions scaled to unit length.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> q = ball.normalize(2.0 * ball.neutral())
+            >>> bool(np.isclose(np.linalg.norm(q[list(ball.quaternions)[0] :][:4]), 1.0))
+            True
+        """
         q = np.array(q, dtype=float)
         self._check_shape(q)
         for body, start in zip(self._bodies, self.q_offsets, strict=False):

@@ -57,6 +57,11 @@ class ConstraintChanges(Configurations):
             joint: the joint, such as Revolute("z").
             placement_a: pose of the joint's frame on body a; None: the body's own.
             placement_b: pose of the joint's frame on body b, likewise.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_loop("grip", None, "tool", mz.Spherical()).row_count
+            3
         """
         ends = self._name(body_a), self._name(body_b)
         changed = edit.builder(self._model).loop(name, *ends, joint, placement_a, placement_b)
@@ -67,6 +72,12 @@ class ConstraintChanges(Configurations):
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> closed = arm.with_loop("grip", None, "tool", mz.Spherical())
+            >>> closed.without_loop("grip") == arm
+            True
         """
         rods = {rod.name for rod in self.distances}
         return self._without("distances" if name in rods else "loops", name)
@@ -89,6 +100,11 @@ class ConstraintChanges(Configurations):
             point_a: (3,), in the frame of body a.
             point_b: (3,), in the frame of body b.
             length: in metres; of a spring, at rest.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_distance("rod", None, "tool", length=1.2).row_count
+            1
         """
         ends = self._name(body_a), self._name(body_b)
         changed = edit.builder(self._model).distance(name, *ends, point_a, point_b, length)
@@ -116,6 +132,11 @@ class ConstraintChanges(Configurations):
             stiffness: in N/m.
             damping: in N s/m.
             length: in metres; of a spring, at rest.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> len(arm.with_spring("coil", None, "tool", stiffness=50.0).springs)
+            1
         """
         ends = self._name(body_a), self._name(body_b)
         changed = edit.builder(self._model)
@@ -127,6 +148,11 @@ class ConstraintChanges(Configurations):
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_spring("coil", None, "tool", stiffness=50.0).without_spring("coil") == arm
+            True
         """
         return self._without("springs", name)
 
@@ -137,6 +163,11 @@ class ConstraintChanges(Configurations):
             name: its name.
             terms: {joint or (joint, number of a coordinate): coefficient}.
             offset: what the sum is.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.with_coupling("gear", {"joint_1": 1.0, "joint_2": -2.0}).row_count
+            1
         """
         return edit.builder(self._model).coupling(name, terms, offset).build(physical=False)
 
@@ -145,6 +176,12 @@ class ConstraintChanges(Configurations):
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> geared = arm.with_coupling("gear", {"joint_1": 1.0, "joint_2": -2.0})
+            >>> geared.without_coupling("gear") == arm
+            True
         """
         return self._without("couplings", name)
 
@@ -166,6 +203,12 @@ class ConstraintChanges(Configurations):
             restitution: Newton's coefficient, 0 to 1.
             stiffness: of a compliant contact, in N/m; None: it is rigid.
             damping: of a compliant contact, in N s/m.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> ball = ball.with_shape(None, mz.Plane(), name="floor")
+            >>> len(ball.with_contact("touch", ball.shapes[0].name, "floor").contacts)
+            1
         """
         law = friction, restitution, stiffness, damping
         return with_contact(self._model, contact_of(self._model, name, shape_a, shape_b, *law))
@@ -188,6 +231,11 @@ class ConstraintChanges(Configurations):
             restitution: Newton's coefficient where it gets taut, 0 to 1.
             stiffness: of an elastic rope, in N/m; None: it does not stretch.
             damping: of an elastic rope, in N s/m.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> len(arm.with_rope("rope", None, "tool", length=1.5).contacts)
+            1
         """
         ends = self._name(body_a), self._name(body_b)
         law = restitution, stiffness, damping
@@ -209,6 +257,11 @@ class ConstraintChanges(Configurations):
             axis_b: (3,), in the frame of body b.
             angle: half the opening of the cone, in radians.
             restitution: Newton's coefficient at the limit, 0 to 1.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> len(arm.with_cone("limit", None, "tool", angle=0.5).contacts)
+            1
         """
         ends = self._name(body_a), self._name(body_b)
         return with_cone(self._model, name, ends, (axis_a, axis_b), angle, restitution)
@@ -218,6 +271,11 @@ class ConstraintChanges(Configurations):
 
         Args:
             name: its name.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free").with_ground()
+            >>> ball.without_contact(ball.contacts[0].name).contacts
+            ()
         """
         return without_contact(self._model, name)
 
@@ -234,6 +292,11 @@ class ConstraintChanges(Configurations):
             height: of the plane, in metres.
             friction: Coulomb's coefficient.
             restitution: Newton's coefficient, 0 to 1.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free").with_ground()
+            >>> [contact.name[:7] for contact in ball.contacts]
+            ['ground:']
         """
         return with_ground(self._model, shapes, height, friction, restitution)
 
@@ -250,6 +313,12 @@ class ConstraintChanges(Configurations):
             shape_a: name of the shape that rolls.
             shape_b: name of the shape it rolls on; its frame has the directions of the rows.
             inside: whether shape b is hollow, a bowl or a pipe that shape a rolls in.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> ball = ball.with_shape(None, mz.Plane(), name="floor")
+            >>> ball.with_rolling("roll", ball.shapes[0].name, "floor").row_count
+            3
         """
         made = rolling_of(self._model, name, shape_a, shape_b, inside)
         return self._model._replace(rollings=(*self.rollings, made))
@@ -259,6 +328,13 @@ class ConstraintChanges(Configurations):
 
         Args:
             name: its name.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> flat = ball.with_shape(None, mz.Plane(), name="floor")
+            >>> rolling = flat.with_rolling("roll", flat.shapes[0].name, "floor")
+            >>> rolling.without_rolling("roll") == flat
+            True
         """
         return self._without("rollings", name)
 
@@ -270,6 +346,12 @@ class ConstraintChanges(Configurations):
             name: its name.
             function: function(model, q) that returns A (m, nv), or one row (nv,), from traced
                 scalars q (nq,); it may call algorithms such as `jacobian`.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> skate = lambda model, q: mz.jacobian(model, q, "tool")[3:4]
+            >>> arm.with_velocity_rows("skate", skate).row_count
+            1
         """
         from mozzi.algorithms.constraints.rows.velocity_rows import velocity_rows_of
 
@@ -281,6 +363,12 @@ class ConstraintChanges(Configurations):
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> skate = lambda model, q: mz.jacobian(model, q, "tool")[3:4]
+            >>> arm.with_velocity_rows("skate", skate).without_velocity_rows("skate") == arm
+            True
         """
         return self._without("velocity_rows", name)
 

@@ -34,7 +34,13 @@ class Parts(Derived):
         return cast("Model", self)
 
     def index(self, body: str | int) -> int:
-        """The index of a body given by name or index."""
+        """The index of a body given by name or index.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.index("link_2")
+            1
+        """
         if isinstance(body, str):
             try:
                 return self._index[body]
@@ -49,15 +55,33 @@ class Parts(Derived):
         return int(body)
 
     def body(self, body: str | int) -> Body:
-        """A body, by name or index."""
+        """A body, by name or index.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.body("link_2").joint_name
+            'joint_2'
+        """
         return self._bodies[self.index(body)]
 
     def joint(self, joint: str) -> Joint:
-        """A joint, by name."""
+        """A joint, by name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> type(arm.joint("joint_3")).__name__
+            'Prismatic'
+        """
         return self._bodies[self.joint_index(joint)].joint
 
     def joint_index(self, joint: str) -> int:
-        """The index of the body that a joint moves, by the joint's name."""
+        """The index of the body that a joint moves, by the joint's name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.joint_index("joint_3")
+            2
+        """
         try:
             return self._joint_index[joint]
         except KeyError:
@@ -72,6 +96,12 @@ class Parts(Derived):
 
         Every body is a frame as well, and ``"world"`` is the inertial frame unless something else
         has that name.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> body, pose = arm.frame("tool")
+            >>> arm.bodies[body]
+            'link_3'
         """
         if name in self._frame_index:
             return self._frame_index[name][1:]
@@ -83,7 +113,14 @@ class Parts(Derived):
         raise ModelError(f"model {self.name!r} has no frame {name!r}; it has {there}")
 
     def shape(self, name: str) -> Shape:
-        """A shape, by name."""
+        """A shape, by name.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> name = ball.shapes[0].name
+            >>> ball.shape(name).collision
+            True
+        """
         for shape in self.shapes:
             if shape.name == name:
                 return shape
@@ -91,12 +128,24 @@ class Parts(Derived):
         raise ModelError(f"model {self.name!r} has no shape {name!r}; it has {known(name, names)}")
 
     def children(self, body: str | int | None = None) -> tuple[int, ...]:
-        """The bodies that hang on a body (on the world, for None or −1)."""
+        """The bodies that hang on a body (on the world, for None or −1).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.children("link_1"), arm.children()
+            ((1,), (0,))
+        """
         i = WORLD if body is None or body == WORLD else self.index(body)
         return tuple(k for k, parent in enumerate(self.parents) if parent == i)
 
     def subtree(self, body: str | int) -> tuple[int, ...]:
-        """A body and all that hangs on it."""
+        """A body and all that hangs on it.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.subtree("link_2")
+            (1, 2)
+        """
         i = self.index(body)
         inside = {i}
         for k in range(i + 1, self.nb):
@@ -114,6 +163,11 @@ class Parts(Derived):
 
         Args:
             q: (nq,), a configuration; None: the neutral one.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> arm.singular_joints()
+            ()
         """
         return singular_joints(self._model, q)
 
