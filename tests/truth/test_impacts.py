@@ -149,3 +149,16 @@ def test_a_ladder_leaves_its_wall():
     at = int(np.argmax(run.contact_forces[1:, 0, 0] == 0.0)) + 1  # nothing pushes any more
     height = mz.pose(model, run.q[at], "rod")[2, 3] * 2
     np.testing.assert_allclose(height, 2 / 3 * length * math.sin(start), rtol=1e-2)
+
+
+def test_a_rod_between_points_that_are_one():
+    """Nothing is told of its direction: finite, and assembled to its length."""
+    builder = mz.Builder("two")
+    for name in ("a", "b"):
+        builder.add(name, None, mz.Free(), mz.Inertia(1.0, (0, 0, 0), 0.1 * np.eye(3)))
+    model = builder.build().with_distance("rod", "a", "b", (0, 0, 0), (0, 0, 0), 1.0)
+    q, still = model.neutral(), np.zeros(12)
+    with pytest.warns(mz.OpenLoopWarning):
+        assert np.isfinite(mz.forward_dynamics(model, q, still, still)).all()
+    q = mz.assemble(model, q)
+    assert abs(mz.loop_residual(model, q)).max() < 1e-10

@@ -47,13 +47,15 @@ from mozzi.model import (
     VelocityRows,
 )
 from mozzi.model.as_model import as_model
-from mozzi.program.scalar import Real, divide, sqrt
+from mozzi.program.scalar import Real, divide, select, sqrt
 from mozzi.types import Traced
 
 __all__ = [
     "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
     "loop_residual", "loop_rows", "matrix", "moving", "position_rows",
 ]  # fmt: skip
+
+COINCIDE = 1e-30  # m²: points that are one
 
 
 # -- how many rows, and where --
@@ -152,12 +154,17 @@ def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
 
 
 def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
-    """|d| = length: the row is the force along d̂, and its rate turns with d."""
+    """|d| = length: the row is the force along d̂, and its rate turns with d. Points that coincide
+    have no direction: along x.
+    """
     frames = SE3.translation(*rod.point_a), SE3.translation(*rod.point_b)
     pair = Pair(model, (rod.body_a, rod.body_b), frames, move)
     d = pair.G.R.unrotate(pair.G.p)
-    span = sqrt(d.dot(d))
-    n = d * divide(1.0, span, nonzero=True)
+    square = d.dot(d)
+    apart = square > COINCIDE
+    span = sqrt(select(apart, square, 1.0))
+    one = d * divide(1.0, span, nonzero=True)
+    n = Vec3(*(select(apart, x, e) for x, e in zip(one, (1.0, 0.0, 0.0), strict=True)))
     R = Screws([Wrench(Vec3.zero(), n)])
     bias: Sequence[Real] = [0.0]
     if move.v is not None:
@@ -166,7 +173,7 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
         turn = divide(u.dot(u) - along * along, span, nonzero=True)
         turn = turn - (pair.w_b - pair.w_a).cross(n).dot(u)
         bias = [n.dot(pair.drift(False, True).lin) + turn]
-    on, off = pair.wrenches(R, False), span - rod.length
+    on, off = pair.wrenches(R, False), select(apart, span, 0.0) - rod.length
 
     def apart2(size: float) -> Real:
         return off * off * (1.0 / (size * size))
