@@ -168,6 +168,24 @@ def test_solvers_agree():
     np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-10)
 
 
+def test_samples_do_not_see_each_other():
+    """Iterations are left out where all samples that run together are solved: what a sample does
+    is the same, bit by bit, in any company and alone.
+    """
+    model, q = boxes()
+    rng = np.random.default_rng(3)
+    q, v = np.tile(q, (32, 1)), 2.0 * rng.normal(size=(32, 6))
+    q[::2, 2] += 0.01
+    step = mz.stepper(model)
+    together = step(q, v, 0.0, 2e-3, 60.0)
+    order = rng.permutation(32)
+    mixed = step(q[order], v[order], 0.0, 2e-3, 60.0)
+    alone = [step(q[k], v[k], 0.0, 2e-3, 60.0) for k in range(4)]
+    for n, x in enumerate(together):
+        np.testing.assert_array_equal(mixed[n], x[order])
+        np.testing.assert_array_equal([one[n] for one in alone], x[:4])
+
+
 def test_loops_and_contacts_together():
     """A four-bar that falls with its coupler onto the ground stays closed, and rests."""
     builder = mz.Builder("bar")
