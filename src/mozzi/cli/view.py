@@ -14,7 +14,7 @@ from mozzi.cli.console import escape, put
 from mozzi.cli.info import Base
 from mozzi.cli.prepare import again
 from mozzi.cli.robot import Root, open_robot
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ModelError
 
 if TYPE_CHECKING:
     from mozzi.model import Model
@@ -79,9 +79,17 @@ def replayed(
         )
     made = made.copy()
     made["roots"] = [*map(str, roots or ()), *made["roots"]]
+    own = made["file"]
     if file is not None:
         made["file"] = str(file)
-    model = again(made)
+    try:
+        model = again(made)
+    except ModelError as error:
+        if file is None or str(file) == own:
+            raise
+        raise ConfigurationError(
+            f"{path}: is a motion of {own}, which {file} does not replay: {error}"
+        ) from None
     return model, Trajectory.load(path, model)
 
 
