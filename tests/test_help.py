@@ -169,13 +169,15 @@ def test_classes_and_their_methods_tell_what_they_take(name: str):
     assert not wrong, wrong
 
 
-SHOWN = {"Model", "Builder"}  # classes whose methods all have an example
+SHOWN = {"Model", "Builder", "Simulation"}  # classes whose methods all have an example
 METHODS = {
     f"{name}.{word}": getattr(CLASSES[name], word)
-    for name in sorted(SHOWN)
+    for name in sorted(CLASSES)
     for base in CLASSES[name].__mro__
     for word, value in vars(base).items()
-    if not word.startswith("_") and callable(getattr(value, "__func__", value))
+    if base.__module__.startswith("mozzi.") and not word.startswith("_")
+    if callable(getattr(value, "__func__", value))
+    if name in SHOWN or "\nExample" in (inspect.getdoc(getattr(CLASSES[name], word)) or "")
 }
 WITHOUT = {  # what the loaders and the library itself call
     "Model.content", "Builder.replace_joint", "Builder.replace_couplings",

@@ -36,12 +36,23 @@ class SE3(Spatial):
 
     @classmethod
     def identity(cls) -> SE3:
-        """The identity, of structural zeros and ones."""
+        """The identity, of structural zeros and ones.
+
+        Example:
+            >>> mz.SE3.identity().matrix().shape
+            (4, 4)
+        """
         return cls(Rotation.identity(), Vec3.zero())
 
     @classmethod
     def translation(cls, x: Real, y: Real, z: Real) -> SE3:
-        """The pure translation by (x, y, z)."""
+        """The pure translation by (x, y, z).
+
+        Example:
+            >>> T = mz.SE3.translation(1.0, 2.0, 3.0)
+            >>> T.matrix()[:3, 3].tolist()
+            [1.0, 2.0, 3.0]
+        """
         return cls(Rotation.identity(), Vec3(x, y, z))
 
     @classmethod
@@ -102,7 +113,13 @@ class SE3(Spatial):
         return cls.from_matrix(array)
 
     def matrix(self) -> np.ndarray:
-        """The homogeneous 4×4 matrix."""
+        """The homogeneous 4×4 matrix.
+
+        Example:
+            >>> T = mz.SE3.translation(1.0, 2.0, 3.0)
+            >>> T.matrix().shape
+            (4, 4)
+        """
         r, p = self.R.general().flatten(), self.p
         bottom = (0.0, 0.0, 0.0, 1.0)
         return stack((*r[0:3], p.x, *r[3:6], p.y, *r[6:9], p.z, *bottom), (4, 4))
@@ -119,7 +136,13 @@ class SE3(Spatial):
         return cls(Rotation(*r[:9]), Vec3(*r[9:]))
 
     def inverse(self) -> SE3:
-        """T_BA of T_AB."""
+        """T_BA of T_AB.
+
+        Example:
+            >>> T = mz.SE3.translation(1.0, 2.0, 3.0)
+            >>> T.inverse().matrix()[:3, 3].tolist()
+            [-1.0, -2.0, -3.0]
+        """
         return SE3(self.R.T, -self.R.unrotate(self.p))
 
     @overload

@@ -188,7 +188,13 @@ class Simulation:
         return saved
 
     def keep(self) -> None:
-        """Write the records that are in memory, where they are to be saved."""
+        """Write the records that are in memory, where they are to be saved.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> run = mz.Simulation(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> run.keep()  # nothing is to be saved
+        """
         x = self.records
         if self.saved is None or x.done == x.first:
             return
@@ -207,7 +213,14 @@ class Simulation:
         x.first = x.done
 
     def run(self) -> Iterator[float]:
-        """Run on to the end; yields the share that is done, from time to time."""
+        """Run on to the end; yields the share that is done, from time to time.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> run = mz.Simulation(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> [share for share in run.run()][-1]
+            1.0
+        """
         x, last = self.records, len(self.grid.t) - 1
         if self.saved is not None and self.saved.head["done"]:
             yield 1.0
@@ -237,6 +250,14 @@ class Simulation:
 
         Args:
             tell: whether to warn of what is odd in it, which takes a moment.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> run = mz.Simulation(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> for share in run.run():
+            ...     pass
+            >>> run.trajectory().q.shape
+            (11, 3)
         """
         self._look()
         if self.saved is None:
@@ -258,7 +279,14 @@ class Simulation:
         return going
 
     def driven(self) -> bool:
-        """Whether anything but gravity and springs does work."""
+        """Whether anything but gravity and springs does work.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> run = mz.Simulation(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> run.driven()  # by the damping of its joints
+            True
+        """
         law = self.torque.law is not None or self.torque.own is not None
         if law or self.torque.held or self.wrenches is not None:
             return True

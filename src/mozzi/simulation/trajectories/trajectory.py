@@ -268,29 +268,71 @@ class Trajectory:
         return np.stack(modes, axis=-1) if modes else np.zeros((*rows.shape[:-1], 0), dtype=int)
 
     def kinetic_energy(self) -> Array:
-        """½ vᵀ M v, (B, n)."""
+        """½ vᵀ M v, (B, n).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> x.kinetic_energy().shape
+            (11,)
+        """
         return self._get("kinetic", lambda: self._of(kinetic_energy, self.q, self.v))
 
     def potential_energy(self) -> Array:
-        """Of gravity, and of the model's springs unless they were taken out, (B, n)."""
+        """Of gravity, and of the model's springs unless they were taken out, (B, n).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> x.potential_energy().shape
+            (11,)
+        """
         return self._get(
             "potential", lambda: self._of(potential_energy, self.q, springs=self.springs)
         )
 
     def energy(self) -> Array:
-        """Kinetic and potential energy, (B, n): constant where nothing drives or brakes."""
+        """Kinetic and potential energy, (B, n): constant where nothing drives or brakes.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> x.energy().shape
+            (11,)
+        """
         return self.kinetic_energy() + self.potential_energy()
 
     def momentum(self) -> Array:
-        """Angular and linear momentum of all bodies about the inertial origin, (B, n, 6)."""
+        """Angular and linear momentum of all bodies about the inertial origin, (B, n, 6).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> x.momentum().shape
+            (11, 6)
+        """
         return self._get("momentum", lambda: self._of(momentum, self.q, self.v))
 
     def poses(self) -> Array:
-        """Poses of all bodies, (B, n, nb, 4, 4)."""
+        """Poses of all bodies, (B, n, nb, 4, 4).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> x.poses().shape
+            (11, 3, 4, 4)
+        """
         return self._of(forward_kinematics, self.q)
 
     def energy_drift(self) -> Array:
-        """The largest change of the energy, over the largest kinetic energy, (B,)."""
+        """The largest change of the energy, over the largest kinetic energy, (B,).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> bool(x.energy_drift() >= 0.0)
+            True
+        """
         E, T = self.energy(), self.kinetic_energy()
         with np.errstate(invalid="ignore", divide="ignore"):
             change: Array = np.nanmax(np.abs(E - E[..., :1]), axis=-1)
@@ -347,6 +389,12 @@ class Trajectory:
             fields: what is written besides t, q and v: some of a, tau, kinetic, potential,
                 momentum, contacts, reactions; all that there is where not given (reactions of
                 closures and drives where they have been looked at).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> x.save("motion.npz").name
+            'motion.npz'
         """
         from mozzi.simulation.trajectories.files import save
 
@@ -360,6 +408,12 @@ class Trajectory:
         Args:
             path: the file.
             model: the mechanism.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> x = mz.simulate(arm, arm.neutral(), np.zeros(3), 0.1, 0.01)
+            >>> mz.Trajectory.load(x.save("again.npz"), arm).q.shape
+            (11, 3)
         """
         from mozzi.simulation.trajectories.files import load
 
