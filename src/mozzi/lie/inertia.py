@@ -101,6 +101,11 @@ class Inertia(Spatial):
 
         Args:
             parameters: the ten numbers.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> mz.Inertia.from_parameters(body.parameters()).mass
+            2.0
         """
         m, x, y, z, *J = _count(parameters, 10, "an inertia has")
         return cls._of(m, Vec3(x, y, z), Sym3(*J))
@@ -116,7 +121,13 @@ class Inertia(Spatial):
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Inertia:
-        """From a 6×6 array [[J, [h]], [−[h], m 1]]; numbers that are no such matrix are refused."""
+        """From a 6×6 array [[J, [h]], [−[h], m 1]]; numbers that are no such matrix are refused.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> mz.Inertia.from_matrix(body.matrix()).mass
+            2.0
+        """
         J, H, M = _blocks(matrix)
         made = cls._of((M.xx + M.yy + M.zz) / 3.0, H.vee(), J)
         given = np.asarray(matrix)
@@ -142,6 +153,11 @@ class Inertia(Spatial):
 
         Args:
             matrix: the array.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> float(mz.Inertia.from_pseudo(body.pseudo()).mass)
+            2.0
         """
         e = unstack(matrix, (4, 4))
         S = Mat3(*e[0:3], *e[4:7], *e[8:11]).sym()
@@ -150,7 +166,13 @@ class Inertia(Spatial):
         return cls._of(e[15], h, J)
 
     def pseudo(self) -> np.ndarray:
-        """∫ (r, 1) (r, 1)ᵀ dm, the 4×4 pseudo-inertia (Binet's form): T P Tᵀ is its push by T."""
+        """∫ (r, 1) (r, 1)ᵀ dm, the 4×4 pseudo-inertia (Binet's form): T P Tᵀ is its push by T.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> body.pseudo().shape
+            (4, 4)
+        """
         J, h = self.J, self.h
         t = 0.5 * J.trace()
         S = Sym3(t - J.xx, -J.xy, -J.xz, t - J.yy, -J.yz, t - J.zz).mat().rows()
@@ -158,7 +180,13 @@ class Inertia(Spatial):
         return stack([e for row in rows for e in row], (4, 4))
 
     def com(self) -> Vec3:
-        """The centre of mass h / m."""
+        """The centre of mass h / m.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> body.com().floats()
+            (0.0, 0.0, 0.1)
+        """
         return Vec3(self.h.x / self.m, self.h.y / self.m, self.h.z / self.m)
 
     def at_com(self) -> Sym3:
@@ -170,6 +198,11 @@ class Inertia(Spatial):
 
         The principal moments must satisfy the triangle inequality (the pseudo-inertia is positive
         semidefinite), up to the tolerance times the trace of J.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> body.defects()
+            ()
         """
         ten = list(self.floats())
         if not all(map(math.isfinite, ten)):
@@ -189,11 +222,22 @@ class Inertia(Spatial):
 
         Args:
             tolerance: how far off rounding may be.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> body.consistent()
+            True
         """
         return not self.defects(tolerance)
 
     def parameters(self) -> tuple[Real, ...]:
-        """The ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz."""
+        """The ten numbers m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> len(body.parameters())
+            10
+        """
         return (self.m, *self.h, *self.J.flatten())
 
     def flatten(self) -> tuple[Real, ...]:
@@ -203,7 +247,13 @@ class Inertia(Spatial):
         return f"Inertia.from_parameters({self.parameters()})"
 
     def matrix(self) -> np.ndarray:
-        """The symmetric 6×6 matrix."""
+        """The symmetric 6×6 matrix.
+
+        Example:
+            >>> body = mz.Inertia(2.0, (0.0, 0.0, 0.1), np.eye(3))
+            >>> body.matrix().shape
+            (6, 6)
+        """
         return _six_by_six(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
 
     def array(self) -> np.ndarray:

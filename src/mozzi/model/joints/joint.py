@@ -86,11 +86,23 @@ class Joint:
     # -- what a joint is -----------------------------------------------------------------------
 
     def pose(self, q: Sequence[Real]) -> SE3:
-        """T(q): the joint frame on the child in the joint frame on the parent."""
+        """T(q): the joint frame on the child in the joint frame on the parent.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> hinge.pose([0.0]).matrix().shape
+            (4, 4)
+        """
         raise NotImplementedError
 
     def screws(self, q: Sequence[Real]) -> Screws[Twist]:
-        """S(q): the body-fixed twists of the unit velocities,  Ṫ = T [S v]^."""
+        """S(q): the body-fixed twists of the unit velocities,  Ṫ = T [S v]^.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> hinge.screws([0.5]).array().shape
+            (6, 1)
+        """
         return self.constant
 
     def screws_rate(self, q: Sequence[Real], v: Sequence[Real]) -> Screws[Twist]:
@@ -103,7 +115,13 @@ class Joint:
         return zero_screws(self.nv)
 
     def rates(self, q: Sequence[Real], v: Sequence[Real]) -> Scalars:
-        """q̇ = N(q) v."""
+        """q̇ = N(q) v.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> list(hinge.rates([0.5], [2.0]))
+            [2.0]
+        """
         return tuple(v)
 
     def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
@@ -116,12 +134,23 @@ class Joint:
         return tuple(q_dot)
 
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
-        """q ⊕ dv: the configuration reached from q by the constant velocity dv in unit time."""
+        """q ⊕ dv: the configuration reached from q by the constant velocity dv in unit time.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> list(hinge.integrate([0.5], [1.0]))
+            [1.5]
+        """
         return tuple(x + dx for x, dx in zip(q, dv, strict=True))
 
     def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         """q1 ⊖ q0: the velocity that reaches q1 (or a q with the same pose) from q0 in unit
         time.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> list(hinge.difference([0.5], [1.5]))
+            [1.0]
         """
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
@@ -138,7 +167,13 @@ class Joint:
         return tuple(q)
 
     def neutral(self) -> tuple[float, ...]:
-        """The configuration whose pose is the identity."""
+        """The configuration whose pose is the identity.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> list(hinge.neutral())
+            [0.0]
+        """
         return (0.0,) * self.nq
 
     def random(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> Scalars:
@@ -148,6 +183,11 @@ class Joint:
         Args:
             rng: a seed or NumPy generator.
             batch: leading axes.
+
+        Example:
+            >>> hinge = mz.Revolute("z")
+            >>> len(hinge.random(np.random.default_rng(0), (5,)))
+            1
         """
         spans = (math.pi if name in ANGLES else 1.0 for name in self.q_names)
         return tuple(cast("Real", rng.uniform(-span, span, batch)) for span in spans)

@@ -93,6 +93,12 @@ class Law:
 
         Args:
             model: the mechanism.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> law = mz.Law(lambda t, q, v, x, h: (-v, x), {"x": 0.0})
+            >>> law.size(arm)
+            4
         """
         return sum(math.prod(shape) for shape in self._shapes(model).values())
 
@@ -102,6 +108,12 @@ class Law:
         Args:
             model: the mechanism.
             t: the time at the start, in seconds.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> law = mz.Law(lambda t, q, v, x, h: (-v, x), {"x": 0.0})
+            >>> law.start(arm).shape
+            (4,)
         """
         parts = [x.ravel() for x in self.state.values()] + [np.zeros(model.nv)]
         return np.concatenate(parts + ([] if self.period is None else [np.array([t])]))
@@ -112,6 +124,12 @@ class Law:
         Args:
             model: the mechanism.
             row (B, size): rows of state.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> law = mz.Law(lambda t, q, v, x, h: (-v, x), {"x": 0.0})
+            >>> sorted(law.parts(arm, law.start(arm)))
+            ['tau', 'x']
         """
         out: dict[str, Array] = {}
         first = 0
