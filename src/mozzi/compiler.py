@@ -168,7 +168,7 @@ def compile(
         if target == "cpu" and isinstance(function, Algorithm):
             units = guard.units_of(function.__name__, tuple(shapes), model)
             with tracing(Settings(rolled)):
-                roll = rolls(model, function) and not parameters
+                roll = rolls(model, function, function.unrolled(model, options)) and not parameters
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         title = name or getattr(function, "__name__", "kernel")

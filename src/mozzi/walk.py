@@ -105,7 +105,7 @@ def walk_of(
     options = {n: x for n, x in function.defaults.items() if x is not empty} | options
     shapes, call, label = signature_of(function, model, {}, options)
     with tracing(Settings(rolled, dtype)):
-        roll = rolls(model, function)
+        roll = rolls(model, function, function.unrolled(model, options))
     walk = Walk("")
 
     def trace() -> Program:
@@ -147,7 +147,7 @@ def _loops(function: Algorithm, model: Model) -> str:
     meaning = {
         "tree": "the result is one of the tree, whether they close it or not",
         "honour": "the result satisfies them",
-        "refuse": "programs refuse them; a call with arrays is made of several programs",
+        "refuse": "it refuses them",
     }
     return f"{model.row_count} rows of {names}: {meaning[function.loops]}"
 
@@ -159,6 +159,8 @@ def _rolled(function: Algorithm, model: Model, wish: bool | None, roll: bool) ->
     if wish is not None:
         return f"{kind}: rolled={wish}"
     most = UNROLLED_BODIES if function.threshold is None else function.threshold
+    if roll and model.nb <= most:
+        return f"{kind}: with these options straight-line code would be long"
     if most >= 10**6:
         return f"{kind}: this algorithm differentiates a program, at any size"
     return f"{kind}: {model.nb} bodies, and up to {most} are straight-line code"

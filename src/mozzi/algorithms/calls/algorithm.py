@@ -74,6 +74,7 @@ class Algorithm:
         self._on_arrays: Answer | None = None
         self._with_loops: Answer | None = None
         self._recursion_with_loops: Recursion | None = None
+        self._unrolled: Callable[[Model, Mapping[str, object]], int | None] | None = None
         self.quick = object()  # where a model's cache has what machine code calls
         self.name = ALGORITHMS[function.__code__] = function.__name__
         self.__name__ = function.__name__
@@ -114,6 +115,20 @@ class Algorithm:
         self._recursion_with_loops = recursion
         ALGORITHMS[recursion.__code__] = self.name
         return recursion
+
+    def unrolled_by(
+        self, most: Callable[[Model, Mapping[str, object]], int | None]
+    ) -> Callable[[Model, Mapping[str, object]], int | None]:
+        """Register how many bodies are still traced unrolled, where options decide about that."""
+        self._unrolled = most
+        return most
+
+    def unrolled(self, model: Model, options: Mapping[str, object]) -> int | None:
+        """How many bodies are still traced unrolled with these options; None: the usual number."""
+        if self._unrolled is None:
+            return self.threshold
+        own = self._unrolled(model, self.defaults | dict(options))
+        return self.threshold if own is None else own
 
     def _recursion(self, model: Model) -> Recursion:
         """The recursion for this model."""
@@ -171,7 +186,11 @@ class Algorithm:
     def inline(self, model: Model, *args: object, **options: object) -> Any:
         """Trace the recursion here."""
         model = as_varied(model)
-        view = mechanism(model, rolled=rolls(model, self), regroup=self.regroup)
+        most = None
+        if self._unrolled is not None:
+            named = self.bind(model, args, options)[1]
+            most = self.unrolled(model, cast("Mapping[str, object]", named))
+        view = mechanism(model, rolled=rolls(model, self, most), regroup=self.regroup)
         result = self.run(view, args, options)
         given = any(isinstance(x, TracedArray) for x in (*args, *options.values()))
         return _for_numpy(result) if given else result

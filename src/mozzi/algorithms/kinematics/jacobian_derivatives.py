@@ -3,9 +3,9 @@
 # pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, product
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.accelerations import stages
@@ -17,6 +17,7 @@ from mozzi.algorithms.recursion.representations import check, shifting, turning
 from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.model import Model
 from mozzi.types import Rep
 
 __all__ = ["jacobian_partials", "jacobian_rate"]
@@ -172,6 +173,19 @@ def jacobian_partials(
                 entries.append(_PARTIALS[rep](x, key))
         P[by_slot] = tuple(zip(*(e.flatten() for e in entries)))
     return P
+
+
+ENTRIES = 40_000  # of a result: straight-line code that stores more compiles for some seconds
+
+
+@jacobian_partials.unrolled_by
+def _bodies_unrolled(model: Model, options: Mapping[str, object]) -> int | None:
+    """Rolled where there are many entries and few kinds of joints: the program of a rolled one has
+    a branch for every sequence of kinds.
+    """
+    axes = cast("int", options["order"]) + 1
+    kinds = len({type(body.joint) for body in model})
+    return 0 if 6 * model.nv**axes > ENTRIES and kinds**axes <= 9 else None
 
 
 def _descending(

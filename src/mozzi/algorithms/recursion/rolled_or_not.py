@@ -20,8 +20,8 @@ class Rollable(Protocol):
     loops: str
 
 
-def rolls(model: Model, algorithm: Rollable | None = None) -> bool:
-    """Whether a model is traced rolled now, by this algorithm.
+def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = None) -> bool:
+    """Whether a model is traced rolled now, by this algorithm (most: from more bodies on).
 
     As the trace is told to (`Settings.rolled`); else from so many bodies on, which an algorithm may
     say for itself. Loops are honoured in straight-line programs only, as parameters vary, and some
@@ -36,5 +36,5 @@ def rolls(model: Model, algorithm: Rollable | None = None) -> bool:
     rolled = settings().rolled
     if rolled is not None:
         return rolled
-    own = None if algorithm is None else algorithm.threshold
+    own = most if algorithm is None or most is not None else algorithm.threshold
     return model.nb > (UNROLLED_BODIES if own is None else own)
