@@ -53,3 +53,21 @@ def test_a_row_was_measured(row):
     a, b = near[0]
     assert abs(b - float(theirs.replace(",", ""))) <= 0.05 * b
     assert abs(b / a - float(ratio)) <= 0.06 * b / a
+
+
+ALONE = re.compile(r"no other (library|package|code)|the only (library|package)|nobody else", re.I)
+
+
+def test_nothing_is_claimed_to_be_unique():
+    """README and pages claim what is there, and name the nearest peer (docs/peers.md)."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    found = {
+        f"{page.relative_to(ROOT)}: {line.strip()[:80]}"
+        for page in pages
+        for line in page.read_text("utf-8").splitlines()
+        if ALONE.search(line) and "No sentence here" not in line
+    }
+    assert not found
+    peers = (ROOT / "docs" / "peers.md").read_text("utf-8")
+    for name in ("skidy", "thunder_dynamics", "spatial_v2_extended", "trep", "Dojo", "Simbody"):
+        assert name in peers
