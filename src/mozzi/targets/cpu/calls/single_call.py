@@ -55,9 +55,6 @@ class _Method(ctypes.Structure):
     ]  # fmt: skip
 
 
-_methods: list[_Method] = []
-
-
 @cache
 def possible() -> bool:
     """Whether array objects of this Python and NumPy look as expected."""
@@ -356,7 +353,8 @@ def builtin(call: int, name: str, own: object) -> Any:
     arguments.
     """
     method = _Method(name.encode(), call, _FASTCALL_KEYWORDS, None)
-    _methods.append(method)  # Python may look at it as late as when the function goes
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # for ever: Python looks at it as late as
+    # when the function goes, which at its end is after the variables of modules
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
