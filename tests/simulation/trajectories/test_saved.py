@@ -233,6 +233,13 @@ def test_another_run_is_refused(tmp_path):
         mz.Trajectory.load(path, four_bar())
 
 
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path):
+    path = tmp_path / "nowhere" / "run.zarr"
+    with pytest.raises(ConfigurationError, match=r"there is no folder .*nowhere; make it"):
+        mz.simulate(double_pendulum(), Q0, V0, 0.1, 0.01, save=path)
+    assert not path.parent.exists()
+
+
 def test_on_the_command_line(tmp_path: Path):
     from typer.testing import CliRunner
 
