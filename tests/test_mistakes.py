@@ -248,6 +248,12 @@ ROWS = {
     "a wrench of five numbers": (lambda: mz.Wrench.unflatten(np.ones(5)), "give six numbers"),
     "an inertia of five rows": (
         lambda: mz.newton_euler(np.eye(5), np.zeros(6), np.zeros(6)), "does not end in (6, 6)"),
+    "a choice where there is one answer": (
+        lambda: mz.hybrid_dynamics(ARM, Z, Z, Z, Z, minimize="torque"),
+        "minimize= are for models with loops, and 'arm' has none"),
+    "weights where there is one answer": (
+        lambda: mz.inverse_dynamics(ARM, Z, Z, Z, weighting=np.ones(3)),
+        "weighting= are for models with loops, and 'arm' has none"),
     "a recursion that is none": (
         lambda: mz.directional(mz.mass_matrix, ARM), "there is one for mz.inverse_dynamics"),
     "nine numbers without bounds": (

@@ -12,9 +12,9 @@ from mozzi.program.meaning import interpret
 from mozzi.program.node import OPERATIONS
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import atan2, cos, maximum, select, sin, sqrt
-from mozzi.targets.generated_names import Names
 from mozzi.targets.interpret import InterpretedKernel, build
 from mozzi.targets.listing import SPELL
+from mozzi.targets.unique_names import Names
 
 
 def program() -> Program:

@@ -131,7 +131,7 @@ def simulate(
     """
     from mozzi.simulation.methods import as_method
     from mozzi.simulation.running.simulation import Simulation
-    from mozzi.simulation.trajectories.saved import keep_origin
+    from mozzi.simulation.trajectories.saved_runs import keep_origin
 
     check_paths(out, plot, page, save)
     fields = fields_of(record)

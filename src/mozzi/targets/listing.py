@@ -8,7 +8,7 @@ import numpy as np
 
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Index, Loop, Program, Store
-from mozzi.targets.generated_names import Names, integer
+from mozzi.targets.unique_names import Names, integer
 
 __all__ = ["SPELL", "listing", "signature"]
 

@@ -17,10 +17,10 @@ from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
 from mozzi.algorithms.calls.guard import look, unchecked
 from mozzi.algorithms.calls.held_wrenches import HELD, body_fixed, with_representation
-from mozzi.algorithms.calls.with_loops import met_loops, refuse_loops
+from mozzi.algorithms.calls.with_loops import met_loops, refuse_choices, refuse_loops
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.algorithms.recursion.names_in_generated_code import ALGORITHMS
 from mozzi.algorithms.recursion.rolled_or_not import rolls
-from mozzi.algorithms.recursion.value_names import ALGORITHMS
 from mozzi.algorithms.recursion.varied import as_varied
 from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import ShapeError
@@ -153,6 +153,7 @@ class Algorithm:
         if active() is not None:
             return self.inline(model, *args, **options)
         arrays, others = self.bind(model, args, options)
+        refuse_choices(model, self.name, others)
         if any(type(x).__module__.startswith(("dask.", "xarray.")) for x in arrays.values()):
             from mozzi.compiler import lazily
 

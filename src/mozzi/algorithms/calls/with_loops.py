@@ -9,12 +9,13 @@ its own recursion.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
-from mozzi.errors import LoopError
+from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Closure, Model
 
-__all__ = ["closed", "met_loops", "refuse_loops"]
+__all__ = ["closed", "met_loops", "refuse_choices", "refuse_loops"]
 
 
 def closed(model: Model) -> tuple[Closure, ...]:
@@ -55,4 +56,14 @@ def refuse_loops(model: Model, function: str) -> None:
         raise LoopError(
             f"{function} does not honour loops and couplings, and model {model.name!r} has some "
             f"({', '.join(names[:4])}); call it on a model without them"
+        )
+
+
+def refuse_choices(model: Model, function: str, options: Mapping[str, object]) -> None:
+    """Raise where a choice among what loops leave open meets a model without loops."""
+    given = [f"{word}=" for word in ("minimize", "weighting") if options.get(word) is not None]
+    if given and not closed(model):
+        raise ConfigurationError(
+            f"{function}: {' and '.join(given)} are for models with loops, and {model.name!r} has "
+            "none: there is one answer"
         )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from mozzi.algorithms.constraints.rank import STRONG, smallest_pivot
 from mozzi.algorithms.constraints.sparse import Row, elimination_order
 from mozzi.lie.vec import number
-from mozzi.program.loops import repeat
+from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, divide, maximum, select, sqrt
 
 __all__ = ["Choice"]

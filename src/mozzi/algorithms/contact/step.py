@@ -50,7 +50,7 @@ from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
-from mozzi.program.loops import repeat
+from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
 from mozzi.types import Traced
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.bodies import Kind
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.value_names import leaves, name_origin, origin_here
+from mozzi.algorithms.recursion.names_in_generated_code import leaves, name_origin, origin_here
 from mozzi.algorithms.recursion.views import BodyView, PerBody
 from mozzi.lie import SE3, Screws
 from mozzi.lie.screw import Six

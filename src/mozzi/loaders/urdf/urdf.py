@@ -13,7 +13,7 @@ from mozzi.errors import ModelError
 from mozzi.loaders.description import Description, Edge, Link
 from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
 from mozzi.loaders.source import Notes, Roots
-from mozzi.loaders.urdf.joints import origin_of, read_joint
+from mozzi.loaders.urdf.joint_types import origin_of, read_joint
 from mozzi.loaders.xml.strict import Element
 from mozzi.loaders.xml.words import URDF, check_words
 from mozzi.model.shapes import Box, Capsule, Cylinder, Geometry, Role, Sphere, as_color

@@ -15,7 +15,7 @@ from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.touching import Touching
 from mozzi.simulation.place import on_the_host
-from mozzi.simulation.trajectories.saved import events_of
+from mozzi.simulation.trajectories.saved_runs import events_of
 from mozzi.types import Array
 
 if TYPE_CHECKING:

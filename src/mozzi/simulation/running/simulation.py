@@ -36,7 +36,7 @@ from mozzi.simulation.running.result import acceleration_at, reactions_at, traje
 from mozzi.simulation.running.run_kernels import RunKernels
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.times import Grid, check_memory
-from mozzi.simulation.trajectories.saved import Saved, block_records, open_saved, opened
+from mozzi.simulation.trajectories.saved_runs import Saved, block_records, open_saved, opened
 from mozzi.simulation.trajectories.trajectory import Trajectory
 from mozzi.simulation.watch import tell_stiff
 from mozzi.types import Array, ArrayLike, Device, DType, Method, Rep

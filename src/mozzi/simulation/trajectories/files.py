@@ -19,7 +19,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.files import write_atomically
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
-from mozzi.simulation.trajectories.saved import CONTACT, opened, origin_of
+from mozzi.simulation.trajectories.saved_runs import CONTACT, opened, origin_of
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
 from mozzi.types import Array
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from mozzi.program.program import Program
 from mozzi.targets.c.words import RESERVED, TYPES, number
-from mozzi.targets.generated_names import Names
 from mozzi.targets.interpret import InterpretedKernel
+from mozzi.targets.unique_names import Names
 
 __all__ = ["main_program"]
 

@@ -20,7 +20,7 @@ from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.c.check import main_program
 from mozzi.targets.c.words import ATOM, BINDS, RESERVED, SPELL_C, TYPES, number
-from mozzi.targets.generated_names import Names, integer
+from mozzi.targets.unique_names import Names, integer
 
 __all__ = ["CSource", "build"]
 

@@ -19,7 +19,7 @@ from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
 from mozzi.targets.c.words import SPELL_C, TYPES, number
 from mozzi.targets.cuda.launch import BLOCK_THREADS
 from mozzi.targets.cuda.math import PRELUDE, WRITE_COLUMNS
-from mozzi.targets.generated_names import integer
+from mozzi.targets.unique_names import integer
 
 __all__ = ["CudaSource"]
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from mozzi.algorithms.constraints.one_sided.problem import Problem, dot
 from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, reciprocal
-from mozzi.program.loops import repeat
+from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
 
 __all__ = ["interior_point"]

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from mozzi.algorithms.constraints.one_sided.sets import Law, Set, reciprocal
 from mozzi.lie.vec import number
-from mozzi.program.loops import repeat
+from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, maximum, select, sqrt
 
 __all__ = [

@@ -1,7 +1,8 @@
 """Names and integers in generated text: what C, CUDA and listings share.
 
-A value brings the name that it wishes (`Node.name`, as `algorithms/recursion/value_names.py` gives
-it); here it becomes a word that is nowhere else in the text.
+A value brings the name that it wishes (`Node.name`, which
+`algorithms/recursion/names_in_generated_code.py` gives it); here it becomes a word that is nowhere
+else in the text.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def test_impacts_of_dopri5_resume_as_well(tmp_path):
 SCRIPT = """
 import sys, numpy as np, mozzi as mz
 from mozzi.model.generate import double_pendulum
-from mozzi.simulation.trajectories import saved
+from mozzi.simulation.trajectories import saved_runs as saved
 saved.BLOCK_RECORDS = 64
 x = mz.simulate(double_pendulum(), [1.0, -0.5], [0.1, 0.2], float(sys.argv[2]), 1e-3,
                 record_every=20, save=sys.argv[1])
