@@ -126,3 +126,26 @@ def test_work_aside_holds_locks_that_a_fork_waits_for():
             assert aside(work) == 1
     finally:
         locks._gate.set()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_while_another_thread_imports():
+    """A child imports what a thread of its parent was importing: it does not wait for ever."""
+    code = """
+import os, sys, threading
+import mozzi
+
+threading.Thread(target=lambda: __import__("mozzi.compiler")).start()
+loading = lambda x: getattr(getattr(x, "__spec__", None), "_initializing", False)
+while not any(loading(x) for n, x in list(sys.modules.items()) if n.startswith("mozzi.alg")):
+    pass
+pid = os.fork()
+if pid == 0:
+    import mozzi.compiler
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout == "7\n"

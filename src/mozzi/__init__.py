@@ -1,9 +1,12 @@
 """Kinematics and dynamics of articulated rigid bodies on screws and Lie groups.
 
-Names load on first use: ``import mozzi`` imports nothing but this file.
+Names load on first use: ``import mozzi`` imports nothing but this file, and what lets a fork wait
+for modules that other threads are loading.
 """
 
 from __future__ import annotations
+
+from mozzi import locks as _locks  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 __version__ = "0.1.0"
 

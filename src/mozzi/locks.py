@@ -2,7 +2,8 @@
 
 A child that is forked while another thread compiles would inherit a lock that nobody releases, and
 a compiler in the middle of its work. So a fork waits for these locks, and both processes go on
-with them free.
+with them free. So it does for modules of the library that another thread is importing: Python keeps
+a lock for each, which a child would wait for.
 
 Python hears Ctrl-C between two of its own steps, in the main thread: a compiler that takes half a
 minute in one step would be waited for. `aside` lets another thread take that step.
@@ -10,16 +11,21 @@ minute in one step would be waited for. `aside` lets another thread take that st
 
 from __future__ import annotations
 
+import _imp
 import os
+import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-__all__ = ["ForkLock", "aside"]
+__all__ = ["ForkLock", "aside", "forks_wait_for"]
 
 PATIENCE_S = 0.02  # how long a fork waits for one lock before it lets go of the others
+IMPORTS_S = 20.0  # how long a fork waits for modules that other threads import
+OURS = ("mozzi", "llvmlite")  # packages that the library imports when they are first needed
 LISTEN_S = 0.2  # how often who waits looks for Ctrl-C, where signals do not end the wait (Windows)
 
 T = TypeVar("T")
@@ -33,7 +39,8 @@ class _State(threading.local):
 
 _state = _State()
 _every: weakref.WeakSet[ForkLock] = weakref.WeakSet()
-_held: list[ForkLock] = []
+_foreign: list[threading.RLock] = []
+_held: list[tuple[ForkLock | None, threading.RLock]] = []
 _gate = threading.Event()  # closed while a fork wants the locks: nobody starts anything new
 _gate.set()
 
@@ -87,33 +94,60 @@ def aside(work: Callable[[], T]) -> T:
     return results[0]
 
 
+def forks_wait_for(lock: threading.RLock) -> None:
+    """Another library's lock, which threads may hold outside of ours (where kernels go away)."""
+    _foreign.append(lock)
+
+
 def _before() -> None:
     """Take all of them, in whatever order threads take theirs: who waits for one holds none."""
     _gate.clear()
+    end = time.monotonic() + IMPORTS_S
     while True:
-        for one in list(_every):
-            if not one.lock.acquire(timeout=PATIENCE_S):
+        ours = [(one, one.lock) for one in list(_every)]
+        for one, lock in [*ours, *((None, lock) for lock in _foreign)]:
+            if not lock.acquire(timeout=PATIENCE_S):
                 break
-            _held.append(one)
+            _held.append((one, lock))
         else:
-            return
+            _imp.acquire_lock()  # nobody starts an import now
+            if not _importing() or time.monotonic() > end:
+                return
+            _imp.release_lock()
         _let_go()
+        time.sleep(0.001)
+
+
+def _importing() -> bool:
+    """Whether a module of ours is being imported."""
+    specs = (getattr(x, "__spec__", None) for n, x in list(sys.modules.items()) if _is_ours(n))
+    return any(getattr(spec, "_initializing", False) for spec in specs)
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] in OURS
 
 
 def _let_go() -> None:
     while _held:
-        _held.pop().lock.release()
+        _held.pop()[1].release()
 
 
 def _in_parent() -> None:
+    _imp.release_lock()
     _let_go()
     _gate.set()
 
 
 def _in_child() -> None:
     global _gate
+    _imp.release_lock()
     while _held:
-        _held.pop().lock = threading.RLock()
+        one, lock = _held.pop()
+        if one is None:
+            lock.release()
+        else:
+            one.lock = threading.RLock()
     _gate = threading.Event()
     _gate.set()
 

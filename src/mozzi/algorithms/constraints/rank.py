@@ -95,6 +95,14 @@ independent one where the mode of an assembly is told: far above rounding, and a
 open by closing.
 """
 
+NO_SCALE = 1e-5
+"""The largest singular value of scaled rows is taken for no less: rows may vanish, all of them."""
+
+INVERTIBLE = 1e-6
+"""Pivots of A_P Λ_P A_Pᵀ, over its diagonal, that leave nine digits of its inverse: the second form
+of step D of Rodriguez (`loops/topology.py`).
+"""
+
 NO_ENTRY = 1e-9
 """Entries of scaled rows, in all configurations looked at, that are rounding: the row is no row."""
 
@@ -147,7 +155,7 @@ def scaled(model: Model, A: np.ndarray) -> Array:
 
 def counted(s: np.ndarray) -> NDArray[np.bool_]:
     """Which singular values of scaled rows count as different from zero."""
-    return s > COUNTS * np.maximum(s[..., :1], 1e-5)
+    return s > COUNTS * np.maximum(s[..., :1], NO_SCALE)
 
 
 def ranks_of(A: np.ndarray) -> NDArray[np.intp]:

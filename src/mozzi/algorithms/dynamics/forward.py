@@ -4,8 +4,9 @@
 Some coordinates may be *held*: their accelerations are given, and their forces wanted (Table 4).
 Where nothing is held it is Table 3. Loops answer between the sweeps, in one place (`closed_by`).
 
-    Kim    η   B̂   Î   ÎS   Ψ   τ − SᵀB̂   Π    β      Ad V̇_λ + η   V̇
-    here   n   B   P   U    D   u         Pi   beta   X            A = (ω̇, Rᵀr̈)
+    Kim            η   B̂    Î    ÎS   Ψ     τ − SᵀB̂   Π    β      Ad V̇_λ + η   V̇
+    Featherstone   c   p^A  I^A  U    D⁻¹   u         I^a  p^a    a′           a
+    here           n   B    P    U    D     u         Pi   beta   X            A = (ω̇, Rᵀr̈)
 
 With A in place of V̇ (derived in `kinematics/motion.py`) n and B differ from η and B̂ by terms of
 ω × v, and of V only the angular half w is needed. D holds Ψ, the inverse, with armature. What the

@@ -28,7 +28,14 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import refuse_loops
-from mozzi.algorithms.constraints.rank import NO_ROW, OPENING, WIDEST, pinv, smallest_pivot
+from mozzi.algorithms.constraints.rank import (
+    INVERTIBLE,
+    NO_ROW,
+    OPENING,
+    WIDEST,
+    pinv,
+    smallest_pivot,
+)
 from mozzi.algorithms.constraints.rows.joints import frames_of, meet
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.forward import forward_dynamics
@@ -52,9 +59,6 @@ NOWHERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 WIDE = 1e-3
 """Metres or radians by which attachments may be open where the trees are coupled."""
-
-INVERTIBLE = 1e-6
-"""Pivots of A_P Λ_P A_Pᵀ, over its diagonal, that leave nine digits of its inverse."""
 
 State: TypeAlias = Mapping[str, ArrayLike]
 """The name of a system → its array."""

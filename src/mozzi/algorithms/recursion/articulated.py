@@ -34,9 +34,9 @@ def articulated(
     U: PerBody[Screws[Wrench]],
     D: PerBody[Matrix],
 ) -> Iterator[tuple[BodyView, ArticulatedInertia]]:
-    """Inward: every body with the inertia Π it hands to its parent, P, U = P S and D⁻¹ set.
+    """Inward: every body with the inertia Π it hands to its parent, P, U = P S and D = Ψ set.
 
-    D = Sᵀ P S + armature over the coordinates that are free, Π = P − U D⁻¹ Uᵀ, and P of a parent
+    Ψ = (Sᵀ P S + armature)⁻¹ over the coordinates that are free, Π = P − U Ψ Uᵀ, and P of a parent
     is its inertia and the Π of its children, moved there.  K49, K52; R.39.
     """
     _check(model)

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from mozzi.errors import ExtraMissingError
-from mozzi.locks import ForkLock, aside
+from mozzi.locks import ForkLock, aside, forks_wait_for
 from mozzi.program.alarms import ALARMS
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cpu import exponential, vector_math
@@ -68,6 +68,7 @@ def binding() -> ModuleType:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     atexit.register(_at_exit)
+    forks_wait_for(llvm.ffi.lib._lock._lock)  # held by whoever drops a kernel, too
     return llvm
 
 
