@@ -4,7 +4,9 @@ The algorithms of the tree stand below what answers for loops (`loops/`, `deriva
 do not know it: what answers registers itself with the algorithm that it answers for
 (`@forward_dynamics.with_loops`, `@forward_dynamics.recursion_with_loops`). The first call that
 meets a model with loops loads all of it here; then `Algorithm.__call__` asks it before it compiles
-its own recursion.
+its own recursion. What else happens is declared with the algorithm: `@algorithm(loops=…)` is
+"honour" (the recursion itself keeps loops closed), "tree" (it is about the tree, loops or not), or
+"refuse".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What counts as rank: all tolerances.
+"""What counts as rank: all tolerances of rows.
 
 Rows of loops depend on one another where the mechanism is closed, and only there: where it is open
 by d, a row that depends on others when closed has an angle of about d to them. Counted, it asks for

@@ -1,4 +1,4 @@
-"""Trajectories on disk: .npz and .csv, written atomically."""
+"""Trajectories on disk: .npz and .csv, written atomically (runs as they come: `saved_runs.py`)."""
 
 from __future__ import annotations
 
