@@ -16,7 +16,7 @@ import mozzi as mz
 from mozzi.errors import ConfigurationError
 from mozzi.model.generate import double_pendulum, four_bar
 from mozzi.simulation.running.simulation import Simulation
-from mozzi.simulation.trajectories import saved as module
+from mozzi.simulation.trajectories import saved_runs as module
 
 pytest.importorskip("zarr")
 
