@@ -248,6 +248,14 @@ ROWS = {
     "a wrench of five numbers": (lambda: mz.Wrench.unflatten(np.ones(5)), "give six numbers"),
     "an inertia of five rows": (
         lambda: mz.newton_euler(np.eye(5), np.zeros(6), np.zeros(6)), "does not end in (6, 6)"),
+    "forces of the wrong length, projected": (
+        lambda: mz.projected_forward_dynamics(ARM, Z, Z, np.zeros(4)), "tau has shape (4,)"),
+    "targets that are no mapping": (
+        lambda: mz.inverse_kinematics(ARM, "hand"), "are no mapping; give {frame: pose}"),
+    "accelerations that are no numbers": (
+        lambda: mz.consistent_accelerations(LOOP, Z, Z, "a"), "no arrays of numbers"),
+    "two states of a closed form": (
+        lambda: mz.closed_form(ARM, Z, Z, momenta=np.zeros((3, 6))), "give one of v, twists="),
     "a choice where there is one answer": (
         lambda: mz.hybrid_dynamics(ARM, Z, Z, Z, Z, minimize="torque"),
         "minimize= are for models with loops, and 'arm' has none"),

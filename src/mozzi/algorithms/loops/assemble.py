@@ -301,7 +301,13 @@ def consistent_velocities(
         True
     """
     as_model(model, "consistent_velocities")
-    q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    try:
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"model {model.name!r}: q and what is made consistent are no arrays of numbers; give "
+            f"nq = {model.nq} and nv = {model.nv} numbers on the last axis"
+        ) from None
     if not v.shape or v.shape[-1] != model.nv:
         raise ConfigurationError(
             f"model {model.name!r}: v has shape {v.shape}; give nv = {model.nv} numbers on the "

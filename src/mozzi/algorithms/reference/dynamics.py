@@ -17,8 +17,9 @@ from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.kinematics.conversion import convert_wrenches
 from mozzi.algorithms.reference.closed_kinematics import ClosedKinematics
 from mozzi.algorithms.reference.matrices import LEVI_CIVITA, ad, diag, hat, transposed
-from mozzi.errors import ShapeError
+from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["ClosedForm", "closed_form"]
@@ -52,9 +53,12 @@ def closed_form(
         >>> np.allclose(form.euler_jourdain(a), mz.inverse_dynamics(arm, q, v, a))
         True
     """
+    as_model(model, "closed_form")
     given = [x for x in (v, twists, momenta) if x is not None]
     if len(given) > 1:
-        raise ValueError("closed_form: give one of v, twists= and momenta=: each tells a state")
+        raise ConfigurationError(
+            "closed_form: give one of v, twists= and momenta=: each tells a state"
+        )
     at = np.asarray(q, dtype=float)
     _fits("q", at, (model.nq,), f"{model.name} has nq = {model.nq}")
     model.check_configuration(at)

@@ -8,7 +8,9 @@ from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
+from mozzi.errors import ShapeError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["projected_forward_dynamics"]
@@ -44,12 +46,17 @@ def projected_forward_dynamics(
         >>> np.allclose(a, mz.forward_dynamics(arm, q, v, tau))
         True
     """
+    as_model(model, "projected_forward_dynamics")
+    forces = np.asarray(tau, dtype=float)
+    if forces.shape[-1:] != (model.nv,):
+        fact = f"{model.name} has nv = {model.nv}"
+        raise ShapeError("projected_forward_dynamics", "tau", forces.shape, (model.nv,), fact)
     o = operators(model, q)
     L, D = o.inverse_factor.dense(), o.D.dense()
     w, Q = np.linalg.eigh(D)
     root = (Q / np.sqrt(w)[..., None, :]) @ np.swapaxes(Q, -1, -2)  # D^{−½}
     given = {} if wrenches is None else {"wrenches": wrenches, "wrenches_rep": wrenches_rep}
-    T = np.asarray(tau, dtype=float) - bias_forces(model, q, v, **given)
+    T = forces - bias_forces(model, q, v, **given)
     middle = root @ L @ T[..., None]
     if model.closures:
         A = loop_jacobian(model, q)
