@@ -253,7 +253,16 @@ ROWS = {
     "targets that are no mapping": (
         lambda: mz.inverse_kinematics(ARM, "hand"), "are no mapping; give {frame: pose}"),
     "accelerations that are no numbers": (
-        lambda: mz.consistent_accelerations(LOOP, Z, Z, "a"), "no arrays of numbers"),
+        lambda: mz.consistent_accelerations(LOOP, Z, Z, "a"), "is no array of numbers"),
+    "a path that is none": (lambda: mz.load(7), "is no path; give that of a file"),
+    "a log that is none": (lambda: mz.read_log(7), "is no path; give that of a file"),
+    "a grid of nothing named": (lambda: mz.grid([1.0]), "is no mapping; give {name: numbers}"),
+    "what cannot be compiled": (lambda: mz.compile(7, ARM), "is no function"),
+    "forces that are no numbers": (
+        lambda: mz.rollout(ARM, Z, Z, "a", 0.1), "rollout: tau is no array of numbers"),
+    "a closed form of words": (lambda: mz.closed_form(ARM, "a"), "q is no array of numbers"),
+    "numbers of a cholesky factor": (
+        lambda: mz.from_log_cholesky("a"), "theta is no array of numbers"),
     "two states of a closed form": (
         lambda: mz.closed_form(ARM, Z, Z, momenta=np.zeros((3, 6))), "give one of v, twists="),
     "a choice where there is one answer": (

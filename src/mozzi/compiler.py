@@ -153,6 +153,9 @@ def compile(
         >>> kernel(np.zeros((100, 3)), np.zeros(3), np.zeros(3)).shape
         (100, 3)
     """
+    if not callable(function):
+        raise ConfigurationError(f"compile: {function!r:.60} is no function; give an algorithm, "
+                                 "or a function of arrays")
     if target not in TARGETS:
         raise ConfigurationError(f"no target {target!r}; there are {known(target, TARGETS)}")
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's

@@ -7,6 +7,11 @@ Python programmer would expect, so that ``except ValueError`` catches a bad mode
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "ConfigurationError",
@@ -26,6 +31,7 @@ __all__ = [
     "StiffWarning",
     "UnknownNameError",
     "UnphysicalWarning",
+    "as_numbers",
     "known",
     "nearest",
 ]
@@ -135,3 +141,15 @@ class StiffWarning(UserWarning):
 
 class ContactWarning(UserWarning):
     """A simulated step missed a law of contact, dry friction or limits by more than rounding."""
+
+
+def as_numbers(x: object, function: str, argument: str) -> NDArray[np.float64]:
+    """An argument as an array of numbers, or an error that names it."""
+    import numpy as np
+
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"{function}: {argument} is no array of numbers but {x!r:.60}; give numbers"
+        ) from None

@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, as_numbers
 from mozzi.lie import Inertia
 from mozzi.program.arrays import is_traced, traced_array
 from mozzi.types import Array, ArrayLike
@@ -35,7 +35,9 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
         >>> mz.from_log_cholesky(np.zeros(10))[[0, 4, 7, 9]]
         array([1., 2., 2., 2.])
     """
-    x = cast(Array, traced_array(theta)) if is_traced(theta) else np.asarray(theta, dtype=float)
+    x = cast(Array, traced_array(theta)) if is_traced(theta) else as_numbers(
+        theta, "from_log_cholesky", "theta"
+    )
     if x.shape[-1:] != (10,):
         raise ConfigurationError(f"from_log_cholesky: theta has shape {x.shape}; give ten numbers")
     a, d1, d2, d3, s12, s23, s13, t1, t2, t3 = (x[..., k] for k in range(10))

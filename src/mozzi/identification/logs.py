@@ -87,6 +87,8 @@ def read_log(
         >>> mz.read_log("log.csv", arm).q
         array([[0.1, 0.2, 0.3]])
     """
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"read_log: {path!r:.60} is no path; give that of a file")
     file = Path(path)
     if not file.is_file():
         raise ConfigurationError(f"{file}: there is no such file; give one of .csv or .parquet")

@@ -91,6 +91,8 @@ def read(
     srdf: StrPath | None = None,
 ) -> Description:
     """What a file describes, before it is checked as a whole."""
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"load: {path!r:.60} is no path; give that of a file, or a robot's name")
     path = find(path)
     root, near, notes = _open(path, roots, xacro)
     if root.tag == "robot":

@@ -111,6 +111,8 @@ def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
         >>> mz.grid({"a": [1, 2], "b": [10, 20]})["b"].tolist()
         [10, 20, 10, 20]
     """
+    if not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"grid: {columns!r:.60} is no mapping; give {{name: numbers}}")
     arrays = [np.atleast_1d(np.asarray(x)) for x in columns.values()]
     for name, x in zip(columns, arrays, strict=True):
         if x.size == 0:

@@ -19,7 +19,7 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.errors import ConfigurationError, LoopError
+from mozzi.errors import ConfigurationError, LoopError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, JointChoice, Seed
@@ -301,13 +301,8 @@ def consistent_velocities(
         True
     """
     as_model(model, "consistent_velocities")
-    try:
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-    except (TypeError, ValueError):
-        raise ConfigurationError(
-            f"model {model.name!r}: q and what is made consistent are no arrays of numbers; give "
-            f"nq = {model.nq} and nv = {model.nv} numbers on the last axis"
-        ) from None
+    q = as_numbers(q, "consistent_velocities", "q")
+    v = as_numbers(v, "consistent_velocities", "v")
     if not v.shape or v.shape[-1] != model.nv:
         raise ConfigurationError(
             f"model {model.name!r}: v has shape {v.shape}; give nv = {model.nv} numbers on the "

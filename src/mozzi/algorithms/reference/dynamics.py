@@ -17,7 +17,7 @@ from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.kinematics.conversion import convert_wrenches
 from mozzi.algorithms.reference.closed_kinematics import ClosedKinematics
 from mozzi.algorithms.reference.matrices import LEVI_CIVITA, ad, diag, hat, transposed
-from mozzi.errors import ConfigurationError, ShapeError
+from mozzi.errors import ConfigurationError, ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, Rep
@@ -59,15 +59,15 @@ def closed_form(
         raise ConfigurationError(
             "closed_form: give one of v, twists= and momenta=: each tells a state"
         )
-    at = np.asarray(q, dtype=float)
+    at = as_numbers(q, "closed_form", "q")
     _fits("q", at, (model.nq,), f"{model.name} has nq = {model.nq}")
     model.check_configuration(at)
     if v is not None or not given:
-        u = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
+        u = np.zeros(model.nv) if v is None else as_numbers(v, "closed_form", "v")
         _fits("v", u, (model.nv,), f"{model.name} has nv = {model.nv}")
         return ClosedForm(model, at, u)
     what, x = ("momenta", momenta) if twists is None else ("twists", twists)
-    stacked = np.asarray(x, dtype=float)
+    stacked = as_numbers(x, "closed_form", what)
     _fits(what, stacked, (model.nb, 6), f"{model.name} has nb = {model.nb}")
     still = ClosedForm(model, at, np.zeros(model.nv))
     flat = stacked.reshape(*stacked.shape[:-2], -1)

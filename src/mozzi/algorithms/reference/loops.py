@@ -8,7 +8,7 @@ from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
-from mozzi.errors import ShapeError
+from mozzi.errors import ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, Rep
@@ -47,7 +47,7 @@ def projected_forward_dynamics(
         True
     """
     as_model(model, "projected_forward_dynamics")
-    forces = np.asarray(tau, dtype=float)
+    forces = as_numbers(tau, "projected_forward_dynamics", "tau")
     if forces.shape[-1:] != (model.nv,):
         fact = f"{model.name} has nv = {model.nv}"
         raise ShapeError("projected_forward_dynamics", "tau", forces.shape, (model.nv,), fact)

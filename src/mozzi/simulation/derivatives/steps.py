@@ -26,7 +26,7 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real
@@ -220,7 +220,7 @@ def rollout(
     """
     as_model(model, "rollout")
     kernel = _cached(model, "step", method, resistance)
-    tau = np.asarray(tau, dtype=float)
+    tau = as_numbers(tau, "rollout", "tau")
     if closed(model):
         check_closed(model, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float))
     batch = np.broadcast_shapes(np.shape(q0)[:-1], np.shape(v0)[:-1], tau.shape[1:-1])
@@ -305,7 +305,7 @@ def rollout_gradient(
     """
     as_model(model, "rollout_gradient")
     kernel = _cached(model, "pullback", method, resistance)
-    tau = np.asarray(tau, dtype=float)
+    tau = as_numbers(tau, "rollout_gradient", "tau")
     p, r = np.array(dq[-1], dtype=float), np.array(dv[-1], dtype=float)
     out = np.empty((len(tau), *p.shape))
     if torque is not None:
