@@ -14,11 +14,15 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from mozzi.program.program import Input, Output
+from mozzi.targets.cpu.vector_math import splat
+
+if TYPE_CHECKING:
+    from mozzi.targets.cpu.results import Results
 
 __all__ = ["TABLE", "Operand", "Promise", "batch_loop", "named_shapes", "operands_of", "promises"]
 
@@ -33,15 +37,19 @@ UNIT = 2e-6  # how far the squared length of a unit quaternion may be from 1
 SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")
 RESTORE_FLAGS = ("  call void @llvm.x86.sse.ldmxcsr(ptr %flags)",)
 CLEAR_FLAGS = ("  %cleared = call i32 %f.clear_flags(i32 31)",)
+STREAM_BYTES = 1 << 24  # of results of a call, that do not stay in the caches for who reads them
 STACK_BYTES = 32768  # that a call may take from the stack; more comes from alloc, once per call
 
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument or a result: its core shape and its first slot in the structure of arrays."""
+    """An argument or a result: its core shape and its first slot in the structure of arrays, or of
+    every element the slot.
+    """
 
     shape: tuple[int, ...]
     slot: int
+    slots: tuple[int, ...] | None = None
 
     @property
     def size(self) -> int:
@@ -96,10 +104,10 @@ def operands_of(
 
 
 class _BatchLoop:
-    def __init__(self, T: str, W: int, inputs: Sequence[Operand], outputs: Sequence[Operand]):
+    def __init__(self, T: str, W: int, inputs: Sequence[Operand], results: Results):
         self.T, self.V, self.item = T, f"<{W} x {T}>", 8 if T == "double" else 4
-        self.W, self.vector = W, W * self.item
-        self.inputs, self.operands = list(inputs), [*inputs, *outputs]
+        self.W, self.vector, self.results = W, W * self.item, results
+        self.inputs, self.operands = list(inputs), [*inputs, *results.operands]
         self.head: list[str] = []
         self.code: list[str] = []
 
@@ -113,7 +121,7 @@ class _BatchLoop:
 
     def text(self, scratch: int, x86: bool, promises: Sequence[Promise]) -> str:
         slots_in = sum(x.size for x in self.inputs)
-        slots = sum(x.size for x in self.operands)
+        slots = slots_in + self.results.size
         total = max(1, slots + scratch) * self.vector
         on_stack = total <= STACK_BYTES
         self.code += [
@@ -139,7 +147,13 @@ class _BatchLoop:
         for name in ("pack", "unpack", "gather", "scatter", "contiguous", "clear_flags", "alarms"):
             self.function(name)
         self.code.append("  %watched = icmp ne ptr %f.alarms, null")
+        for slot, value in self.results.constants.items():
+            self.code += [
+                f"  %constant{slot} = getelementptr {self.V}, ptr %out, i64 {slot}",
+                f"  store {self.V} {splat(self.T, value)}, ptr %constant{slot}",
+            ]
         self._operands()
+        self._streams(x86)
         n = len(self.inputs)
         after = [f"move{k + 1}" for k in range(len(self.operands))]
         after[n - 1 : n] = ["run"]
@@ -170,6 +184,8 @@ class _BatchLoop:
             "  br i1 %more, label %group, label %finish",
             "finish:",
             *self._watched_sum(promises),
+            *(["  br i1 %stream, label %fence, label %end", "fence:",
+               "  call void @llvm.x86.sse.sfence()", "  br label %end", "end:"] if x86 else []),
             *([] if on_stack else ["  call void %f.free(ptr %raw)"]),
             *(RESTORE_FLAGS if x86 else CLEAR_FLAGS),
             "  br label %done",
@@ -293,6 +309,18 @@ class _BatchLoop:
                 ]
             axis += len(x.shape)
 
+    def _map(self, name: str, slots: Sequence[int]) -> str:
+        """Where the elements of a result are, in bytes; `unpack` may look at seven more."""
+        places = [self.vector * slot for slot in [*slots, *[slots[-1]] * 7]]
+        entries = ", ".join(f"i32 {x}" for x in places)
+        return f"{name} = private constant [{len(places)} x i32] [{entries}]"
+
+    def _streams(self, x86: bool) -> None:
+        """%stream: whether the results are so many that they go past the caches."""
+        bytes_out = self.item * sum(x.size for x in self.results.operands)
+        most = -(-STREAM_BYTES // bytes_out) if x86 else 1 << 62
+        self.code.append(f"  %stream = icmp sge i64 %n, {most}")
+
     def _move(self, k: int, x: Operand, then: str) -> None:
         """Between the user's array and its packed copy; an argument that is the same for all
         samples only once.
@@ -302,6 +330,13 @@ class _BatchLoop:
             ("pack", "gather", "%memory") if taken else ("unpack", "scatter", "%out")
         )
         common = f"ptr %w{k}, i64 %s{k}, i64 {x.size}, i64 %valid, ptr %packed{k}"
+        slot, past = x.slot, ""
+        if not taken:
+            table, past = "null", ", i1 %stream"
+            if x.slots is not None:
+                slot, table = 0, f"@map{k}"
+                self.head.append(self._map(table, x.slots))
+            common += f", ptr {table}"
         self.code.append(f"move{k}:")
         if taken:
             self.code += [
@@ -313,15 +348,15 @@ class _BatchLoop:
         self.code += [
             f"  %o{k} = mul i64 %g, %s{k}",
             f"  %w{k} = getelementptr i8, ptr %a{k}, i64 %o{k}",
-            f"  %packed{k} = getelementptr i8, ptr {packed}, i64 {x.slot * self.vector}",
+            f"  %packed{k} = getelementptr i8, ptr {packed}, i64 {slot * self.vector}",
         ]
         if not x.shape:
-            self.code += [f"  call void %f.{fast}({common})", f"  br label %{then}"]
+            self.code += [f"  call void %f.{fast}({common}{past})", f"  br label %{then}"]
             return
         self.code += [
             f"  br i1 %easy{k}, label %easy.{k}, label %any.{k}",
             f"easy.{k}:",
-            f"  call void %f.{fast}({common})",
+            f"  call void %f.{fast}({common}{past})",
             f"  br label %{then}",
             f"any.{k}:",
             f"  call void %f.{slow}({common}, ptr %core{k}, ptr @shape{k}, i64 {len(x.shape)})",
@@ -333,7 +368,7 @@ def batch_loop(
     T: str,
     W: int,
     inputs: Sequence[Operand],
-    outputs: Sequence[Operand],
+    results: Results,
     scratch: int,
     x86: bool,
     promises: Sequence[Promise] = (),
@@ -342,7 +377,7 @@ def batch_loop(
 
     scratch: how many vectors of memory the body needs.
     """
-    return _BatchLoop(T, W, inputs, outputs).text(scratch, x86, promises)
+    return _BatchLoop(T, W, inputs, results).text(scratch, x86, promises)
 
 
 def _single(x: float) -> str:

@@ -77,9 +77,9 @@ def module_text(program: Program, dtype: str, W: int) -> str:
     """The LLVM IR of a program."""
     T = "double" if dtype == "float64" else "float"
     body = Body(program, T, W)
-    operands = operands_of(named_shapes(program.inputs), named_shapes(program.outputs))
+    taken, _ = operands_of(named_shapes(program.inputs), ())
     promised = promises(program.inputs)
-    loop = batch_loop(T, W, *operands, body.scratch, jit.is_x86(), promised)
+    loop = batch_loop(T, W, taken, body.results, body.scratch, jit.is_x86(), promised)
     return "\n".join([body.text, loop, ""])
 
 

@@ -7,7 +7,7 @@ arrays (one vector per element, see `pack`), tables are constants that all sampl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Index, Loop, Program, Statement, Store
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.outline import Outline
+from mozzi.targets.cpu.results import Results
 from mozzi.targets.cpu.vector_math import splat
 from mozzi.targets.cpu.zeroing import unwritten
 
@@ -22,12 +23,12 @@ __all__ = ["Body"]
 
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 POINTERS = ("%in", "%out", "%scratch", "%table")
-ZERO_RUN = 16  # zeros one after the other that are cleared together
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
-    """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs.
+    """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs;
+    `results`: where its results are.
 
     Long runs of statements are functions of their own (`outline`), which @body calls.
     """
@@ -48,7 +49,8 @@ class Body:
             self.starts.append(slot)
             slot += x.size
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
-        self.results: dict[int, list[int]] = {}  # value → its places among the outputs
+        self.results = Results.of(program.outputs)
+        self.pending = dict(self.results.slots)  # results that are not stored yet
         self._place(program)
         self.outline = Outline(program, self.scratch)
         self.scratch = self.outline.size
@@ -61,14 +63,7 @@ class Body:
 
     def _place(self, program: Program) -> None:
         """A buffer that is an output lives among the outputs, the others in scratch memory."""
-        slot = 0
-        for x in program.outputs:
-            if not isinstance(x.values, Buffer):
-                for j, value in enumerate(x.values):
-                    self.results.setdefault(id(value), []).append(slot + j)
-            elif x.values.kind == "scratch":
-                self.places.setdefault(id(x.values), ("%out", slot))
-            slot += x.size
+        self.places |= {x: ("%out", slot) for x, slot in self.results.buffers.items()}
         for buffer in program.buffers():
             if buffer.kind == "scratch" and id(buffer) not in self.places:
                 self.places[id(buffer)] = ("%scratch", self.scratch)
@@ -112,29 +107,18 @@ class Body:
         for buffer, ranges in unwritten(program).items():
             base, slot = self.places[buffer]
             for start, stop in ranges:
-                self._zero(base, slot + start, stop - start)
-
-    def _zero(self, base: str, slot: int, size: int) -> None:
-        at, clear = self._at(base, slot), self._function("clear")
-        self.code.append(f"  call void {clear}(ptr {at}, i64 {size})")
+                at, clear = self._at(base, slot + start), self._function("clear")
+                self.code.append(f"  call void {clear}(ptr {at}, i64 {stop - start})")
 
     def _finish(self, program: Program) -> None:
-        """Results that are not stored when they are computed: buffers, inputs, constants."""
-        slot = 0
+        """Results that are not stored when they are computed: inputs."""
+        for buffer, slot in self.results.copied:
+            for j in range(buffer.size):
+                self._put("%out", slot + j, self._load(buffer, None, 0, j))
         for x in program.outputs:
-            if isinstance(x.values, Buffer):
-                if self.places.get(id(x.values)) != ("%out", slot):
-                    for j in range(x.size):
-                        self._put("%out", slot + j, self._load(x.values, None, 0, j))
-            else:
-                for value in x.values:
-                    for first, size in _ranges(self.results.pop(id(value), [])):
-                        if size >= ZERO_RUN and value.op == "const" and value.value == 0.0:
-                            self._zero("%out", first, size)
-                            continue
-                        for j in range(first, first + size):
-                            self._put("%out", j, self.number(value))
-            slot += x.size
+            for value in () if isinstance(x.values, Buffer) else x.values:
+                if value.op == "input" and id(value) in self.pending:
+                    self._put("%out", self.pending.pop(id(value)), self.number(value))
 
     # parts of text
 
@@ -213,8 +197,8 @@ class Body:
             self.names[id(s)] = self.value(s)
             if id(s) in self.outline.places:
                 self._put("%scratch", self.outline.places[id(s)], self.number(s))
-            for slot in self.results.pop(id(s), ()):
-                self._put("%out", slot, self.number(s))
+            if id(s) in self.pending:
+                self._put("%out", self.pending.pop(id(s)), self.number(s))
 
     def value(self, s: Node) -> str:
         op, V = s.op, self.V
@@ -371,12 +355,3 @@ class Body:
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.end")
         del self.indices[id(loop.variable)]
-
-
-def _ranges(slots: list[int]) -> Iterator[tuple[int, int]]:
-    """Ascending numbers as (first, how many) of those that follow each other."""
-    first = 0
-    for n in range(1, len(slots) + 1):
-        if n == len(slots) or slots[n] != slots[n - 1] + 1:
-            yield slots[first], n - first
-            first = n

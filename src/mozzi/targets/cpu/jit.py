@@ -22,6 +22,7 @@ from mozzi.targets.cpu import exponential, vector_math
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.calls import single_call
 from mozzi.targets.cpu.pack import packing
+from mozzi.targets.cpu.unpack import unpacking
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
@@ -173,7 +174,8 @@ def runtime(dtype: str, W: int) -> Table:
     rounds, growths = vector_math, exponential
     makers = rounds.sincos, rounds.atan2, growths.exp, growths.log, growths.tanh
     math = [make(T, W, fused) for make in makers]
-    text = "\n".join([packing(T, W), *math, single_call.CALL])
+    by_lines = (dtype, W) == ("float64", 8) and "+avx512f" in host()[2].split(",")
+    text = "\n".join([packing(T, W), unpacking(T, W, by_lines), *math, single_call.CALL])
     key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
     obj = disk.read(key)
     if obj is None:

@@ -1,27 +1,27 @@
-"""Pack NumPy's strided arrays into a structure of arrays, and unpack: LLVM IR, once for each type.
+"""Pack NumPy's strided arrays into a structure of arrays: LLVM IR, once for each type.
 
-A kernel reads and writes a *structure of arrays*: element j is one vector of W samples at slot j.
-`pack` turns W rows of user memory into it by blocks of four columns, `gather` does it for any
-strides; `unpack` and `scatter` go back. Lanes without a sample repeat the last valid one, so that
-nothing outside is touched and every sample goes through the same code.
+A kernel reads a *structure of arrays*: element j is one vector of W samples at slot j. `pack` turns
+W rows of user memory into it by blocks of four columns, `gather` does it for any strides; `unpack`
+has the way back. Lanes without a sample repeat the last valid one, so that nothing outside is
+touched and every sample goes through the same code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["packing"]
+__all__ = ["ANY", "OFFSET", "Shuffles", "columns", "mask", "packing"]
 
 
 # The user's array at its first sample, the distance of samples, elements of each, how many samples.
-_ANY = "ptr %base, i64 %outer, i64 %n, i64 %valid"
+ANY = "ptr %base, i64 %outer, i64 %n, i64 %valid"
 
 
-def _mask(indices: Sequence[int]) -> str:
+def mask(indices: Sequence[int]) -> str:
     return f"<{len(indices)} x i32> <{', '.join(f'i32 {i}' for i in indices)}>"
 
 
-class _Shuffles:
+class Shuffles:
     """Shuffles of two vectors of W numbers whose patterns repeat in every 128-bit lane, or move
     whole lanes.
     """
@@ -35,7 +35,7 @@ class _Shuffles:
     def __call__(self, a: str, b: str, indices: Sequence[int]) -> str:
         self.count += 1
         name = f"%sh{self.count}"
-        self.code.append(f"  {name} = shufflevector {self.V} {a}, {self.V} {b}, {_mask(indices)}")
+        self.code.append(f"  {name} = shufflevector {self.V} {a}, {self.V} {b}, {mask(indices)}")
         return name
 
     def within(self, a: str, b: str, pattern: Sequence[int]) -> str:
@@ -51,7 +51,7 @@ class _Shuffles:
         return self(a, b, [k * n + i for k in lanes for i in range(n)])
 
 
-def _columns(shuffle: _Shuffles, rows: list[str], B: int) -> list[str]:
+def columns(shuffle: Shuffles, rows: list[str], B: int) -> list[str]:
     """From vectors of rows (`_row_order`) to B columns."""
     n = shuffle.lanes
     if shuffle.per_lane == 4:  # a 4×4 transpose in every lane
@@ -73,53 +73,17 @@ def _columns(shuffle: _Shuffles, rows: list[str], B: int) -> list[str]:
 
 
 def _row_order(W: int, T: str, B: int) -> list[list[int]]:
-    """Which rows sit side by side in the vectors that `_columns` takes."""
+    """Which rows sit side by side in the vectors that `columns` takes."""
     if T == "double" and B == 4:
         return [[r, r + 2] if W == 8 else [r] for r in ([0, 1, 4, 5] if W == 8 else range(4))]
     return [list(range(i, W, B)) for i in range(B)]
 
 
-def _rows_of(shuffle: _Shuffles, columns: list[str], B: int) -> list[tuple[str, int]]:
-    """From B columns to rows: for every row the vector it is in and where it starts."""
-    n, W = shuffle.lanes, shuffle.W
-    if B == 8:  # two blocks of four, side by side
-        left, right = (_columns(shuffle, columns[k : k + 4], 4) for k in (0, 4))
-        found: dict[int, tuple[str, int]] = {}
-        for r in range(4):
-            for first in range(0, n, W // 8):
-                some = range(first, first + W // 8)
-                z = shuffle.whole(left[r], right[r], [x for k in some for x in (k, k + n)])
-                found |= {4 * k + r: (z, 8 * (k - first)) for k in some}
-        return [found[k] for k in range(W)]
-    if shuffle.per_lane == 4 or B == 2:
-        vectors = _columns(shuffle, columns, B)
-        return [(vectors[k % B], k // B * B) for k in range(W)]
-    v0, v1, v2, v3 = columns
-    place: dict[int, tuple[str, int]] = {}
-    for odd, p in enumerate(([0, 2], [1, 3])):
-        t, u = shuffle.within(v0, v1, p), shuffle.within(v2, v3, p)  # lane k: row 2k + odd
-        for half in range(2):
-            lanes = [x for k in range(half * n // 2, (half + 1) * n // 2) for x in (k, k + n)]
-            z = shuffle.whole(t, u, lanes)
-            for i in range(n // 2):
-                place[2 * (half * n // 2 + i) + odd] = z, 4 * i
-    return [place[k] for k in range(W)]
-
-
 def packing(T: str, W: int) -> str:
-    """The functions pack, unpack, gather, scatter, contiguous and clear."""
+    """The functions pack, gather, contiguous and clear."""
     item = 8 if T == "double" else 4
     B = 2 if (T, W) == ("double", 2) else 4
-    return "\n".join(
-        [
-            _pack(T, W, item, B),
-            *_unpacks(T, W, item, B),
-            _gather(T, W, item),
-            _scatter(T, W),
-            _CONTIGUOUS,
-            _clear(T, W, item),
-        ]
-    )
+    return "\n".join([_pack(T, W, item, B), _gather(T, W, item), _CONTIGUOUS, _clear(T, W, item)])
 
 
 def _rows(W: int, last: str) -> list[str]:
@@ -136,7 +100,7 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
     V = f"<{W} x {T}>"
     block = f"<{B} x {T}>"
     code = [
-        f"define void @pack({_ANY}, ptr noalias %dst) {{",
+        f"define void @pack({ANY}, ptr noalias %dst) {{",
         "  %flat = icmp eq i64 %outer, 0",
         "  %one = icmp eq i64 %valid, 1",
         "  %same = or i1 %flat, %one",
@@ -205,12 +169,12 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
                 half = f"<{size} x {T}>"
                 code.append(
                     f"  {name} = shufflevector {half} {parts[n]}, {half} {parts[n + 1]}, "
-                    + _mask(range(2 * size))
+                    + mask(range(2 * size))
                 )
                 joined.append(name)
             parts, size, level = joined, 2 * size, level + 1
         names.append(parts[0])
-    outs = _columns(_Shuffles(code, T, W), names, B)
+    outs = columns(Shuffles(code, T, W), names, B)
     for i, name in enumerate(outs):
         code += [
             f"  %bi{i} = add i64 %bj, {i}",
@@ -229,96 +193,8 @@ def _pack(T: str, W: int, item: int, B: int) -> str:
     return "\n".join(code)
 
 
-def _unpacks(T: str, W: int, item: int, B: int) -> list[str]:
-    """@unpack; eight numbers of float32 make one store where the rows have as many."""
-    if T == "double" or W < 8:
-        return [_unpack("unpack", T, W, item, B)]
-    passed = "ptr %base, i64 %outer, i64 %n, i64 %valid, ptr %src"
-    return [
-        _unpack("unpack4", T, W, item, B),
-        _unpack("unpack8", T, W, item, 8),
-        f"define void @unpack({_ANY}, ptr noalias %src) {{",
-        "  %long = icmp sge i64 %n, 8",
-        "  br i1 %long, label %eight, label %four",
-        f"eight:\n  tail call void @unpack8({passed})\n  ret void",
-        f"four:\n  tail call void @unpack4({passed})\n  ret void\n}}",
-    ]
-
-
-def _unpack(name: str, T: str, W: int, item: int, B: int) -> str:
-    V = f"<{W} x {T}>"
-    block = f"<{B} x {T}>"
-    code = [
-        f"define void @{name}({_ANY}, ptr noalias %src) {{",
-        f"  %full = icmp eq i64 %valid, {W}",
-        f"  %wide = icmp sge i64 %n, {B}",
-        "  %fast = and i1 %full, %wide",
-        "  br i1 %fast, label %blocks, label %lanes",
-        "blocks:",
-    ]
-    for k in range(W):
-        code += [
-            f"  %m{k} = mul i64 %outer, {k}",
-            f"  %p{k} = getelementptr i8, ptr %base, i64 %m{k}",
-        ]
-    code += [
-        f"  %end = sub i64 %n, {B}",
-        "  br label %b.loop",
-        "b.loop:",
-        "  %bj = phi i64 [0, %blocks], [%bj2, %b.loop]",
-    ]
-    names: list[str] = []
-    for i in range(B):
-        code += [
-            f"  %bi{i} = add i64 %bj, {i}",
-            f"  %bs{i} = getelementptr {V}, ptr %src, i64 %bi{i}",
-            f"  %v{i} = load {V}, ptr %bs{i}, align {W * item}",
-        ]
-        names.append(f"%v{i}")
-    for k, (vector, first) in enumerate(_rows_of(_Shuffles(code, T, W), names, B)):
-        code += [
-            f"  %r{k} = shufflevector {V} {vector}, {V} poison, {_mask(range(first, first + B))}",
-            f"  %bp{k} = getelementptr {T}, ptr %p{k}, i64 %bj",
-            f"  store {block} %r{k}, ptr %bp{k}, align 1",
-        ]
-    code += [
-        f"  %bj1 = add i64 %bj, {B}",
-        "  %bj2 = call i64 @llvm.smin.i64(i64 %bj1, i64 %end)",
-        "  %b.more = icmp slt i64 %bj, %end",
-        "  br i1 %b.more, label %b.loop, label %done",
-        # some lanes only
-        "lanes:",
-        "  %l.some = icmp sgt i64 %n, 0",
-        "  br i1 %l.some, label %l.lane, label %done",
-        "l.lane:",
-        "  %lk = phi i64 [0, %lanes], [%lk1, %l.next]",
-        "  %lm = mul i64 %lk, %outer",
-        "  %lp = getelementptr i8, ptr %base, i64 %lm",
-        f"  %lq = getelementptr {T}, ptr %src, i64 %lk",
-        "  br label %l.loop",
-        "l.loop:",
-        "  %lj = phi i64 [0, %l.lane], [%lj1, %l.loop]",
-        f"  %li = mul i64 %lj, {W}",
-        f"  %ls = getelementptr {T}, ptr %lq, i64 %li",
-        f"  %lx = load {T}, ptr %ls, align {item}",
-        f"  %ld = getelementptr {T}, ptr %lp, i64 %lj",
-        f"  store {T} %lx, ptr %ld, align 1",
-        "  %lj1 = add i64 %lj, 1",
-        "  %l.more = icmp slt i64 %lj1, %n",
-        "  br i1 %l.more, label %l.loop, label %l.next",
-        "l.next:",
-        "  %lk1 = add i64 %lk, 1",
-        "  %l.again = icmp slt i64 %lk1, %valid",
-        "  br i1 %l.again, label %l.lane, label %done",
-        "done:",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(code)
-
-
 # The byte offset of element j of a core shape: its digits, last axis first, times the strides.
-_OFFSET = """
+OFFSET = """
 element:
   %j = phi i64 [0, %start], [%j1, %next]
   br label %axis
@@ -346,7 +222,7 @@ lanes:
 def _gather(T: str, W: int, item: int) -> str:
     V = f"<{W} x {T}>"
     code = [
-        f"define void @gather({_ANY}, ptr noalias %dst, ptr %strides, ptr %shape, i64 %ndim) {{",
+        f"define void @gather({ANY}, ptr noalias %dst, ptr %strides, ptr %shape, i64 %ndim) {{",
         "start:",
         f"  %unit = icmp eq i64 %outer, {item}",
         f"  %full = icmp eq i64 %valid, {W}",
@@ -360,7 +236,7 @@ def _gather(T: str, W: int, item: int) -> str:
         ]
     code += [
         "  br label %element",
-        _OFFSET,
+        OFFSET,
         f"  %to = getelementptr {V}, ptr %dst, i64 %j",
         "  br i1 %aligned_rows, label %vector, label %scalars",
         "vector:",  # the samples lie side by side
@@ -389,34 +265,6 @@ def _gather(T: str, W: int, item: int) -> str:
         "}",
     ]
     return "\n".join(code)
-
-
-def _scatter(T: str, W: int) -> str:
-    return f"""define void @scatter({_ANY}, ptr noalias %src, ptr %strides, ptr %shape,
- i64 %ndim) {{
-start:
-  br label %element
-{_OFFSET}
-  %first = mul i64 %j, {W}
-  %from = getelementptr {T}, ptr %src, i64 %first
-  br label %lane
-lane:
-  %k = phi i64 [0, %lanes], [%k1, %lane]
-  %m = mul i64 %k, %outer
-  %p = getelementptr i8, ptr %at, i64 %m
-  %s = getelementptr {T}, ptr %from, i64 %k
-  %x = load {T}, ptr %s
-  store {T} %x, ptr %p, align 1
-  %k1 = add i64 %k, 1
-  %more.lanes = icmp slt i64 %k1, %valid
-  br i1 %more.lanes, label %lane, label %next
-next:
-  %j1 = add i64 %j, 1
-  %more = icmp slt i64 %j1, %n
-  br i1 %more, label %element, label %done
-done:
-  ret void
-}}"""
 
 
 _CONTIGUOUS = """define i1 @contiguous(ptr %strides, ptr %shape, i64 %ndim, i64 %item) {
