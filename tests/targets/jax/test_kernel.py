@@ -210,7 +210,7 @@ def test_missing_memory_is_an_error():
     from mozzi.targets.cpu.batch_loop import TABLE
     from mozzi.targets.jax import ffi
 
-    model = chain(24, seed=0)
+    model = chain(36, seed=0)
     kernel = mz.compile(mz.mass_matrix, model, target="jax", rolled=False)
     q = model.random_configuration(np.random.default_rng(0), batch=(3,))
     np.testing.assert_allclose(kernel(q), mz.mass_matrix(model, q), rtol=1e-12)
