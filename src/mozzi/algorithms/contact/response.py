@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
 from mozzi.algorithms.constraints.one_sided.problem import ByRows, ByVelocities, Problem, dot
+from mozzi.algorithms.constraints.one_sided.rounding import rounding
 from mozzi.algorithms.constraints.one_sided.sets import reciprocal
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import Rows, joint_columns
@@ -121,7 +122,7 @@ def _at_bodies(
 def inverse(L: list[list[Real]]) -> list[list[Real]]:
     """L⁻¹ of a symmetric matrix, by l d lᵀ = L; where nothing can move, nearly infinite."""
     n = len(L)
-    most: Real = 1e-100
+    most: Real = rounding(False).least
     for k in range(n):
         most = maximum(most, L[k][k])
     A = [[x + (1e-12 * most if i == j else 0.0) for j, x in enumerate(r)] for i, r in enumerate(L)]

@@ -21,7 +21,6 @@ from mozzi.algorithms.constraints.multipliers import propagate
 from mozzi.algorithms.constraints.one_sided.interior_point import interior_point
 from mozzi.algorithms.constraints.one_sided.problem import (
     Best,
-    ByRows,
     Descent,
     Problem,
     Solution,
@@ -61,9 +60,6 @@ FAR = 100.0
 as that far: they do not close.
 """
 
-EXACT = 1e-26
-"""Of the square of the velocities: an error that is rounding."""
-
 SolverName = Literal["fast", "robust", "given"]
 
 
@@ -80,11 +76,11 @@ class Solver:
 
     def solve(self, problem: Problem, start: Sequence[Real]) -> Solution:
         """The best that this many iterations give, from a start."""
-        rows = isinstance(problem, ByRows)
+        rows, to = problem.by_rows, problem.rounding
         if self.name == "given":
             laws = problem.laws(start, problem.velocities(start))
-            return _at(problem, problem.solve(laws, 1e-10 if rows else 1e-6, start))
-        warm = (start, 1e-10, 1e-10) if rows else (start, 1e-1, 1e-5)
+            return _at(problem, problem.solve(laws, 1e-10 if rows else 0.1 * to.warm, start))
+        warm = (start, 1e-10 if rows else 1e-1, to.warm)
         if self.name == "fast":
             return _at(problem, self.descend(problem, [warm]).x)
         best = self.descend(problem, [warm])
@@ -93,10 +89,11 @@ class Solver:
             inside = interior_point(problem, self.interior)
             nothing = [0.0] * len(problem)
             starts = [(inside, 1e-3, 1e-7), (nothing, 1e-1, 1e-8), (inside, 1e-1, 1e-5)]
+            starts = [(x, e, max(last, to.last)) for x, e, last in starts]
             best = self.descend(problem, starts, Best(0.0, state[:-2], state[-2]))
             return [*best.x, best.error, 0.0]
 
-        state = [*best.x, best.error, best.missed(problem.done * problem.square)]
+        state = [*best.x, best.error, best.missed(to.done * problem.square)]
         return _at(problem, repeat(1, state, again, "again", while_last=True)[:-2])
 
     def descend(
@@ -106,7 +103,8 @@ class Solver:
         """Newton's method from one start after the other, each with its proximal terms, as long as
         the laws are missed. To rounding from the first of all.
         """
-        exact, done = EXACT * problem.square, problem.done * problem.square
+        to = problem.rounding
+        exact, done = to.exact * problem.square, to.done * problem.square
         first = best is None
         best = Best(exact, starts[0][0], math.inf) if best is None else best
 

@@ -271,9 +271,11 @@ class CudaSource:
             self.say(f"for (int {k} = {start}; {k} >= {loop.stop}; {after}) {{")
         else:
             stop = str(loop.stop) if isinstance(loop.stop, int) else f"(int){self.ref(loop.stop)}"
-            test = "<" if loop.step > 0 else ">"
+            test = f"{k} {'<' if loop.step > 0 else '>'} {stop}"
+            if loop.going is not None:  # a thread ends its own iterations
+                test += f" && {self.address(*loop.going)} != 0"
             self.say("#pragma unroll 1")
-            self.say(f"for (int {k} = {start}; {k} {test} {stop}; {k} += {loop.step}) {{")
+            self.say(f"for (int {k} = {start}; {test}; {k} += {loop.step}) {{")
         outer = self.indent
         self.indent = outer + "  "
         if loop.which is None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from mozzi.algorithms.constraints.one_sided.rounding import rounding
 from mozzi.algorithms.constraints.one_sided.sets import Law, Set, reciprocal
 from mozzi.lie.vec import number
 from mozzi.program.counted_loops import repeat
@@ -55,13 +56,13 @@ class Problem:
     """Rows in blocks with their sets, scaled so that Λ has a diagonal of mean 1 in each block.
 
     What answers with velocities to impulses is left open: `ByRows` has Λ itself, `ByVelocities` the
-    inertia of what the rows act on. done: an error, of the square of the velocities, that needs no
-    other start.
+    inertia of what the rows act on.
     """
 
-    done: float
+    by_rows: bool
 
     def __init__(self, diagonal: Sequence[Real], g: Sequence[Real], sets: Sequence[Set]):
+        self.rounding = rounding(self.by_rows)
         self.blocks: list[range] = []
         start = 0
         for kind in sets:
@@ -71,7 +72,7 @@ class Problem:
         self.unit: list[Real] = []  # 1/a
         for rows in self.blocks:
             mean = sum((diagonal[k] for k in rows), 0.0) * (1.0 / len(rows))
-            root = sqrt(maximum(mean, 1e-100))
+            root = sqrt(maximum(mean, self.rounding.least))
             self.unit += [root] * len(rows)
             self.scale += [reciprocal(root)] * len(rows)
         self.g = [x * y for x, y in zip(self.scale, g, strict=True)]
@@ -137,7 +138,7 @@ class Problem:
 class ByRows(Problem):
     """With the admittance Λ of the rows: for few rows."""
 
-    done = 1e-24
+    by_rows = True
 
     def __init__(self, L: Matrix, g: Sequence[Real], sets: Sequence[Set]):
         super().__init__([L[k][k] for k in range(len(g))], g, sets)
@@ -173,7 +174,7 @@ class ByVelocities(Problem):
     R: compliance, added to the diagonal of Λ row by row. admittance: M⁻¹, where it is known.
     """
 
-    done = 1e-20  # K is large: rounding is more
+    by_rows = False
 
     def __init__(
         self, M: Matrix, J: Matrix, g: Sequence[Real], sets: Sequence[Set], R: Sequence[Real],

@@ -1,0 +1,121 @@
+"""`python -m benchmarks.gpu_contact`: robots that touch, whole motions in one launch on a GPU.
+
+solo12 on its four feet and talos on the eight corners of its soles under PD control, dropped and
+pushed as in `benchmarks.contact`, steps of 1 ms: how many steps a second, by how much laws are
+missed, and how far the motions are from those of the CPU in float64. `--pack FILE` writes the
+models where example-robot-data is installed, `--models FILE` reads them where the GPU is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mozzi as mz
+from benchmarks import contact
+from benchmarks.__main__ import machine, save
+from benchmarks.gpu_motion import seconds
+from mozzi.simulation import Moreau
+
+BARS = {"solo12": 100e6, "talos": 10e6}
+SAMPLES = (2**16, 2**20)
+STEPS = (100, 500)
+BOUNDS = (1e-6, 1e-5, 1e-4, 1e-3)
+Robots = dict[str, tuple[mz.Model, np.ndarray, np.ndarray, np.ndarray]]
+
+
+def made() -> Robots:
+    """Models, how they stand, and 4,096 states."""
+    robots: Robots = {}
+    for name in BARS:
+        model, q = contact.MODELS[name]()
+        robots[name] = model, q, *contact.states(name, model, q)
+    return robots
+
+
+def agreement(cupy: Any, name: str, robots: Robots, dtype: str) -> dict[str, Any]:
+    """How far 20 steps are from those of the CPU in float64: most, and of all but a hundredth."""
+    model, q, Q, V = robots[name]
+    Q, V = (x[:1024].astype(dtype).astype(float) for x in (Q, V))
+    make = partial(mz.stepper, model, "moreau", contact.controller(name, model, q))
+    exact = make()(Q, V, 0.0, contact.DT, 20.0)
+    found = make(target="cuda", dtype=dtype)(
+        *(cupy.asarray(x.astype(dtype)) for x in (Q, V)), 0.0, contact.DT, 20.0
+    )
+    off = np.abs(cupy.asnumpy(found[1]) - exact[1]).max(-1) / np.abs(exact[1]).max()
+    row = {
+        "robot": name, "dtype": dtype, "largest error of velocities": float(off.max()),
+        "99 %": float(np.quantile(off, 0.99)), "median": float(np.median(off)),
+        "largest residual": float(cupy.asnumpy(found[2]).max()),
+    }  # fmt: skip
+    print(row, flush=True)
+    return row
+
+
+def rates(cupy: Any, name: str, robots: Robots, solver: Any) -> list[dict[str, Any]]:
+    """Steps a second in float32."""
+    model, q, Q, V = robots[name]
+    begin = time.perf_counter()
+    kernel = mz.stepper(
+        model, Moreau(solver=solver), contact.controller(name, model, q), target="cuda",
+        dtype="float32",
+    )  # fmt: skip
+    report = kernel.report()
+    compiled = time.perf_counter() - begin
+    rows = []
+    for samples in SAMPLES:
+        own = [cupy.asarray(np.resize(x, (samples, x.shape[1])).astype("f4")) for x in (Q, V)]
+        for steps in STEPS:
+            whole = [
+                cupy.full(samples, x, "f4") for x in (0.0, contact.DT, steps)
+            ]
+            out = kernel(*own, *whole)
+            took = seconds(cupy, partial(kernel, *own, *whole, out=out), 5)
+            missed = cupy.asnumpy(out[2])[:, 0]
+            row = {
+                "robot": name, "solver": solver, "dtype": "float32", "samples": samples,
+                "steps": steps, "steps_per_second": samples * steps / took, "bar": BARS[name],
+                "missed: median": float(np.median(missed)), "missed: most": float(missed.max()),
+                **{f"motions below {x:g}": float(np.mean(missed < x)) for x in BOUNDS},
+                "not finite": int(np.sum(~np.isfinite(cupy.asnumpy(out[0])).all(-1))),
+                "compile s": compiled, **report,
+            }  # fmt: skip
+            print(row, flush=True)
+            rows.append(row)
+    cupy.get_default_memory_pool().free_all_blocks()
+    return rows
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_contact", description=__doc__)
+    parser.add_argument("--pack", type=Path, help="write the models to this file, and end")
+    parser.add_argument("--models", type=Path, help="the file to read them from")
+    parser.add_argument("--robots", nargs="*", choices=BARS, default=list(BARS))
+    parser.add_argument("--solvers", nargs="*", default=["robust", "fast"])
+    parser.add_argument("--save", action="store_true", help="keep the run under benchmarks/results")
+    options = parser.parse_args(argv)
+    if options.pack:
+        options.pack.write_bytes(pickle.dumps(made()))
+        return 0
+    import cupy
+
+    robots: Robots = pickle.loads(options.models.read_bytes()) if options.models else made()
+    runs = [row for name in options.robots for solver in options.solvers
+            for row in rates(cupy, name, robots, solver)]  # fmt: skip
+    near = [agreement(cupy, name, robots, d) for name in options.robots
+            for d in ("float64", "float32")]  # fmt: skip
+    if options.save:
+        gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+        save("gpu_contact", {"machine": machine() | {"gpu": gpu}, "rates": runs, "agreement": near})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
