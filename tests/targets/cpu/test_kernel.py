@@ -328,6 +328,23 @@ def test_what_it_takes(kernel):
     np.testing.assert_array_equal(kernel(np.ones(3).view(Array), np.ones(3))[0], 2.0)
 
 
+def test_python_numbers_are_taken_as_they_are():
+    """Where an argument has no axes: floats and integers, beside arrays and batches."""
+    shapes = [Input("x", (3,)), Input("a", ()), Input("b", ())]
+    kernel = compile_cpu(trace(lambda x, a, b: (a * x + b, a - b), shapes), "float64")
+    x = np.array([1.0, 2.0, 4.0])
+    for a, b in ((0.5, -3.0), (2, -1), (-1, 2**60), (True, np.float64(0.1)), (10**15, np.int8(3))):
+        for given in (x, np.tile(x, (5, 1))):
+            found = kernel(given, a, b)
+            np.testing.assert_array_equal(found[0], float(a) * given + float(b))
+            np.testing.assert_array_equal(found[1], np.full(given.shape[:-1], float(a) - float(b)))
+    for bad in (10**400, None, "1", 1j):
+        with pytest.raises((TypeError, ValueError)):
+            kernel(x, 1.0, bad)
+    single = compile_cpu(trace(lambda x, a: a * x, shapes[:2]), "float32")
+    np.testing.assert_array_equal(single(x.astype("f4"), 3), 3 * x)
+
+
 def test_flags_of_values_that_are_not_chosen_warn_nobody():
     """Both sides of a select are computed; infinities and NaN are values."""
     kernel = compile_cpu(trace(lambda x: select(x < 0.5, 1.0 / x, sqrt(x)), [Input("x", ())]))

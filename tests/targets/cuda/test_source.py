@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from program.rolled import ROLLED, arguments
+from support.contact_models import ball
 from targets.cuda.shim import COMPILER, SHIM, Shim, build
 
 import mozzi as mz
@@ -210,6 +211,23 @@ def test_many_steps_with_records_in_one_launch(tmp_path):
     found = Shim(tmp_path, program, "float64")(q, v, 0 * ones, 1e-3 * ones, 10 * ones)
     np.testing.assert_allclose(found[0], motion.q[:, 1:], rtol=1e-12)
     np.testing.assert_allclose(found[1], motion.v[:, 1:], rtol=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 2e-4)])
+def test_threads_end_the_iterations_of_contact_by_themselves(tmp_path, dtype, tolerance):
+    model = ball(friction=0.3, restitution=0.4)
+    rng = np.random.default_rng(0)
+    q, v = np.tile(model.neutral(), (32, 1)), 2.0 * rng.normal(size=(32, 6))
+    q[:, 2] += 0.02 * rng.random(32)
+    program = mz.stepper(model, target="cuda", dtype=dtype).program
+    assert "!= 0; k" in CudaSource(program, dtype).text
+    ones = np.ones(32)
+    found = Shim(tmp_path, program, dtype)(q, v, 0 * ones, 1e-3 * ones, 30 * ones)
+    for a, b in zip(found, mz.stepper(model)(q, v, 0.0, 1e-3, 30), strict=True):
+        np.testing.assert_allclose(a, b, atol=tolerance)
+    one = Shim(tmp_path, program, dtype)(*(x[5:6] for x in (q, v, 0 * ones, 1e-3 * ones, 30 * ones)))
+    np.testing.assert_array_equal(one[1][0], found[1][5])  # in any company
 
 
 @needs_compiler

@@ -2,7 +2,8 @@
 
 A generalised ufunc takes some 0.8 µs before its loop runs, as long as the loop itself. The
 function made here looks at its arguments (arrays of the right type and exactly the core shapes, or
-with one batch axis of the same length before them), makes the results and runs the loop.
+with one batch axis of the same length before them; Python's numbers where the core has no axes),
+makes the results and runs the loop.
 Everything else (long batches, lists, other types, out=) it hands to the general function, and what
 is not as promised as well. It reads the fields of array objects, whose layout is part of NumPy's
 ABI, and which is checked here before it is used.
@@ -30,7 +31,8 @@ OPERANDS_MAX, AXES_MAX = 16, 48
 # The record of a kernel, in words of 64 bits; behind these, for each operand, its ndim and shape.
 _FIELDS = (
     "inputs", "outputs", "loop", "data", "general", "array_type", "dtype", "empty", "return",
-    "tuple_new", "tuple_set", "incref", "decref", "vectorcall", "alarms", "most",
+    "tuple_new", "tuple_set", "incref", "decref", "vectorcall", "alarms", "most", "float_type",
+    "int_type", "int_to_double", "clear",
 )  # fmt: skip
 
 
@@ -57,7 +59,7 @@ class _Method(ctypes.Structure):
 
 @cache
 def possible() -> bool:
-    """Whether array objects of this Python and NumPy look as expected."""
+    """Whether arrays and numbers of this Python and NumPy look as expected."""
     if (
         sys.implementation.name != "cpython"
         or ctypes.sizeof(ctypes.c_void_p) != 8
@@ -67,6 +69,9 @@ def possible() -> bool:
         return False
     words = _record(1)(0)
     if ctypes.c_void_p.from_address(id(words) + 16).value != ctypes.addressof(words):
+        return False
+    number = 1.5
+    if ctypes.c_double.from_address(id(number) + 16).value != number:
         return False
     x = np.zeros((3, 5))[:, ::2]
     head = _Array.from_address(id(x))
@@ -99,6 +104,7 @@ start:
   %pointers = alloca [{OPERANDS_MAX} x ptr]
   %results = alloca [{OPERANDS_MAX} x ptr]
   %steps = alloca [{OPERANDS_MAX + AXES_MAX} x i64]
+  %numbers = alloca [{OPERANDS_MAX} x double]
   %count = alloca i64
   %none = alloca i64
   store i64 0, ptr %none
@@ -106,7 +112,7 @@ start:
   %slot = getelementptr i8, ptr %self, i64 16
   %record = load ptr, ptr %slot
 {_field("inputs", "i64")}{_field("outputs", "i64")}{_field("array_type")}{_field("dtype")}
-{_field("most", "i64")}
+{_field("most", "i64")}{_field("float_type")}{_field("int_type")}
   %all = add i64 %inputs, %outputs
   %shapes = getelementptr i8, ptr %record, i64 {_OPERAND}
   %fits = icmp eq i64 %nargs, %inputs
@@ -124,12 +130,31 @@ look:
   %ap = getelementptr ptr, ptr %args, i64 %k
   %a = load ptr, ptr %ap
 {load("%type", "%a", 8, "ptr")}  %is.array = icmp eq ptr %type, %array_type
-  br i1 %is.array, label %array, label %elsewhere
+  %ndim = load i64, ptr %shape
+  br i1 %is.array, label %array, label %other
+other:
+  %no.axes = icmp eq i64 %ndim, 0
+  br i1 %no.axes, label %number, label %elsewhere
+number:
+  %float.memory = getelementptr i8, ptr %a, i64 16
+  %is.float = icmp eq ptr %type, %float_type
+  br i1 %is.float, label %taken, label %not.float
+not.float:
+  %is.int = icmp eq ptr %type, %int_type
+  br i1 %is.int, label %integer, label %elsewhere
+integer:
+{_field("int_to_double")}  %double = call double %int_to_double(ptr %a)
+  %int.memory = getelementptr double, ptr %numbers, i64 %k
+  store double %double, ptr %int.memory
+  %minus.one = fcmp oeq double %double, -1.0  ; or too large for a double
+  br i1 %minus.one, label %clear.error, label %taken
+clear.error:
+{_field("clear")}  call void %clear()
+  br label %elsewhere
 array:
 {load("%descr", "%a", 56, "ptr")}{load("%nd32", "%a", 24, "i32")}
 {load("%dims.all", "%a", 32, "ptr")}{load("%strides.all", "%a", 40, "ptr")}
 {load("%memory", "%a", 16, "ptr")}  %nd = sext i32 %nd32 to i64
-  %ndim = load i64, ptr %shape
   %is.type = icmp eq ptr %descr, %dtype
   br i1 %is.type, label %axes, label %elsewhere
 axes:
@@ -150,8 +175,8 @@ batched:
   %ok.batch = and i1 %is.one, %fine
   br i1 %ok.batch, label %core, label %elsewhere
 core:
-  %batch1 = phi i64 [%batch, %axes], [%here, %batched]
-  %step = phi i64 [0, %axes], [%step.here, %batched]
+  %batch.now = phi i64 [%batch, %axes], [%here, %batched]
+  %step.now = phi i64 [0, %axes], [%step.here, %batched]
   %dims = getelementptr i64, ptr %dims.all, i64 %extra
   %strides = getelementptr i64, ptr %strides.all, i64 %extra
   br label %dim
@@ -175,8 +200,11 @@ same:
   store i64 %t, ptr %sp
   br label %dim
 taken:
+  %place = phi ptr [%memory, %dim], [%float.memory, %number], [%int.memory, %integer]
+  %batch1 = phi i64 [%batch.now, %dim], [%batch, %number], [%batch, %integer]
+  %step = phi i64 [%step.now, %dim], [0, %number], [0, %integer]
   %pp = getelementptr ptr, ptr %pointers, i64 %k
-  store ptr %memory, ptr %pp
+  store ptr %place, ptr %pp
   %zp = getelementptr i64, ptr %steps, i64 %k
   store i64 %step, ptr %zp
   %axis1 = add i64 %axis, %ndim
@@ -333,6 +361,9 @@ def make(
         "tuple_new": address(python.PyTuple_New), "tuple_set": address(python.PyTuple_SetItem),
         "incref": address(python.Py_IncRef), "decref": address(python.Py_DecRef),
         "vectorcall": address(python.PyObject_Vectorcall), "alarms": alarms, "most": most,
+        "float_type": id(float) if dtype == "float64" else 0,
+        "int_type": id(int) if dtype == "float64" else 0,
+        "int_to_double": address(python.PyLong_AsDouble), "clear": address(python.PyErr_Clear),
     }  # fmt: skip
     words = [values[field] for field in _FIELDS]
     for shape in shapes:
