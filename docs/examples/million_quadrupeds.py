@@ -24,13 +24,18 @@ def hold(t, q, v):
     return np.concatenate([np.zeros(6), 12.0 * (stand[7:] - q[7:]) - 0.4 * v[6:]])
 
 
+def here(x):
+    """An array in the memory of the CPU."""
+    return x.get() if target == "cuda" else x
+
+
 step = mz.stepper(model, torque=hold, target=target, dtype=dtype)
 q = np.tile(stand, (count, 1)).astype(dtype)
 q[:, 7:] += 0.2 * np.random.default_rng(0).normal(size=(count, 12))
 v = np.zeros((count, model.nv), dtype)
 step(q[:64], v[:64], 0.0, 1e-3, 1)  # the first call compiles
 start = time.perf_counter()
-q, v, residual = (x.get() if target == "cuda" else x for x in step(q, v, 0.0, 1e-3, 100))
+q, v, residual = map(here, step(q, v, 0.0, 1e-3, 100))
 seconds = time.perf_counter() - start
 print(f"{count:,} quadrupeds, 100 steps each, in {seconds:.2f} s on {target};", end=" ")
 print(f"laws of contact hold to {bound:g} m/s for {100 * np.mean(residual < bound):.2f} % of them")
