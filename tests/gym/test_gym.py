@@ -99,7 +99,7 @@ def test_samples_are_those_of_one_environment(on_numpy):
     """Each sample moves as an environment of its own from the same start."""
     many, one = VectorEnvironment(balance(), 5), Environment(balance())
     many.reset(seed=3)
-    q, v = np.array(many.q), np.array(many.v)
+    q, v = np.array(many.state.q), np.array(many.state.v)
     rng = np.random.default_rng(5)
     actions = rng.uniform(-1, 1, (10, 5, 1))
     found = [many.step(u)[0] for u in actions]
@@ -128,7 +128,7 @@ def test_parameters_differ_from_episode_to_episode():
     name = f"{POLE.bodies[1]}.mass"
     many = VectorEnvironment(balance(parameters={name: (0.05, 2.0)}, noise=0.0), 6)
     many.reset(seed=0)
-    masses = np.array(many._drawn[0])[:, 0]
+    masses = np.array(many.state.parameters)[:, 0]
     assert np.ptp(masses) > 0.1
     seen = many.step(5.0 * np.ones((6, 1)))[0]
     for mass, row in zip(masses, seen, strict=True):

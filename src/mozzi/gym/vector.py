@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -12,18 +12,34 @@ from mozzi.errors import ConfigurationError
 from mozzi.gym.task import Task
 from mozzi.types import DType
 
-__all__ = ["VectorEnvironment"]
+__all__ = ["State", "VectorEnvironment"]
 
 POOL = 4096  # starts that are drawn beforehand
 
+Batch: TypeAlias = Any
+"""What the target computes with: arrays of NumPy, tensors of PyTorch, arrays of JAX."""
 
-class VectorEnvironment(VectorEnv[Any, Any, Any]):
+
+class State(NamedTuple):
+    """All samples, as arrays of the target."""
+
+    q: Batch
+    v: Batch
+    parameters: Batch
+    """Numbers of the model in this episode, (num_envs, p)."""
+    count: Batch
+    """Steps since the episodes began."""
+    draws: Batch
+    """Random numbers, one for each sample."""
+
+
+class VectorEnvironment(VectorEnv[Batch, Batch, Batch]):
     """Many mechanisms at once: actions, observations and rewards are arrays of the target.
 
     An episode that ends starts again in the same step: the observation is that of the new start,
     ``info["final_obs"]`` the last one of the old episode where ``info["_final_obs"]`` says so.
     Starts, and the parameters of the model that are drawn for them, come from a pool that lies on
-    the device, so that no step waits for the host.
+    the device and is drawn from there: nothing goes to the host or comes from it while it steps.
 
     Args:
         task: the mechanism, and what is done, seen and earned.
@@ -54,20 +70,29 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         self._control, self._step, self._observe = task.kernels(target, dtype)  # pyright: ignore
         names = {"cpu": "numpy", "torch": "torch", "jax": "jax.numpy"}
         self._arrays: Any = importlib.import_module(names[target])
-        self._low, self._high = self._put(task.low), self._put(task.high)
-        self._drawn: list[Any] = []
-        self.q: Any = None
+        self._numbers = [self._put(x) for x in (task.low, task.high, 0.0, task.dt, task.substeps)]
+        self._state: State | None = None
+        self._advance: Any = _advance
+        if target == "jax":
+            self._advance = importlib.import_module("jax").jit(_advance, static_argnums=0)
 
-    def _put(self, x: Any, dtype: str | None = None) -> Any:
+    def _put(self, x: Batch, dtype: str | None = None) -> Batch:
         """An array where the kernels run."""
         x = np.asarray(x, dtype or self.dtype)
         if self.target == "torch":
             return self._arrays.as_tensor(x, device=self.device)
         return self._arrays.asarray(x)
 
+    @property
+    def state(self) -> State:
+        """Where all samples are: q, v, parameters of the model, and more."""
+        if self._state is None:
+            raise ConfigurationError("VectorEnvironment: call reset() first")
+        return self._state
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Batch, dict[str, Batch]]:
         """Start all episodes.
 
         Args:
@@ -77,46 +102,63 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         super().reset(seed=seed)
         rng, n = self.np_random, self.num_envs
         q, v = self.task.starts(rng, self.pool)
-        self._pool = [self._put(x) for x in (q, v, self.task.draws(rng, self.pool))]
+        pool = [self._put(x) for x in (q, v, self.task.draws(rng, self.pool))]
         none = self._put(np.zeros((self.pool, len(self.task.low))))
-        self._pool.append(self._observe(*self._pool[:2], none)[0])
-        self.q, self.v, drawn, seen = self._picked()
-        self._drawn = [drawn] if self.task.ranges else []
-        self._count = self._put(np.zeros(n), "int64" if self.target != "jax" else "int32")
+        self._pool = [*pool, self._observe(*pool[:2], none)[0]]
+        draws = self._put(rng.integers(-(2**31), 2**31, n), "int32")
+        draws, at = _drawn(draws, self.pool)
+        q, v, numbers, seen = (x[at] for x in self._pool)
+        self._state = State(q, v, numbers, self._put(np.zeros(n), "int32"), draws)
         return seen, {}
 
-    def _picked(self) -> list[Any]:
-        """States, parameters and observations at the starts of episodes, one for each sample."""
-        k = self.np_random.integers(0, self.pool, self.num_envs)
-        at = self._put(k, "int32" if self.target == "jax" else "int64")
-        return [x[at] for x in self._pool]
-
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Batch) -> tuple[Batch, Batch, Batch, Batch, dict[str, Batch]]:
         """One action of every sample, held over the substeps of the task.
 
         Args:
             actions (num_envs, …): in the space of actions; what is outside is clipped.
         """
-        xp, task = self._arrays, self.task
-        if self.q is None:
-            raise ConfigurationError("VectorEnvironment: call reset() first")
-        u = actions if self.target == "torch" else xp.asarray(actions, self.dtype)
-        u = xp.where(u < self._low, self._low, xp.where(u > self._high, self._high, u))
+        u = actions if self.target == "torch" else self._arrays.asarray(actions, self.dtype)
+        given = self.state, self._pool, u, self._numbers
         with np.errstate(all="ignore"):
-            tau = self._control(self.q, self.v, u)
-            steps = float(task.substeps)
-            q, v = self._step(self.q, self.v, 0.0, tau, task.dt, steps, *self._drawn)[:2]
-            seen, reward, ends = self._observe(q, v, u)
-        fine = xp.isfinite(q).all(-1) & xp.isfinite(v).all(-1)
-        over = (ends > 0.5) | ~fine
-        self._count = self._count + 1
-        late = (self._count >= task.limit) & ~over
-        done = over | late
-        first_q, first_v, drawn, first_seen = self._picked()
-        new = done[:, None]
-        self.q, self.v = xp.where(new, first_q, q), xp.where(new, first_v, v)
-        self._count = xp.where(done, 0 * self._count, self._count)
-        if self._drawn:
-            self._drawn = [xp.where(new, drawn, self._drawn[0])]
-        told = {"final_obs": seen, "_final_obs": done, "diverged": ~fine}
-        return xp.where(new, first_seen, seen), reward, over, late, told
+            self._state, (seen, *found), told = self._advance(self, *given)
+        return seen, *found, told
+
+
+def _drawn(draws: Batch, pool: int) -> tuple[Batch, Batch]:
+    """The next random numbers of all samples, and which starts they pick: a linear congruence and
+    Murmur's last mix, in 32 bits, the same on all devices.
+    """
+    draws = draws * 1664525 + 1013904223
+    x = draws ^ ((draws >> 16) & 0xFFFF)
+    x = x * 73244475
+    x = x ^ ((x >> 16) & 0xFFFF)
+    x = x * 73244475
+    x = x ^ ((x >> 16) & 0xFFFF)
+    return draws, (x & 0x7FFFFFFF) % pool
+
+
+def _advance(
+    env: VectorEnvironment, state: State, pool: list[Batch], u: Batch, numbers: list[Batch]
+) -> tuple[State, tuple[Batch, ...], dict[str, Batch]]:
+    """A step of all samples, and the starts of those that ended: arrays in, arrays out."""
+    xp, task = env._arrays, env.task  # pyright: ignore[reportPrivateUsage]
+    control, step, observe = env._control, env._step, env._observe  # pyright: ignore
+    low, high, zero, dt, substeps = numbers
+    u = xp.where(u < low, low, xp.where(u > high, high, u))
+    varied = [state.parameters] if task.ranges else []
+    q, v = step(state.q, state.v, zero, control(state.q, state.v, u), dt, substeps, *varied)[:2]
+    seen, reward, ends = observe(q, v, u)
+    fine = xp.isfinite(q).all(-1) & xp.isfinite(v).all(-1)
+    over = (ends > 0.5) | ~fine
+    count = state.count + 1
+    late = (count >= task.limit) & ~over
+    done = over | late
+    new = done[:, None]
+    draws, at = _drawn(state.draws, env.pool)
+    first_q, first_v, first_numbers, first_seen = (x[at] for x in pool)
+    after = State(
+        xp.where(new, first_q, q), xp.where(new, first_v, v),
+        xp.where(new, first_numbers, state.parameters), xp.where(done, 0 * count, count), draws,
+    )  # fmt: skip
+    told = {"final_obs": seen, "_final_obs": done, "diverged": ~fine}
+    return after, (xp.where(new, first_seen, seen), reward, over, late), told

@@ -77,8 +77,8 @@ def unrolled(program: Program) -> Program:
     for s, _ in program.walk():
         if isinstance(s, Loop) and isinstance(s.stop, Node):
             raise DifferentiationError(
-                f"program {program.name!r} takes as many steps as its argument says; "
-                "differentiate one step of it"
+                f"program {program.name!r} takes as many steps as its argument says; say how many "
+                "when it is made: stepper(…, steps=10)"
             )
 
     def function(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

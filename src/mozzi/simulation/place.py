@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
@@ -20,6 +21,7 @@ from mozzi.types import Array, Device, DType, Target, Traced, words
 __all__ = ["CPU", "Place", "Shapes", "held_inputs", "named", "on_the_host"]
 
 Shapes = Mapping[str, tuple[int, ...]]
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,9 @@ class Place:
 CPU = Place()
 
 
-def on_the_host(x: Array) -> Array:
+def on_the_host(x: NDArray[Number]) -> NDArray[Number]:
     """What a kernel gave, as a NumPy array; copied where it was on a GPU."""
-    get: Callable[[], Array] | None = getattr(x, "get", None)
+    get: Callable[[], NDArray[Number]] | None = getattr(x, "get", None)
     return np.asarray(x) if get is None else get()
 
 

@@ -39,6 +39,7 @@ def stepper(
     torque: Feedback | Law | None = None,
     *,
     records: int | None = None,
+    steps: int | None = None,
     held: bool = False,
     wrenches: bool = False,
     wrenches_rep: Rep = "body",
@@ -64,6 +65,8 @@ def stepper(
             its row of state behind v, ``law.start(model)`` at first, and gives it behind v.
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
+        steps: how many, where that is known beforehand: the kernel does not take it as an argument
+            then, and PyTorch and JAX differentiate it, to any order. None: the last argument.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
         wrenches: whether it takes wrenches (nb, 6), held, behind them.
         wrenches_rep: the representation in which they are held, as in `simulate`.
@@ -97,8 +100,9 @@ def stepper(
             f"method {chosen!r} carries more than q and v; stepper takes rkmk4, semi_implicit and "
             "moreau"
         )
-    if records is not None and records < 1:
-        raise ConfigurationError(f"records {records}: give 1 or more, or None for the last state")
+    for word, count in (("records", records), ("steps", steps)):
+        if count is not None and count < 1:
+            raise ConfigurationError(f"stepper: {word} {count}; give 1 or more, or leave it out")
     varying = names_of(parameters, model, torque)
     shown = varying.template
     friction = resistance_of(resistance, shown)
@@ -116,7 +120,9 @@ def stepper(
     carried = {n: k for n, k in rule.extra(shown).items() if n in ("force", "residual")}
     given = size | {n: k for n, k in carried.items() if n != "force"}
 
-    def stepper(t: Real, dt: Real, steps: Node, **arrays: Traced) -> tuple[Traced, ...]:
+    def stepper(
+        t: Real, dt: Real, steps: Node | int = steps or 1, **arrays: Traced
+    ) -> tuple[Traced, ...]:
         at = system.on(arrays)
         bound = at.bound(law, arrays)
         state = {n: Memory(n, k, arrays[n]) for n, k in size.items()}
@@ -126,7 +132,8 @@ def stepper(
         clock = Memory("t", 1, t)
 
         def run() -> None:
-            for _ in loop(0, steps, name="step"):
+            once = not isinstance(steps, Node) and steps == 1
+            for _ in range(1) if once else loop(0, steps, name="step"):
                 now = clock.get()[0]
                 x = as_state(state, [m.get() for m in state.values()], now)
                 own = sampled(bound, at, x, dt)
@@ -151,7 +158,7 @@ def stepper(
     shapes: dict[str, tuple[int, ...]] = {n: (k,) for n, k in size.items()} | {"t": ()}
     shapes |= {"tau": (model.nv,)} if held else {}
     shapes |= {"wrenches": (model.nb, 6)} if wrenches else {}
-    shapes |= {"dt": (), "steps": ()}
+    shapes |= {"dt": ()} | ({"steps": ()} if steps is None else {})
     shapes |= {"parameters": (varying.count,)} if varying.count else {}
     return named(stepper, shapes, model, "stepper", target, dtype)
 

@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
+from mozzi.simulation.place import on_the_host
 from mozzi.sweeps.reductions import Reduction, reduced
 from mozzi.sweeps.store import DONE, FAILED, Store
 from mozzi.sweeps.table import Chunk, Table
 from mozzi.targets.cpu.calls.threads import set_num_threads
+from mozzi.targets.cuda.kernel import cupy_here
 from mozzi.types import ArrayLike
 
 __all__ = ["Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "work"]
@@ -117,9 +119,9 @@ def work(plan: Plan, job: Job, store: Store | None) -> Outcome:
         return Outcome(error=f"{type(error).__name__}: {error} ({line})",
                        seconds=time.perf_counter() - start)  # fmt: skip
     lost, bad = _lost(results, chunk)
-    columns = results
     if plan.reduce:
-        columns = Columns(reduced(results, plan.reduce))
+        results = Columns(reduced(results, plan.reduce))
+    columns = {name: on_the_host(x) for name, x in results.items()}
     outcome = Outcome(columns, "", time.perf_counter() - start, lost, bad)
     if store is None:
         return outcome
@@ -146,7 +148,7 @@ def checked(results: object, n: int) -> Columns:
         )
     out: Columns = {}
     for name, x in cast("Mapping[object, ArrayLike]", results).items():
-        array = np.asarray(x)
+        array = _as_array(x)
         if array.shape[:1] != (n,) or array.dtype.kind not in "biuf":
             raise ValueError(
                 f"run returned {name!r} of shape {array.shape} and type {array.dtype}; give "
@@ -156,12 +158,20 @@ def checked(results: object, n: int) -> Columns:
     return out
 
 
+def _as_array(x: ArrayLike) -> NDArray[np.generic]:
+    """An array of NumPy; of what lies on a GPU one of CuPy, on the same memory."""
+    if hasattr(x, "__cuda_array_interface__"):
+        return cupy_here().asarray(x)
+    return np.asarray(x)
+
+
 def _lost(results: Columns, chunk: Chunk) -> tuple[list[dict[str, float]], int]:
     n = chunk.stop - chunk.start
     good = np.ones(n, dtype=bool)
     for x in results.values():
         if x.dtype.kind == "f":
-            good &= ~np.isnan(x.reshape(n, -1)).any(axis=1)
+            bad = cast("NDArray[np.bool_]", np.isnan(x.reshape(n, -1)).any(axis=1))
+            good &= ~on_the_host(bad)
     where = np.flatnonzero(~good)
     lost = [
         {"sample": float(chunk.start + k)}

@@ -52,11 +52,11 @@ def check_words(words: str | Sequence[str]) -> tuple[Reduction, ...]:
 def reduced(
     results: Mapping[str, NDArray[np.generic]], words: Iterable[Reduction]
 ) -> dict[str, Array]:
-    """What a job gives of its results (n, …): arrays (1, …)."""
+    """What a job gives of its results (n, …): arrays (1, …), where the results are."""
     needs = {part for word in words for part in NEEDS[word]}
     out: dict[str, Array] = {}
     for name, values in results.items():
-        x = np.asarray(values, dtype=float)
+        x = values.astype(float, copy=False)
         good = np.isfinite(x)
         count = good.sum(axis=0)
         kept = np.where(good, x, 0.0)
@@ -78,8 +78,9 @@ def reduced(
 def _counted(x: Array, good: NDArray[np.bool_]) -> Array:
     """How many of the samples are in each bin, (…, 2 bins + 1)."""
     flat = x.reshape(len(x), -1)
-    at = np.clip(np.searchsorted(ENDS, flat, side="right") - 1, 0, len(ENDS) - 2)
-    out = np.zeros((flat.shape[1], len(ENDS) - 1))
+    ends = np.asarray(ENDS, like=x)  # NumPy's functions run where their arrays are
+    at = np.clip(np.searchsorted(ends, flat, side="right") - 1, 0, len(ENDS) - 2)
+    out = np.zeros((flat.shape[1], len(ENDS) - 1), like=x)
     for k in range(flat.shape[1]):
         out[k] = np.bincount(at[good.reshape(flat.shape)[:, k], k], minlength=len(ENDS) - 1)
     return out.reshape(*x.shape[1:], -1)
