@@ -11,7 +11,7 @@ import pytest
 import mozzi
 
 FOLDER = Path(__file__).parents[1] / "docs" / "examples"
-NEEDS = {"sharding.py": "jax", "distributed.py": "torch"}
+NEEDS = {"sharding.py": "jax", "ilqr_jax.py": "jax", "distributed.py": "torch"}
 NEEDS_ROBOTS = {"adaptive_control.py", "two_pandas.py"}
 
 

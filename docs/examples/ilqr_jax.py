@@ -10,7 +10,7 @@ import mozzi as mz
 from mozzi.model import generate
 
 jax.config.update("jax_enable_x64", True)
-model, dt, N, B = generate.pendulum(1), 0.02, 100, 4096  # a rod that hangs at q = 0
+model, dt, N, B = generate.pendulum(1), 0.02, 100, 2048  # a rod that hangs at q = 0
 R, goal = 0.05, jnp.array([jnp.pi, 0.0])
 final = jnp.diag(jnp.array([200.0, 20.0]))
 shares = jnp.array([1.0, 0.5, 0.2, 0.05])
@@ -76,7 +76,7 @@ def ilqr(x0, u, iterations=40):
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
     x0 = jnp.asarray(rng.uniform(-1.0, 1.0, (B, 2)))
-    x, u, best = ilqr(x0, jnp.asarray(0.1 * rng.standard_normal((B, N, 1))), 40)
+    x, u, best = ilqr(x0, jnp.asarray(0.1 * rng.standard_normal((B, N, 1))), 30)
     reached = jnp.abs(x[:, -1] - goal).max(axis=1) < 0.2
     assert reached.mean() > 0.95, reached.mean()
     print(f"{B} swing-ups on {x.device}, {reached.mean():.1%} reach the top,",

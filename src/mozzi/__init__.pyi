@@ -4559,6 +4559,7 @@ def stepper(
     torque: Feedback | Law | None = None,
     *,
     records: int | None = None,
+    steps: int | None = None,
     held: bool = False,
     wrenches: bool = False,
     wrenches_rep: Rep = 'body',
@@ -4584,6 +4585,8 @@ def stepper(
             its row of state behind v, ``law.start(model)`` at first, and gives it behind v.
         records: how many states to give, (B, records, nq) and (B, records, nv), with `steps` steps
             from one to the next; None gives the last one, after `steps` steps.
+        steps: how many, where that is known beforehand: the kernel does not take it as an argument
+            then, and PyTorch and JAX differentiate it, to any order. None: the last argument.
         held: whether the kernel takes joint forces tau, held over the steps, behind t.
         wrenches: whether it takes wrenches (nb, 6), held, behind them.
         wrenches_rep: the representation in which they are held, as in `simulate`.

@@ -89,14 +89,26 @@ def test_an_optimum_by_calls_of_machine_code():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-6)
 
 
-def test_the_optima_of_iterative_lqr_are_those_of_ipopt():
-    """The same steps and cost, many at once by the example and one by one in CasADi."""
-    spec = importlib.util.spec_from_file_location("ilqr_example", EXAMPLES / "ilqr.py")
-    example = sys.modules["ilqr_example"] = importlib.util.module_from_spec(spec)
+def loaded(name):
+    """An example, as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    example = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
+    return example
+
+
+def test_the_optima_of_iterative_lqr_are_those_of_ipopt():
+    """The same steps and cost, many at once by the examples and one by one in CasADi."""
+    jax = pytest.importorskip("jax")
+    before = jax.config.read("jax_enable_x64")
+    example, in_jax = loaded("ilqr"), loaded("ilqr_jax")
     x0 = np.array([[0.0, 0.0], [0.5, -0.3]])
     start = 0.1 * np.random.default_rng(0).standard_normal((example.N, 2, 1))
     x, u, best = example.ilqr(x0, start, 60)
+    x_jax, _, best_jax = in_jax.ilqr(x0, start.swapaxes(0, 1), 60)
+    jax.config.update("jax_enable_x64", before)
+    np.testing.assert_allclose(best_jax, best, rtol=1e-5)
+    np.testing.assert_allclose(x_jax, x.swapaxes(0, 1), atol=5e-3)
     f = mz.casadi_function(mz.forward_dynamics, example.model)
     rate = lambda y, w: ca.vertcat(y[1], f(y[0], y[1], w))
     h = example.dt
@@ -117,6 +129,7 @@ def test_the_optima_of_iterative_lqr_are_those_of_ipopt():
         problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes"})
         solution = problem.solve()
         assert best[k] == pytest.approx(solution.value(problem.f), rel=1e-5)
+        assert best_jax[k] == pytest.approx(solution.value(problem.f), rel=1e-5)
         np.testing.assert_allclose(solution.value(X), x[:, k].T, atol=5e-3)
 
 

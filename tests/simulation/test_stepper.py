@@ -45,7 +45,30 @@ def test_forces_are_held_over_the_steps():
     np.testing.assert_allclose(found[0], motion.q[:, -1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_steps_whose_number_is_known_are_differentiable(count):
+    """In JAX, as `linearize` does by itself, step after step."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    step = mz.stepper(MODEL, held=True, steps=count, target="jax")
+    q, v, tau = np.random.default_rng(1).normal(size=(3, 3))
+    found = jax.jacfwd(lambda *x: jax.numpy.concatenate(step(*x[:2], 0.0, x[2], 0.01)), (0, 1, 2))
+    wanted = np.eye(6, 9)
+    for _ in range(count):
+        A, B = mz.linearize(MODEL, q, v, tau, dt=0.01)
+        wanted = A @ wanted
+        wanted[:, 6:] += B
+        q, v = mz.stepper(MODEL, held=True, steps=1)(q, v, 0.0, tau, 0.01)
+    start = np.random.default_rng(1).normal(size=(3, 3))
+    np.testing.assert_allclose(np.concatenate(found(*start), axis=1), wanted, atol=1e-12)
+    unknown = mz.stepper(MODEL, held=True, target="jax")
+    with pytest.raises(TypeError, match="say how many when it is made"):
+        jax.jacfwd(lambda q: unknown(q, v, 0.0, tau, 0.01, 1.0)[0])(q)
+
+
 def test_what_a_kernel_cannot_do_is_named():
+    with pytest.raises(ConfigurationError, match="steps 0; give 1 or more"):
+        mz.stepper(MODEL, steps=0)
     with pytest.raises(ConfigurationError, match="constant step"):
         mz.stepper(MODEL, "dopri5")
     with pytest.raises(ConfigurationError, match="carries more than q and v"):

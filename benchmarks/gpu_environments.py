@@ -1,4 +1,4 @@
-"""`python -m benchmarks.gpu_home`: environments, iterative LQR and sweeps on a GPU; prints JSON.
+"""`python -m benchmarks.gpu_environments`: environments, iLQR and sweeps on a GPU; prints JSON.
 
 Each part asserts that nothing goes through the host (PyTorch's and JAX's own guards, and addresses
 of arrays on the device) and that numbers are those of the CPU, then measures.
@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def rate(step: Callable[[], Any], wait: Callable[[], Any], count: int) -> float:
 
 def on_torch() -> dict[str, Any]:
     import torch
+
     from mozzi.gym import VectorEnvironment
 
     wanted = motion("cpu", np.asarray, np.asarray, None)
@@ -86,7 +88,7 @@ def on_torch() -> dict[str, Any]:
         arrays = [seen, reward, over, late, *told.values(), *many.state]
         assert all(x.is_cuda for x in arrays)
         assert all(x.__cuda_array_interface__["data"][0] for x in arrays if x.numel())
-        out[str(count)] = rate(lambda: many.step(u), torch.cuda.synchronize, count)
+        out[str(count)] = rate(partial(many.step, u), torch.cuda.synchronize, count)
     done = sum(int(many.step(u)[4]["_final_obs"].sum()) for _ in range(60))
     out["episodes_that_ended_and_began"] = done
     return out
@@ -95,6 +97,7 @@ def on_torch() -> dict[str, Any]:
 def on_jax() -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
+
     from mozzi.gym import VectorEnvironment
 
     jax.config.update("jax_enable_x64", True)
@@ -111,7 +114,9 @@ def on_jax() -> dict[str, Any]:
             seen, reward, over, late, told = many.step(u)
         arrays = [seen, reward, over, late, *told.values(), *many.state]
         assert all(x.device.platform == "gpu" for x in arrays)
-        out[str(count)] = rate(lambda: many.step(u), lambda: many.state.q.block_until_ready(), count)
+        out[str(count)] = rate(
+            partial(many.step, u), lambda e=many: jax.block_until_ready(e.state), count
+        )
     return out
 
 
