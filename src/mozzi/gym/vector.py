@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -16,24 +16,21 @@ __all__ = ["State", "VectorEnvironment"]
 
 POOL = 4096  # starts that are drawn beforehand
 
-Batch: TypeAlias = Any
-"""What the target computes with: arrays of NumPy, tensors of PyTorch, arrays of JAX."""
-
 
 class State(NamedTuple):
     """All samples, as arrays of the target."""
 
-    q: Batch
-    v: Batch
-    parameters: Batch
+    q: Any
+    v: Any
+    parameters: Any
     """Numbers of the model in this episode, (num_envs, p)."""
-    count: Batch
+    count: Any
     """Steps since the episodes began."""
-    draws: Batch
+    draws: Any
     """Random numbers, one for each sample."""
 
 
-class VectorEnvironment(VectorEnv[Batch, Batch, Batch]):
+class VectorEnvironment(VectorEnv[Any, Any, Any]):
     """Many mechanisms at once: actions, observations and rewards are arrays of the target.
 
     An episode that ends starts again in the same step: the observation is that of the new start,
@@ -76,7 +73,7 @@ class VectorEnvironment(VectorEnv[Batch, Batch, Batch]):
         if target == "jax":
             self._advance = importlib.import_module("jax").jit(_advance, static_argnums=0)
 
-    def _put(self, x: Batch, dtype: str | None = None) -> Batch:
+    def _put(self, x: Any, dtype: str | None = None) -> Any:
         """An array where the kernels run."""
         x = np.asarray(x, dtype or self.dtype)
         if self.target == "torch":
@@ -92,7 +89,7 @@ class VectorEnvironment(VectorEnv[Batch, Batch, Batch]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Batch, dict[str, Batch]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Start all episodes.
 
         Args:
@@ -111,7 +108,7 @@ class VectorEnvironment(VectorEnv[Batch, Batch, Batch]):
         self._state = State(q, v, numbers, self._put(np.zeros(n), "int32"), draws)
         return seen, {}
 
-    def step(self, actions: Batch) -> tuple[Batch, Batch, Batch, Batch, dict[str, Batch]]:
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """One action of every sample, held over the substeps of the task.
 
         Args:
@@ -124,7 +121,7 @@ class VectorEnvironment(VectorEnv[Batch, Batch, Batch]):
         return seen, *found, told
 
 
-def _drawn(draws: Batch, pool: int) -> tuple[Batch, Batch]:
+def _drawn(draws: Any, pool: int) -> tuple[Any, Any]:
     """The next random numbers of all samples, and which starts they pick: a linear congruence and
     Murmur's last mix, in 32 bits, the same on all devices.
     """
@@ -138,8 +135,8 @@ def _drawn(draws: Batch, pool: int) -> tuple[Batch, Batch]:
 
 
 def _advance(
-    env: VectorEnvironment, state: State, pool: list[Batch], u: Batch, numbers: list[Batch]
-) -> tuple[State, tuple[Batch, ...], dict[str, Batch]]:
+    env: VectorEnvironment, state: State, pool: list[Any], u: Any, numbers: list[Any]
+) -> tuple[State, tuple[Any, ...], dict[str, Any]]:
     """A step of all samples, and the starts of those that ended: arrays in, arrays out."""
     xp, task = env._arrays, env.task  # pyright: ignore[reportPrivateUsage]
     control, step, observe = env._control, env._step, env._observe  # pyright: ignore
