@@ -1,10 +1,12 @@
-"""Singular configurations on the way of a simulation: where the loops lose rank."""
+"""Singular configurations on the way of a simulation: where the loops lose rank, or nearly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.row_choice import loop_rank
@@ -12,19 +14,39 @@ from mozzi.compiler import compile
 from mozzi.simulation.parameters import Varying
 from mozzi.types import Array
 
-__all__ = ["singular_record"]
+__all__ = ["Ranks", "ranks_along"]
 
 WORK = 1e9  # operations: about a tenth of a second
 
 
-def singular_record(
-    varying: Varying, t: Array, q: Array, offsets: Callable[[Array], Array] | None = None
-) -> tuple[float, int, int] | None:
-    """(time, rank there, rank elsewhere) of the first record at which a sample's loops have a
-    lower rank than at another; None where there is none.
+@dataclass(frozen=True)
+class Ranks:
+    """Rank and margin (`loop_rank`) of some samples (S) at some records (n): (S, n)."""
 
-    q is (B, n, nq); offsets: what residuals shall be at times, where laws say. Where all would take
-    long, some are looked at: the first two, the last, and others between, of the first samples.
+    samples: NDArray[np.intp]
+    records: NDArray[np.intp]
+    rank: NDArray[np.intp]
+    margin: Array
+
+    def lowest(self) -> tuple[int, int, int] | None:
+        """(record, rank there, rank elsewhere) of the first record at which a sample's loops have a
+        lower rank than at another; None where there is none.
+        """
+        low = self.rank < self.rank.max(axis=-1, keepdims=True)
+        if not low.any():
+            return None
+        k = int(np.argmax(low.any(axis=0)))
+        own = self.rank[int(np.argmax(low[:, k]))]
+        return int(self.records[k]), int(own[k]), int(own.max())
+
+
+def ranks_along(
+    varying: Varying, t: Array, q: Array, offsets: Callable[[Array], Array] | None = None
+) -> Ranks | None:
+    """Ranks along a motion q (B, n, nq); None where there are no loops.
+
+    offsets: what residuals shall be at times, where laws say. Where all records would take long,
+    some are looked at: the first two, the last, and others between, of the first samples.
     """
     model = varying.model
     if not closed(model) or len(t) < 2:
@@ -40,15 +62,9 @@ def singular_record(
     n = max(3, min(len(t), most // len(q)))
     looked = np.unique([0, 1, *np.linspace(1, len(t) - 1, n - 1).astype(int)])
     q = q[:, looked]
-    whole = np.isfinite(q.reshape(len(q), -1).sum(axis=-1))
-    q, given = q[whole], [x[: len(whole)][whole] for x in given]
-    if not len(q):
+    whole = np.flatnonzero(np.isfinite(q.reshape(len(q), -1).sum(axis=-1)))
+    if not len(whole):
         return None
     shall = [] if offsets is None else [offsets(t[looked])]
-    rank = count(q, *shall, *given)[0].astype(int)
-    low = rank < rank.max(axis=-1, keepdims=True)
-    if not low.any():
-        return None
-    k = int(np.argmax(low.any(axis=0)))
-    sample = int(np.argmax(low[:, k]))
-    return float(t[looked[k]]), int(rank[sample, k]), int(rank[sample].max())
+    rank, margin = count(q[whole], *shall, *(x[whole] for x in given))
+    return Ranks(whole, looked, rank.astype(int), margin)

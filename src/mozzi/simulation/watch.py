@@ -27,7 +27,8 @@ from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.simulation.parameters import Varying
-from mozzi.simulation.singular import singular_record
+from mozzi.simulation.running.coarse import coarse_step
+from mozzi.simulation.singular import Ranks, ranks_along
 from mozzi.types import Array
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["tell_run", "tell_stiff"]
 
 ENERGY_DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
+EXACT_DRIFT = 1e-3  # the same, of methods of fourth order and more in float64
 ENERGY_SAMPLES = 2**15  # states whose energy is looked at, about
 FIRST_STEPS = 100  # steps, of which the energy is not watched: it has only begun to change
 #: −h λ of a decay that an explicit step follows.
@@ -47,18 +49,9 @@ MISSED_SPEED = {"float64": 1e-6, "float32": 1e-2}  # m/s or rad/s, of a law of c
 
 def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
     """Warn of what is odd in a motion."""
-    singular = singular_record(
-        run.varying, t, q, None if run.drives is None else run.drives.offsets
-    )
-    if singular is not None:
-        time, rank, usual = singular
-        warnings.warn(
-            f"model {run.model.name!r} is singular at t = {time:g} s: its loops have rank "
-            f"{rank} there and {usual} elsewhere, so that several motions may go on from it, "
-            "of which this is one; start or pass beside it, and see mozzi.loop_rank",
-            SingularWarning,
-            stacklevel=5,
-        )
+    ranks = ranks_along(run.varying, t, q, None if run.drives is None else run.drives.offsets)
+    if ranks is not None:
+        tell_singular(run, ranks, t, q, v)
     if run.defect > LOOSE_CORRECTION[run.place.dtype]:
         warnings.warn(
             f"{run.method_name}: Newton's method stopped with corrections of "
@@ -70,8 +63,7 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
         residual = run.records.rows["residual"][: run.records.done, ..., 0]
         tell_residual(residual, run.grid.t, MISSED_SPEED[run.place.dtype])
     if not run.driven():
-        springs = run.resistance is not None and run.resistance.springs
-        tell_energy(run.varying, t, q, v, springs=springs, method=run.method_name, dt=run.dt)
+        tell_energy(run, t, q, v)
     smaller = f"take a smaller dt than {run.dt:g} s"
     if run.adaptive:
         smaller = "its steps became shorter than rounding: see what the forces do there"
@@ -80,38 +72,72 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
     tell_ends(run.records.spent, run.batch, spent, "give more tries, or larger rtol and atol")
 
 
-def tell_energy(
-    varying: Varying, t: Array, q: Array, v: Array, *, springs: bool, method: str, dt: float
-) -> None:
-    """Warn where nothing drives or brakes, and the energy changes all the same. q is (B, n, nq)."""
-    if t[-1] - t[0] < FIRST_STEPS * dt:
+def tell_singular(run: Simulation, ranks: Ranks, t: Array, q: Array, v: Array) -> None:
+    """Warn of singular configurations, and of steps that are too coarse beside them."""
+    lowest = ranks.lowest()
+    if lowest is not None:
+        record, rank, usual = lowest
+        warnings.warn(
+            f"model {run.model.name!r} is singular at t = {t[record]:g} s: its loops have rank "
+            f"{rank} there and {usual} elsewhere, so that several motions may go on from it, "
+            "of which this is one; start or pass beside it, and see mozzi.loop_rank",
+            SingularWarning,
+            stacklevel=6,
+        )
         return
+    coarse = coarse_step(run, t, q, v, ranks)
+    if coarse is not None:
+        time, margin, off = coarse
+        warnings.warn(
+            f"{run.method_name}: model {run.model.name!r} passes a singular configuration near "
+            f"t = {time:g} s (mozzi.loop_rank has a margin of {margin:.1g}), where steps of "
+            f"{run.dt:g} s are too coarse: two halves of one end {off:.2g} of the velocities "
+            "elsewhere, and what follows may be another motion; take a smaller dt, or "
+            "method='dopri5'",
+            SingularWarning,
+            stacklevel=6,
+        )
+
+
+def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
+    """Warn where nothing drives or brakes, and the energy changes all the same. q is (B, n, nq)."""
+    if t[-1] - t[0] < FIRST_STEPS * run.dt:
+        return
+    exact = run.method.order >= 4 and run.place.dtype == "float64"
+    drift = EXACT_DRIFT if exact else ENERGY_DRIFT
+    springs = run.resistance is not None and run.resistance.springs
     count = max(2, min(len(t), ENERGY_SAMPLES // math.prod(q.shape[:-2])))
     looked = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
     q, v = q[..., looked, :], v[..., looked, :]
     with np.errstate(all="ignore"), unchecked():
-        T = varying.of(kinetic_energy, q, v)
-        V = varying.of(potential_energy, q, springs=springs)
+        T = run.varying.of(kinetic_energy, q, v)
+        V = run.varying.of(potential_energy, q, springs=springs)
         T, V = (x.reshape(-1, len(looked)) for x in (T, V))
         change = (T + V) - (T + V)[:, :1]
         size = np.nan_to_num(np.abs(change))
         scale = np.nanmax(T, axis=-1, keepdims=True)
         rounding = 1e-9 * np.nanmax(np.abs(V), axis=-1)[:, None]
-        wrong = (size > ENERGY_DRIFT * scale) & (size > rounding)
+        wrong = (size > drift * scale) & (size > rounding)
     if not wrong.any():
         return
     first = int(np.argmax(wrong.any(axis=0)))
     sample = int(np.argmax(wrong[:, first]))
     worst = float(change[sample, int(np.argmax(size[sample]))])
-    remedy = "method='rkmk4'" if method == "semi_implicit" else "method='dopri5'"
     warnings.warn(
-        f"{method}: nothing drives or brakes {varying.model.name!r}, and its energy changes by "
-        f"{worst:.3g} J, from t = {t[looked[first]]:g} s on by more than {ENERGY_DRIFT:.0%} of its "
-        f"largest kinetic energy, {float(scale[sample, 0]):.3g} J; take {remedy}, or a smaller dt "
-        f"than {dt:g} s",
+        f"{run.method_name}: nothing drives or brakes {run.model.name!r}, and its energy changes "
+        f"by {worst:.3g} J, from t = {t[looked[first]]:g} s on by more than {drift:.1%} of its "
+        f"largest kinetic energy, {float(scale[sample, 0]):.3g} J; take {_more_exact(run)}",
         EnergyWarning,
         stacklevel=6,
     )
+
+
+def _more_exact(run: Simulation) -> str:
+    """What gives a smaller error."""
+    if run.adaptive:
+        return "smaller rtol and atol"
+    better = "rkmk4" if run.method_name == "semi_implicit" else "dopri5"
+    return f"method={better!r}, or a smaller dt than {run.dt:g} s"
 
 
 def tell_stiff(

@@ -21,7 +21,7 @@ from mozzi.types import Array
 if TYPE_CHECKING:
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["adapted", "stepped"]
+__all__ = ["adapted", "listed", "stepped"]
 
 MEETINGS, MEETING_STEPS = 64, 1024  # between two records: after so many parts, and at most so many
 # steps dt, all samples of dopri5 meet
@@ -43,7 +43,7 @@ def stepped(run: Simulation, method: OneStep) -> Iterator[Record | None]:
         state = [place.put(at[name]) for name in names]
     else:
         if start is not None:
-            state += _listed(start(*state, run.t0, *forces))
+            state += listed(start(*state, run.t0, *forces))
         if torque.own is not None:
             state.append(place.put(records.rows["law"][0]))
         run.state = dict(zip(names, state, strict=True))
@@ -173,5 +173,6 @@ def _reached(
     run.records.between = run.grid.time(step), dict(zip(names, state, strict=True)) | held
 
 
-def _listed(x: Array | tuple[Array, ...]) -> list[Array]:
+def listed(x: Array | tuple[Array, ...]) -> list[Array]:
+    """What a kernel gave: one array or several."""
     return list(x) if isinstance(x, tuple) else [x]

@@ -1,0 +1,108 @@
+"""Steps that are too coarse for where they are: beside a singular configuration of the loops.
+
+There the rows of the loops are nearly dependent, and a step whose stages are open by as much as
+rows differ may go anywhere, on closed states all the same. Two steps of half the length tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mozzi.simulation.methods.dormand_prince import DormandPrince
+from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.place import on_the_host
+from mozzi.simulation.running.advance import listed
+from mozzi.simulation.singular import Ranks
+from mozzi.types import Array
+
+if TYPE_CHECKING:
+    from mozzi.simulation.running.simulation import Simulation
+
+__all__ = ["coarse_step"]
+
+NEAR = 3e-2  # a margin of `loop_rank`, from which on steps are looked at
+LOOKED = 32  # records with the least margin, whose steps are repeated
+REPEATED = 256  # steps behind a record, at most
+#: What one step and two halves of it may differ by, of the largest velocity, by the method's order.
+COARSE = {1: 5e-2, 2: 1e-2}
+COARSE_FOURTH = 1e-3
+
+
+def coarse_step(
+    run: Simulation, t: Array, q: Array, v: Array, ranks: Ranks
+) -> tuple[float, float, float] | None:
+    """(time, margin, by how much of the velocities it is off) of the worst step that is too coarse;
+    None where none is found. q and v are (B, n, …). Steps of laws with a state are not repeated.
+    """
+    method = run.method
+    if isinstance(method, DormandPrince) or run.contact or run.torque.own is not None:
+        return None
+    q, v = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
+    sample, record, margin = _nearest(ranks, min(run.records.done, len(t)) - 1)
+    if not len(sample):
+        return None
+    with np.errstate(all="ignore"):
+        when, off = _differences(run, method, t, q, v, sample, record)
+        fastest = np.nanmax(np.abs(v), axis=(-2, -1))[sample]
+        off = np.nan_to_num(off / fastest, nan=np.inf)
+    worst = int(np.argmax(off))
+    if not off[worst] > COARSE.get(method.order, COARSE_FOURTH):
+        return None
+    return float(when[worst]), float(margin[worst]), float(off[worst])
+
+
+def _nearest(ranks: Ranks, last: int) -> tuple[np.ndarray, np.ndarray, Array]:
+    """(sample, record, margin) where the margin is least, and of the records before."""
+    found: dict[tuple[int, int], float] = {}
+    for at in np.argsort(ranks.margin, axis=None, kind="stable")[:LOOKED].tolist():
+        s, k = divmod(at, len(ranks.records))
+        if ranks.margin[s, k] > NEAR:
+            break
+        for record in (int(ranks.records[k]) - 1, int(ranks.records[k])):
+            if 0 <= record < last:
+                found.setdefault((int(ranks.samples[s]), record), float(ranks.margin[s, k]))
+    pairs = np.array(list(found), dtype=int).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1], np.array(list(found.values()))
+
+
+def _differences(
+    run: Simulation, method: OneStep, t: Array, q: Array, v: Array, sample: np.ndarray,
+    record: np.ndarray,
+) -> tuple[Array, Array]:  # fmt: skip
+    """When a step behind these records differs most from two halves of it, and by how much."""
+    put, advance = run.place.put, run.kernels.advance(method)
+    start = run.kernels.start(method)
+    clock, forces = put(t[record]), [put(x) for x in _forces(run, sample, record)]
+    state = [put(q[sample, record]), put(v[sample, record])]
+    if start is not None:
+        state += listed(start(*state, clock, *forces))
+    most, when = np.zeros(len(sample)), t[record].copy()
+    for k in range(min(run.grid.every, REPEATED)):
+        halves = advance(*state, clock, *forces, 0.5 * run.dt, 2.0)
+        *state, clock = advance(*state, clock, *forces, run.dt, 1.0)
+        off = np.abs(on_the_host(state[1]) - on_the_host(halves[1])).max(axis=-1)
+        worse = ~(off <= most)
+        most[worse], when[worse] = off[worse], (t[record] + k * run.dt)[worse]
+    return when, most
+
+
+def _forces(run: Simulation, sample: np.ndarray, record: np.ndarray) -> list[Array]:
+    """What kernels hold over the steps behind these records."""
+    found: list[Array] = []
+    if run.records.tau is not None:
+        tau = run.records.tau
+        found.append(tau.reshape(len(tau), -1, tau.shape[-1])[record + 1, sample])
+    elif run.torque.constant is not None:
+        found.append(_flat(run, run.torque.constant, 1)[sample])
+    if run.wrenches is not None:
+        found.append(_flat(run, run.wrenches, 2)[sample])
+    if run.varying.numbers is not None:
+        found.append(_flat(run, run.varying.numbers, 1)[sample])
+    return found
+
+
+def _flat(run: Simulation, x: Array, own: int) -> Array:
+    """An array of the batch with one axis for all samples."""
+    return np.broadcast_to(x, (*run.batch, *x.shape[-own:])).reshape(-1, *x.shape[-own:])
