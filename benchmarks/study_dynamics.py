@@ -228,6 +228,7 @@ def plots(result: dict[str, Any]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "mozzi"
     import matplotlib.pyplot as plt
 
     for problem, ways in (("inverse", INVERSE), ("forward", FORWARD)):
@@ -252,7 +253,7 @@ def plots(result: dict[str, Any]) -> None:
         axes[0].legend(fontsize=7)
         fig.suptitle(f"{problem} dynamics")
         fig.tight_layout()
-        fig.savefig(FOLDER / f"dynamics_{problem}.svg")
+        fig.savefig(FOLDER / f"dynamics_{problem}.svg", metadata={"Date": None})
         plt.close(fig)
     fig, axis = plt.subplots(figsize=(5.5, 4))
     for case in result["scaling"]:
@@ -262,7 +263,7 @@ def plots(result: dict[str, Any]) -> None:
     axis.set_ylabel("ns per evaluation, rolled")
     axis.legend()
     fig.tight_layout()
-    fig.savefig(FOLDER / "dynamics_scaling.svg")
+    fig.savefig(FOLDER / "dynamics_scaling.svg", metadata={"Date": None})
     plt.close(fig)
 
 
@@ -284,6 +285,42 @@ def figures(result: dict[str, Any], problem: str, key: str, form: str) -> str:
         if any(values):
             rows.append([way, *(form.format(x) if x else "–" for x in values)])
     return table(rows)
+
+
+ROBOTS = ("panda", "ur5", "solo12", "talos")
+POINTS = "body-fixed, point accelerations"
+
+
+def shares(result: dict[str, Any]) -> dict[str, str]:
+    """What the answer says in percent, of the rows that it is about."""
+    cells = {(r["problem"], r["way"], r["mechanism"]): r for r in result["study"]}
+
+    def less(
+        problem: str, way: str, than: str, names: Any = STUDY, key: str = "flops"
+    ) -> list[float]:
+        pairs = [(cells.get((problem, way, n)), cells.get((problem, than, n))) for n in names]
+        return [1 - a[key] / b[key] for a, b in pairs if a and b]
+
+    def span(x: list[float]) -> str:
+        return f"{100 * min(x):.0f} to {100 * max(x):.0f} %"
+
+    general = [name for name in STUDY if name not in ROBOTS]
+    factor = "mass matrix, factored"
+    short = less("forward", factor, POINTS, ("panda", "ur5", "chain7"))
+    times = less("forward", factor, POINTS, ("panda", "ur5", "chain7"), "unrolled_ns")
+    talos = cells["forward", factor, "talos"]["flops"] / cells["forward", POINTS, "talos"]["flops"]
+    return {
+        "points_inverse": span(less("inverse", POINTS, "body-fixed, twists (66)")),
+        "points_forward": span(
+            less("forward", POINTS, "body-fixed, twists (Kim, table 3)", ROBOTS)
+        ),
+        "over_hybrid": span(less("inverse", POINTS, "hybrid (75)", ROBOTS)),
+        "over_spatial": span(less("inverse", POINTS, "spatial (70)", ROBOTS)),
+        "general_hybrid": span(less("forward", POINTS, "hybrid", general)),
+        "short_flops": span(short),
+        "short_ns": f"{100 * max(times):.0f} %",
+        "talos_factor": f"{talos:.1f} times",
+    }
 
 
 def page(result: dict[str, Any]) -> str:
@@ -314,7 +351,7 @@ def page(result: dict[str, Any]) -> str:
         marks[f"{problem}_flops"] = figures(result, problem, "flops", "{:,.0f}")
         marks[f"{problem}_unrolled"] = figures(result, problem, "unrolled_ns", "{:,.0f}")
         marks[f"{problem}_rolled"] = figures(result, problem, "rolled_ns", "{:,.0f}")
-    for name, text in marks.items():
+    for name, text in (marks | shares(result)).items():
         template = template.replace("{{" + name + "}}", text)
     return template
 

@@ -1,4 +1,7 @@
-"""The programs on the pages of docs/ run as they stand there, one after the other."""
+"""The programs on the pages of docs/ run as they stand there, one after the other.
+
+Pages are run when the site is built; these here are also run where nobody builds it.
+"""
 
 import os
 import re
@@ -11,7 +14,7 @@ import pytest
 import mozzi
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["laws.md", "notebooks.md", "layouts.md", "learning.md", "control.md", "data.md"]
+PAGES = ["index.md", "laws.md", "notebooks.md", "layouts.md", "learning.md", "control.md", "data.md"]
 TORCH = ["howto/pytorch.md"]
 
 
@@ -20,7 +23,8 @@ def test_the_programs_of_a_page_run(page: str, tmp_path: Path):
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed")
     text = (DOCS / page).read_text(encoding="utf-8")
-    program = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S))
+    cells = re.findall(r"^```(?:python|\{code-cell\})\n((?::\w+:[^\n]*\n)*)(.*?)^```", text, re.M | re.S)
+    program = "\n".join(code for _, code in cells)
     assert program
     env = os.environ | {"PYTHONPATH": str(Path(mozzi.__file__).parents[1]), "MPLBACKEND": "Agg"}
     done = subprocess.run(
