@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 RESULTS = Path(__file__).parent / "results"
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 class Number(float):

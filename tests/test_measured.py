@@ -50,7 +50,8 @@ def prose(text: str) -> str:
     for pattern in (
         r"^(```+)(?!\w*\{(?:dropdown|note|tip|warning)\}).*?^\1\s*$",
         r"<!-- begin (\w+) -->.*?<!-- end \1 -->", r"\$\$.*?\$\$",
-        r"\{\w+\}`[^`]*`( times| billion| million| [µnm]?s| %)?", r"``[^`]*``", r"`[^`\n]*`", r"\$[^$\n]*\$",
+        r"\{\w+\}`[^`]*`( times| billion| million| [µnm]?s| %)?",
+        r"``[^`]*``", r"`[^`\n]*`", r"\$[^$\n]*\$",
     ):  # fmt: skip
         text = re.sub(pattern, " ", text, flags=re.M | re.S)
     return text

@@ -14,7 +14,9 @@ import pytest
 import mozzi
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["index.md", "laws.md", "notebooks.md", "layouts.md", "learning.md", "control.md", "data.md"]
+PAGES = [
+    "index.md", "laws.md", "notebooks.md", "layouts.md", "learning.md", "control.md", "data.md",
+]  # fmt: skip
 TORCH = ["howto/pytorch.md"]
 
 
@@ -23,7 +25,8 @@ def test_the_programs_of_a_page_run(page: str, tmp_path: Path):
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed")
     text = (DOCS / page).read_text(encoding="utf-8")
-    cells = re.findall(r"^```(?:python|\{code-cell\})\n((?::\w+:[^\n]*\n)*)(.*?)^```", text, re.M | re.S)
+    cell = r"^```(?:python|\{code-cell\})\n((?::\w+:[^\n]*\n)*)(.*?)^```"
+    cells = re.findall(cell, text, re.M | re.S)
     program = "\n".join(code for _, code in cells)
     assert program
     env = os.environ | {"PYTHONPATH": str(Path(mozzi.__file__).parents[1]), "MPLBACKEND": "Agg"}
