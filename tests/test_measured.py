@@ -20,7 +20,7 @@ if str(ROOT) not in sys.path:
 MADE = {"_build", "api", "coming_from", "study"}  # when the site is built
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not MADE & set(p.relative_to(DOCS).parts))
 TYPED = re.compile(
-    r"(?<![\w.^/(–-])\d[\d,.]*(?:\s*·\s*10[⁰¹²³⁴⁵⁶⁷⁸⁹]+)?\s?"
+    r"(?<![\w.^/(–-])\d(?:[\d,.]*\d)?(?:\s*·\s*10[⁰¹²³⁴⁵⁶⁷⁸⁹]+)?\s?"
     r"(?:ns|µs|us|ms|s|seconds?|minutes?|hours?|times|×(?! ?\w)|%|million|billion|[GT]B/s|/s)(?!\w)"
 )
 
@@ -50,7 +50,7 @@ def prose(text: str) -> str:
     for pattern in (
         r"^(```+)(?!\w*\{(?:dropdown|note|tip|warning)\}).*?^\1\s*$",
         r"<!-- begin (\w+) -->.*?<!-- end \1 -->", r"\$\$.*?\$\$",
-        r"\{\w+\}`[^`]*`( times| billion| million| [µnm]?s| %)?",
+        r"\{\w+\}`[^`]*`( times| billion| million| [µnm]?s| %| [GT]B/s)?",
         r"``[^`]*``", r"`[^`\n]*`", r"\$[^$\n]*\$",
     ):  # fmt: skip
         text = re.sub(pattern, " ", text, flags=re.M | re.S)
