@@ -60,6 +60,7 @@ DOORS = {
             "derivatives.loops.second",
         )
     ),
+    ("mozzi.algorithms.calls.with_loops", "mozzi.algorithms.loops.open_loops.tell_open"),
     ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.plot.plot"),
     ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.animate.animate"),
     ("mozzi.simulation.trajectories.trajectory", "mozzi.viz.notebook.trajectory_html"),

@@ -118,6 +118,33 @@ def test_widely_open_states_are_told_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mz.forward_dynamics(model, away, v, tau, loop_accelerations=np.zeros(model.row_count))
+    # derivatives that are made of one program look at q, every time
+    x = np.ones(model.nv)
+    for _ in range(2):
+        with pytest.warns(OpenLoopWarning, match=f"forward_dynamics_gradient: {told}"):
+            mz.forward_dynamics_gradient(model, away, v, tau, x)
+        with pytest.warns(OpenLoopWarning, match=f"forward_dynamics_directional: {told}"):
+            mz.forward_dynamics_directional(model, away, v, tau, dq=x)
+        with pytest.warns(OpenLoopWarning, match=told):
+            mz.linearize(model, away, v, tau)
+        with pytest.warns(OpenLoopWarning, match=told):
+            mz.forward_dynamics_derivatives(model, away, v, tau)
+        with pytest.warns(OpenLoopWarning, match=told):
+            mz.hybrid_dynamics_derivatives(model, away, v, tau, a, one)
+        with pytest.warns(OpenLoopWarning, match=told):
+            mz.forward_dynamics_hessian(model, away, v, tau, x)
+        with pytest.warns(OpenLoopWarning, match=f"wrench_derivatives: {told}"):
+            mz.forward_dynamics_wrench_derivatives(model, away)
+        with pytest.warns(OpenLoopWarning, match=f"momentum_dynamics: {told}"):
+            mz.momentum_dynamics(model, away, mz.momenta(model, away, v), tau)
+        with pytest.warns(OpenLoopWarning, match=f"sensitivity of forward_dynamics: {told}"):
+            mz.sensitivity(mz.forward_dynamics, model, ["link_1.mass"])(away, v, tau)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.forward_dynamics_gradient(model, q, v, tau, x)
+        mz.linearize(model, q, v, tau)
+        mz.sensitivity(mz.loop_residual, model, ["link_1.mass"])(away)
+        mz.inverse_dynamics_gradient(model, away, v, a, x)  # of the tree
     rod = mz.Inertia(1.0, (0, 0, 1), np.eye(3))
     hinge = mz.Builder("flap").add("flap", None, mz.Revolute("x"), rod)
     turned = hinge.loop("shut", "flap", None, mz.Revolute("z")).build()

@@ -17,7 +17,7 @@ from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
 from mozzi.algorithms.calls.guard import look, unchecked
 from mozzi.algorithms.calls.held_wrenches import HELD, body_fixed, with_representation
-from mozzi.algorithms.calls.with_loops import met_loops, refuse_choices, refuse_loops
+from mozzi.algorithms.calls.with_loops import met_loops, refuse_choices, refuse_loops, tell_open
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.names_in_generated_code import ALGORITHMS
 from mozzi.algorithms.recursion.rolled_or_not import rolls
@@ -68,9 +68,10 @@ class Algorithm:
         regroup: bool | str = False,
         threshold: int | None = None,
         loops: str = "tree",
+        tells_open: bool = False,
     ):
         self.function, self.regroup = function, regroup
-        self.threshold, self.loops = threshold, loops
+        self.threshold, self.loops, self.tells_open = threshold, loops, tells_open
         self._on_arrays: Answer | None = None
         self._with_loops: Answer | None = None
         self._recursion_with_loops: Recursion | None = None
@@ -116,6 +117,11 @@ class Algorithm:
         ALGORITHMS[recursion.__code__] = self.name
         return recursion
 
+    @property
+    def holds_where_closed(self) -> bool:
+        """Whether the result says nothing where loops are open, and that is told."""
+        return self.loops == "honour" and (self.tells_open or self._with_loops is not None)
+
     def unrolled_by(
         self, most: Callable[[Model, Mapping[str, object]], int | None]
     ) -> Callable[[Model, Mapping[str, object]], int | None]:
@@ -158,6 +164,8 @@ class Algorithm:
             from mozzi.compiler import lazily
 
             return lazily(self, model, arrays, others)
+        if self.tells_open and met_loops(model):
+            tell_open(self.name, model, arrays["q"])
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
             if answer is None:
                 continue
@@ -288,14 +296,16 @@ def _plain(result: object) -> object:
 def algorithm(function: Recursion, /) -> Algorithm: ...
 @overload
 def algorithm(
-    *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree"
-) -> Callable[[Recursion], Algorithm]: ...
+    *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree",
+    tells_open: bool = False,
+) -> Callable[[Recursion], Algorithm]: ...  # fmt: skip
 def algorithm(
     function: Recursion | None = None,
     *,
     regroup: bool | str = False,
     threshold: int | None = None,
     loops: str = "tree",
+    tells_open: bool = False,
 ) -> Algorithm | Callable[[Recursion], Algorithm]:
     """Make a recursion over bodies callable on models and arrays.
 
@@ -306,9 +316,11 @@ def algorithm(
     loops: what becomes of loops, distances and couplings. "tree": the result is a statement about
     the tree, true whether loops close it or not; "honour": the result satisfies them; "refuse": a
     model that has some is refused.
+    tells_open: whether a call on arrays looks at how open the loops are, and warns (what counts
+    rows does that by itself).
     """
 
     def made(recursion: Recursion) -> Algorithm:
-        return Algorithm(recursion, regroup, threshold, loops)
+        return Algorithm(recursion, regroup, threshold, loops, tells_open)
 
     return made if function is None else made(function)

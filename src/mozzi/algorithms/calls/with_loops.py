@@ -16,8 +16,9 @@ from functools import cache
 
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Closure, Model
+from mozzi.types import ArrayLike
 
-__all__ = ["closed", "met_loops", "refuse_choices", "refuse_loops"]
+__all__ = ["closed", "met_loops", "refuse_choices", "refuse_loops", "tell_open"]
 
 
 def closed(model: Model) -> tuple[Closure, ...]:
@@ -49,6 +50,13 @@ def _load_answers() -> None:
 
     del along, first, gradient, hybrid, parameters, second
     del actuation, forces, passive, rank_warnings, shares_in_programs
+
+
+def tell_open(function: str, model: Model, q: ArrayLike) -> None:
+    """Warn where the loops of a model are widely open at q, on arrays."""
+    from mozzi.algorithms.loops.open_loops import tell_open
+
+    tell_open(function, model, q)
 
 
 def refuse_loops(model: Model, function: str) -> None:

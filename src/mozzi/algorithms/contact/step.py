@@ -159,7 +159,7 @@ def stepped_velocities(
     return new, as_array(x), as_array([residual]), as_array(work), as_array(on_a)
 
 
-@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour")
+@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour", tells_open=True)
 def impact(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """The velocities after the impacts of what touches: v⁺ = v + M⁻¹ Jᵀ x.
 

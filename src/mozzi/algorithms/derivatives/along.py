@@ -142,7 +142,7 @@ def inverse_dynamics_directional(
     return dtau
 
 
-@algorithm(loops="honour")
+@algorithm(loops="honour", tells_open=True)
 def forward_dynamics_directional(
     model: Mechanism,
     q: JointVector,

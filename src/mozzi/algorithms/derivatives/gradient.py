@@ -112,7 +112,7 @@ def inverse_dynamics_gradient(
     return by_q, by_v, by_a
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", tells_open=True)
 def forward_dynamics_gradient(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,

@@ -15,7 +15,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Algorithm, Options, algorithm
 from mozzi.algorithms.calls.arguments import Blocks
-from mozzi.algorithms.calls.with_loops import met_loops
+from mozzi.algorithms.calls.with_loops import met_loops, tell_open
 from mozzi.algorithms.derivatives.reassembly import Following
 from mozzi.algorithms.loops.assemble import assemble
 from mozzi.algorithms.recursion.containers import BlockArray
@@ -24,7 +24,7 @@ from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
-from mozzi.model.parameters.named import nominal_numbers
+from mozzi.model.parameters.named import geometric, nominal_numbers
 from mozzi.program.differentiate import jacobian
 from mozzi.types import Array, ArrayLike, JointChoice, Traced
 
@@ -136,6 +136,7 @@ class Sensitivity:
 
     def __call__(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
+        self._tell_open(arrays, parameters)
         if self.hold is not None:
             return self._followed(self._run(self.derivative, arrays, parameters))
         if self._shared:
@@ -149,9 +150,19 @@ class Sensitivity:
             arrays: what the function takes.
             parameters: numbers instead of `nominal`.
         """
+        self._tell_open(arrays, parameters)
         if self._shared:
             return _SHARED["value"](self, arrays, self._numbers(parameters))
         return self._run(self.plain, arrays, parameters)
+
+    def _tell_open(self, arrays: Sequence[ArrayLike], parameters: ArrayLike | None) -> None:
+        """Warn where the loops are open, of results that satisfy them; with other numbers of what
+        moves bodies they are closed elsewhere.
+        """
+        moved = parameters is not None and geometric(self.model, self.names)
+        if met_loops(self.model) and self.function.holds_where_closed and not moved:
+            at = dict(zip(self.arrays, arrays, strict=False))
+            tell_open(f"sensitivity of {self.function.name}", self.model, at["q"])
 
     def _followed(self, result: Array | tuple[Array, ...]) -> Array | tuple[Array, ...]:
         """The result, or a `LoopError` where a parameter opens loops that no motion closes."""

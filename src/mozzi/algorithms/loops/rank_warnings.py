@@ -9,7 +9,6 @@ as one that lacks `OPEN` rows, and an `OpenLoopWarning` tells by how much.
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 import numpy as np
@@ -17,20 +16,21 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.rank import length_of, lengths, ranks_of, scaled
+from mozzi.algorithms.constraints.rank import length_of, ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
-from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_residual, loop_rows
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
+from mozzi.algorithms.loops.open_loops import WIDE, calling_level, warn_open, widely_open
 from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.errors import OpenLoopWarning, SingularWarning
+from mozzi.errors import SingularWarning
 from mozzi.lie import Wrench
-from mozzi.model import Distance, Loop, Model
+from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, select
 from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
@@ -41,8 +41,7 @@ __all__ = [
 
 WARNED_SAMPLES = 16  # of a batch, for which it is found out whether a warning is due
 FALSE = np.False_
-OPEN = 1e6  # rows: says that a configuration is open by more than
-WIDE = 1e-3  # radians, or lengths of the mechanism
+OPEN = 1e6  # rows: says that a configuration is open by more than `WIDE`
 
 
 # -- programs whose last two results are (rank, rows left out) --
@@ -175,10 +174,8 @@ def warn_of_passive_joints(
     """Tell where the rows lose rank in the passive joints, which loops must then move alone."""
     if not passive.any():
         return
-    gaps = (loop_residual(model, q) / lengths(model)[0])[..., bending(model)]
-    wide = np.linalg.norm(gaps, axis=-1) > WIDE
     rank = ranks_of(scaled(model, A)[..., passive])
-    left_out = min(A.shape[-2], int(passive.sum())) - rank + OPEN * wide
+    left_out = min(A.shape[-2], int(passive.sum())) - rank + OPEN * widely_open(model, q)
     regular = Regular.of(model, ~passive)
     if (left_out > regular.spare).any():
         regular.tell("inverse_dynamics", {"q": q}, None, rank, left_out)
@@ -207,7 +204,9 @@ class Regular:
         """Warn of the samples that lack more rows than regular ones do, if they are singular."""
         batch = np.shape(left_out)
         q = _rows(arrays["q"], batch)
-        self._tell_open(function, q, np.ravel(left_out) >= OPEN, batch)
+        wide = np.ravel(left_out) >= OPEN
+        if wide.any():
+            warn_open(function, self.model, q, wide, batch)
         left_out = np.where(np.asarray(left_out) >= OPEN, 0.0, left_out)
         rank, left_out = np.ravel(rank).astype(int), np.ravel(left_out)
         free = None if self.held is None else ~self.held
@@ -225,22 +224,6 @@ class Regular:
             result = _RESULTS[function] + self._others(arrays, a, batch, first)
             self._warn(function, where, int(rank[first]), usual, result)
             return
-
-    def _tell_open(
-        self, function: str, q: Array, wide: NDArray[np.bool_], batch: tuple[int, ...]
-    ) -> None:
-        """Warn of the samples that are widely open: rank says nothing of those."""
-        if not wide.any():
-            return
-        part, gap = widest(self.model, q[wide])
-        where = f"in {wide.sum()} of {len(q)} samples" if batch else "at this configuration"
-        warnings.warn(
-            f"{function}: loop {part!r} of model {self.model.name!r} is open by {gap:.3g} (m or "
-            f"rad) {where}; its rows there say nothing of how the closed mechanism moves; call "
-            "mozzi.assemble(model, q) first",
-            OpenLoopWarning,
-            stacklevel=_caller(),
-        )
 
     def _others(
         self, arrays: Arrays, a: Array | None, batch: tuple[int, ...], sample: int
@@ -266,7 +249,7 @@ class Regular:
             f"{function}: model {self.model.name!r} is singular {where}: its loops have rank {rank}"
             f"{held} there {nearby}; {result}; start or pass beside it, and see mozzi.loop_rank",
             SingularWarning,
-            stacklevel=_caller(),
+            stacklevel=calling_level(),
         )
 
 
@@ -279,29 +262,7 @@ _RESULTS = {
 }
 
 
-def bending(model: Model) -> NDArray[np.bool_]:
-    """Which rows are others where they are open: not those of couplings, drives and velocities."""
-    bent = [[isinstance(x, Loop | Distance)] * x.rows for x in model.closures]
-    return np.array([x for rows in bent for x in rows], dtype=bool)
-
-
-def widest(model: Model, q: Array) -> tuple[str, float]:
-    """What closes the loops and is open most in these configurations (B, nq), and by how much."""
-    gap = np.abs(loop_residual(model, q) * bending(model)).max(0)
-    gaps = {name: float(gap[s].max(initial=0.0)) for name, s in loop_rows(model).items()}
-    part = max(gaps, key=gaps.__getitem__)
-    return part, gaps[part]
-
-
 def _rows(x: ArrayLike, batch: tuple[int, ...]) -> Array:
     """An array (…, n) as (samples, n)."""
     x = np.asarray(x, dtype=float)
     return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])
-
-
-def _caller() -> int:
-    """The stack level of whoever called the library, for a warning of the function that asks."""
-    level, frame = 1, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mozzi."):
-        level, frame = level + 1, frame.f_back
-    return level
