@@ -1,12 +1,21 @@
-"""The API reference: a page for each group of the table of public names, from the docstrings."""
+"""The API reference: a page for each group of the table of public names, from the docstrings; the
+equations that a name stands for, what tests hold them, and what it costs, counted here.
+"""
 
 import inspect
 import re
+import warnings
+from functools import cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import mozzi
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.compiler import program_of
+from mozzi.model import generate
+
+PAPERS = Path(__file__).parents[1] / "papers.md"
 
 
 def groups() -> dict[str, list[str]]:
@@ -22,18 +31,85 @@ def groups() -> dict[str, list[str]]:
     return found
 
 
+@cache
+def laws() -> dict[str, list[str]]:
+    """Of each public name the rows of the page of the papers: equations, and a test of them."""
+    found: dict[str, list[str]] = {}
+    paper = ""
+    for line in PAPERS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            paper = line[3:].split(":")[0].strip()
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) == 4 and "`" in cells[2]:
+            for name in dict.fromkeys(x.split(".")[0] for x in re.findall(r"`([\w.]+)", cells[2])):
+                law = f"{paper}, {cells[0]}: {cells[1]} ({cells[3].split(', ')[0]})"
+                found.setdefault(name, []).append(law)
+    return found
+
+
+OPTIONS = {"frame": "tip", "frames": ["tip"], "source": "body", "target": "hybrid"}
+
+
+@cache
+def models() -> dict[str, mozzi.Model]:
+    """What operations are counted on, by the word for it."""
+    arm = generate.chain(7, seed=1)
+    feet = generate.quadruped()
+    return {
+        "an arm of seven hinges in general position": arm.with_frame("tip", arm.bodies[-1]),
+        "a four-bar linkage": generate.four_bar().with_frame("tip", -1),
+        "a quadruped": feet.with_frame("tip", feet.bodies[-1]),
+    }
+
+
+def cost(name: str) -> str:
+    """What an algorithm takes, counted on the first mechanism that it is for."""
+    thing = getattr(mozzi, name)
+    if inspect.isclass(thing) and issubclass(thing, mozzi.Joint) and thing is not mozzi.Joint:
+        return _joint(thing)
+    if not isinstance(thing, Algorithm):
+        return ""
+    options = {key: x for key, x in OPTIONS.items() if key in thing.defaults}
+    loops = name.startswith(("loop", "projected"))
+    contact = "contact" in name or name == "impact"
+    what = list(models())[1 if loops else 2 if contact else 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = program_of(thing, models()[what], rolled=False, options=options)
+    parts = ", ".join(f"{n:,} {kind}" for kind, n in sorted(program.operations.items()) if n)
+    return f"{program.flops:,} operations for {what} ({parts})" if parts else f"none for {what}"
+
+
+def _joint(kind: type[mozzi.Joint]) -> str:
+    """Inverse and forward dynamics of one body on a joint."""
+    joint = kind.examples()[0].with_frames()
+    if not joint.nv:
+        return "nothing: bodies that are fixed to each other are merged"
+    J = [[0.4, 0.01, 0.02], [0.01, 0.5, 0.03], [0.02, 0.03, 0.6]]
+    body = mozzi.Inertia(1.3, (0.1, 0.2, 0.3), J)
+    model = mozzi.Builder("body").add("body", None, joint, body).build()
+    inverse, forward = (
+        program_of(f, model).flops for f in (mozzi.inverse_dynamics, mozzi.forward_dynamics)
+    )
+    return f"{inverse} operations for inverse, {forward} for forward dynamics of one body on it"
+
+
 def entry(name: str) -> str:
-    """The directive that documents a name, and where its source is."""
+    """The directive that documents a name, what it obeys and costs, and where its source is."""
     thing = getattr(mozzi, name)
     kind = "class" if inspect.isclass(thing) else "function"
     if not callable(thing):
         kind = "data"
     members = "\n   :members:\n   :inherited-members: tuple" if kind == "class" else ""
-    home = mozzi._HOME[name]
-    return (
-        f"```{{eval-rst}}\n.. auto{kind}:: mozzi.{name}{members}\n```\n\n"
-        f"Source: `{home.replace('.', '/')}`\n\n"
-    )
+    home = mozzi._HOME[name].replace(".", "/")
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        home = "mozzi" + (inspect.getsourcefile(thing) or "").rpartition("mozzi")[2]
+    lines = [f"- **Equations**: {law}" for law in laws().get(name, [])[:6]]
+    if counted := cost(name):
+        lines.append(f"- **Counted**: {counted}.")
+    lines.append(f"- **Source**: `{home}`")
+    told = "\n".join(lines)
+    return f"```{{eval-rst}}\n.. auto{kind}:: mozzi.{name}{members}\n```\n\n{told}\n\n"
 
 
 def write(app: Sphinx) -> None:
@@ -49,9 +125,12 @@ def write(app: Sphinx) -> None:
     toc = "\n".join(pages)
     put(
         folder / "index.md",
-        "# API reference\n\nEvery public name, from its docstring. Shapes are told as (B, nq): B "
-        "is any number of batch axes, nq and nv the numbers of coordinates and of velocities, nb "
-        "that of bodies."
+        "# API reference\n\nEvery public name, from its docstring: what it computes and by which "
+        "law, arguments and results with their shapes, an example (tests run them all), what it "
+        "costs. Below each stand the equations of the papers that it is, with a test that holds "
+        "them, the operations that its program takes, counted when this page was built, and its "
+        "source.\n\nShapes are told as (B, nq): B is any number of batch axes, nq and nv the "
+        "numbers of coordinates and of velocities, nb that of bodies, d the depth of the tree."
         f"\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n```\n",
     )
 

@@ -127,6 +127,9 @@ def compile(
     seconds; the kernel runs over leading batch axes, on several threads where that pays. `explain`
     tells the way.
 
+    Cost: tracing and compiling are linear in the operations of the program; kernels are kept in
+    memory and on disk.
+
     Args:
         function: an algorithm (``mz.inverse_dynamics``), a `sensitivity` (its kernel takes the
             parameters behind the other arrays), or any function of arrays that calls algorithms:
@@ -383,6 +386,8 @@ def set_checks(on: bool) -> None:
     in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
     sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
     not look at them. Kernels of `compile` never look.
+
+    Cost: some percent of a batch are saved without checks.
 
     Args:
         on: False to take all numbers as they are, in the whole process.

@@ -56,25 +56,65 @@ def known(word: object, words: Iterable[str]) -> str:
 
 
 class MozziError(Exception):
-    """The base of all errors that mozzi raises on purpose."""
+    """The base of all errors that mozzi raises on purpose.
+
+    Example:
+        >>> try:
+        ...     mz.pose(mz.load("arm.urdf"), np.zeros(3), "tol")
+        ... except mz.MozziError as error:
+        ...     print("tool" in str(error))
+        True
+    """
 
 
 class ModelError(MozziError, ValueError):
-    """A mechanism that cannot be: a file, a name, a number or a frame is wrong."""
+    """A mechanism that cannot be: a file, a name, a number or a frame is wrong.
+
+    Example:
+        >>> try:
+        ...     mz.Builder("arm").add("link", "nowhere", mz.Revolute()).build()
+        ... except mz.ModelError as error:
+        ...     print("nowhere" in str(error))
+        True
+    """
 
 
 class UnknownNameError(ModelError, KeyError):
-    """A name that a table of a model does not have; the message has those that there are."""
+    """A name that a table of a model does not have; the message has those that there are.
+
+    Example:
+        >>> try:
+        ...     mz.load("arm.urdf").configurations["standing"]
+        ... except mz.UnknownNameError as error:
+        ...     print("standing" in str(error))
+        True
+    """
 
     __str__ = Exception.__str__  # KeyError shows the repr of its message
 
 
 class ConfigurationError(MozziError, ValueError):
-    """Numbers handed to a model that do not fit it: a wrong length, a zero quaternion, a NaN."""
+    """Numbers handed to a model that do not fit it: a wrong length, a zero quaternion, a NaN.
+
+    Example:
+        >>> try:
+        ...     mz.mass_matrix(mz.load("arm.urdf"), [np.nan, 0.0, 0.0])
+        ... except mz.ConfigurationError as error:
+        ...     print("joint_1" in str(error))
+        True
+    """
 
 
 class ShapeError(ConfigurationError):
-    """An array whose last axes do not fit the argument it was given for."""
+    """An array whose last axes do not fit the argument it was given for.
+
+    Example:
+        >>> try:
+        ...     mz.mass_matrix(mz.load("arm.urdf"), np.zeros(4))
+        ... except mz.ShapeError as error:
+        ...     print("nq = 3" in str(error))
+        True
+    """
 
     def __init__(
         self,
@@ -92,55 +132,137 @@ class ShapeError(ConfigurationError):
 
 
 class LoopError(MozziError, ValueError):
-    """A kinematic loop that is open where it must be closed, or that cannot be closed."""
+    """A kinematic loop that is open where it must be closed, or that cannot be closed.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> far = bar.with_loop("far", None, "rocker", mz.Spherical(), (9, 9, 9))
+        >>> try:
+        ...     mz.assemble(far, far.neutral())
+        ... except mz.LoopError as error:
+        ...     print("far" in str(error))
+        True
+    """
 
 
 class SingularError(MozziError, ArithmeticError):
     """A matrix that has no inverse: a mass matrix that is not positive definite, dependent
     loops.
+
+    Example:
+        >>> speck = mz.Builder("speck").add("speck", None, mz.Revolute()).build()  # no inertia
+        >>> try:
+        ...     mz.forward_dynamics(speck, [0.0], [0.0], [1.0])
+        ... except mz.SingularError as error:
+        ...     print("speck" in str(error))
+        True
     """
 
 
 class ExtraMissingError(MozziError, ImportError):
-    """An optional package is not installed; the message says which extra brings it."""
+    """An optional package is not installed; the message says which extra brings it.
+
+    Example:
+        >>> issubclass(mz.ExtraMissingError, ImportError)
+        True
+    """
 
 
 class UnphysicalWarning(UserWarning):
-    """A model was built with inertias that no rigid body has."""
+    """A model was built with inertias that no rigid body has.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", mz.UnphysicalWarning)
+        ...     arm = mz.load("arm.urdf", physical=False)
+    """
 
 
 class LeftOutWarning(UserWarning):
-    """A file says something that the model made from it does not: what it is, and where."""
+    """A file says something that the model made from it does not: what it is, and where.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", mz.LeftOutWarning)
+        ...     arm = mz.load("arm.urdf")
+    """
 
 
 class NotShownWarning(UserWarning):
-    """A shape of a model cannot be drawn: which, and why."""
+    """A shape of a model cannot be drawn: which, and why.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", mz.NotShownWarning)
+        >>> warnings.simplefilter("default", mz.NotShownWarning)
+    """
 
 
 class SingularWarning(UserWarning):
-    """Loops lose rank in a configuration that dynamics was asked about, or a simulation passed."""
+    """Loops lose rank in a configuration that dynamics was asked about, or a simulation passed.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", mz.SingularWarning)  # stop there
+        >>> warnings.simplefilter("default", mz.SingularWarning)
+    """
 
 
 class OpenLoopWarning(UserWarning):
-    """Dynamics was asked about a configuration in which loops are open: which, and by how much."""
+    """Dynamics was asked about a configuration in which loops are open: which, and by how much.
+
+    Example:
+        >>> import warnings
+        >>> bar = mz.load("four_bar.sdf")
+        >>> with warnings.catch_warnings(record=True) as told:
+        ...     warnings.simplefilter("always")
+        ...     a = mz.forward_dynamics(bar, bar.neutral() + 0.1, np.zeros(3), np.zeros(3))
+        >>> told[0].category.__name__
+        'OpenLoopWarning'
+    """
 
 
 class DivergenceWarning(UserWarning):
-    """A simulated motion became infinite; it was stopped there."""
+    """A simulated motion became infinite; it was stopped there.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", mz.DivergenceWarning)  # stop there
+        >>> warnings.simplefilter("default", mz.DivergenceWarning)
+    """
 
 
 class EnergyWarning(UserWarning):
     """A simulated motion that nothing drives or brakes gained or lost energy: its steps are too
     long for its method.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", mz.EnergyWarning)  # long steps are meant
+        >>> warnings.simplefilter("default", mz.EnergyWarning)
     """
 
 
 class StiffWarning(UserWarning):
-    """Forces of a simulation change faster than its explicit steps can follow."""
+    """Forces of a simulation change faster than its explicit steps can follow.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", mz.StiffWarning)  # stop there
+        >>> warnings.simplefilter("default", mz.StiffWarning)
+    """
 
 
 class ContactWarning(UserWarning):
-    """A simulated step missed a law of contact, dry friction or limits by more than rounding."""
+    """A simulated step missed a law of contact, dry friction or limits by more than rounding.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", mz.ContactWarning)  # stop there
+        >>> warnings.simplefilter("default", mz.ContactWarning)
+    """
 
 
 def as_numbers(x: object, function: str, argument: str) -> NDArray[np.float64]:

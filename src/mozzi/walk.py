@@ -46,6 +46,8 @@ def explain(
     numbers were regrouped; operations of one evaluation by kind; whether the disk cache has the
     kernel; seconds by stage; size of the machine code.
 
+    Cost: a compilation without caches.
+
     Args:
         model: the mechanism.
         function: an algorithm, such as mz.forward_dynamics.

@@ -43,6 +43,9 @@ def casadi_function(
 ) -> ca.Function:
     """A function as a `casadi.Function`, with derivatives of any order.
 
+    Cost: as many of CasADi's operations as the program has, once for each evaluation; a call of
+    machine code where it is a callback.
+
     Args:
         function: an algorithm, or a function of arrays that calls algorithms, as `compile` takes.
         model: the mechanism.

@@ -36,6 +36,8 @@ def state_space(
     States are deviations (δ, δv) by the names of the velocities, inputs are joint forces, outputs
     all states.
 
+    Cost: one call of `linearize`.
+
     Args:
         model: the mechanism.
         q (nq): where it is linearized.

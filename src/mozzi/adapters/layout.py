@@ -48,6 +48,8 @@ def layout(
 
     Coordinates of the base stand before those of the other joints where `joints` has it first.
 
+    Cost: conversions are part of the kernels, O(n).
+
     Args:
         name: of the layout.
         model: the mechanism.
@@ -78,6 +80,12 @@ class Layout:
     """States of a model in the conventions of another library.
 
     nq, nv: how many numbers a configuration and a velocity have there. joint_names: in its order.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free")
+        >>> qpos, qvel = mz.layout("mujoco", ball).from_mozzi(ball.neutral(), [0, 0, 1, 2, 0, 0])
+        >>> qpos.tolist(), qvel.tolist()  # w first; linear first
+        ([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     """
 
     def __init__(
@@ -132,6 +140,13 @@ class Layout:
         Args:
             q (B, nq): the configuration there.
             v (B, nv): the velocities there.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> there = mz.layout("mujoco", ball)
+            >>> q, v = there.to_mozzi([0, 0, 0, 1, 0, 0, 0], np.zeros(6))
+            >>> q.tolist()
+            [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
         """
         return self.converter("to_mozzi")(q, v)
 
@@ -141,6 +156,12 @@ class Layout:
         Args:
             q (B, nq): the configuration in the model.
             v (B, nv): the velocities in the model.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> there = mz.layout("mujoco", ball)
+            >>> there.from_mozzi(ball.neutral(), np.zeros(6))[0].tolist()
+            [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
         """
         return self.converter("from_mozzi")(q, v)
 
@@ -153,6 +174,13 @@ class Layout:
             which: "to_mozzi" or "from_mozzi".
             target: as in `compile`: "torch", "jax", "cuda", …
             dtype: the numbers of the kernel.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> there = mz.layout("mujoco", ball)
+            >>> convert = there.converter("to_mozzi")
+            >>> convert(np.array([[0, 0, 0, 1.0, 0, 0, 0]]), np.zeros((1, 6)))[0].shape
+            (1, 7)
         """
 
         def to_mozzi(q: Traced, v: Traced) -> tuple[Traced, Traced]:
@@ -184,6 +212,12 @@ class Layout:
             target: as in `compile`: "torch", "jax", "cuda", …
             dtype: the numbers of the kernel.
             options: of the algorithm, such as frame="tool".
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> there = mz.layout("mujoco", ball)
+            >>> there.compile(mz.mass_matrix)(np.array([0, 0, 0, 1.0, 0, 0, 0])).shape
+            (6, 6)
         """
         name = getattr(function, "__name__", "")
         if not isinstance(function, Algorithm) or name not in {*TERMS, *INVARIANT}:
@@ -227,6 +261,13 @@ class Layout:
 
         Args:
             x (nq): traced, of the layout.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free")
+            >>> there = mz.layout("mujoco", ball)
+            >>> kernel = mz.compile(there.configuration, ball, inputs={"x": (7,)})
+            >>> kernel([0, 0, 0, 1, 0, 0, 0]).tolist()
+            [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
         """
         q = np.full(self.model.nq, 0.0, dtype=object)
         for word, (joint, own, _, there, _) in zip(self.joint_names, self.blocks):

@@ -42,6 +42,13 @@ class Log:
 
     q, v, a, tau: in the order of the model, where the table has all of a quantity; else None.
     start: the first time as the table has it, in seconds.
+
+    Example:
+        >>> import os
+        >>> _ = open("log.csv", "w").write("time,joint_1.position\\n0.0,0.1\\n0.1,0.2\\n")
+        >>> log = mz.read_log("log.csv")
+        >>> log.t.tolist(), log.columns["joint_1.position"].tolist()
+        ([0.0, 0.1], [0.1, 0.2])
     """
 
     t: Array
@@ -69,6 +76,8 @@ def read_log(
     velocity, acceleration, effort and their short forms), in any order, with anything in between
     that is no letter or digit. Rows are sorted by time, and stamps of nano-, micro- and
     milliseconds since 1970 become seconds.
+
+    Cost: linear in the length of the file.
 
     Args:
         path: the file; Parquet needs the extra ``data``.

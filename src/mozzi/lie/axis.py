@@ -21,6 +21,11 @@ class ScrewAxis(NamedTuple):
     """An axis with a pitch, and the magnitude of a screw on it.
 
     ``Twist.screw(*V.axis())`` is V again, and ``SE3.exp(Twist.screw(*T.axis()))`` is T.
+
+    Example:
+        >>> axis = mz.Twist.from_array([0, 0, 2, 0, -2, 1]).axis()
+        >>> axis.direction.array().tolist(), axis.point.array()[:2].tolist(), axis.pitch
+        ([0.0, 0.0, 1.0], [1.0, 0.0], 0.5)
     """
 
     direction: Vec3

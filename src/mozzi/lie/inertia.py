@@ -66,7 +66,13 @@ def _gather(h: Vec3, p: Vec3, g: Vec3, J: Sym3) -> Sym3:
 
 @final
 class Inertia(Spatial):
-    """Mass m, first moment h, rotational inertia J at the frame's origin: [[J, [h]], [[h]ᵀ, m]]."""
+    """Mass m, first moment h, rotational inertia J at the frame's origin: [[J, [h]], [[h]ᵀ, m]].
+
+    Example:
+        >>> rod = mz.Inertia(2.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
+        >>> rod.mass, rod.array().shape, rod.parameters()[:4]
+        (2.0, (6, 6), (2.0, 0.0, 0.0, -1.0))
+    """
 
     __slots__ = ("J", "h", "m")
     SIZE = 10
@@ -116,7 +122,12 @@ class Inertia(Spatial):
 
     @classmethod
     def zero(cls) -> Inertia:
-        """No mass."""
+        """No mass.
+
+        Example:
+            >>> mz.Inertia.zero().mass
+            0.0
+        """
         return cls.from_parameters((0.0,) * 10)
 
     @classmethod
@@ -144,7 +155,13 @@ class Inertia(Spatial):
 
     @classmethod
     def from_array(cls, array: ArrayLike) -> Inertia:
-        """From a 6×6 array."""
+        """From a 6×6 array.
+
+        Example:
+            >>> rod = mz.Inertia(2.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
+            >>> mz.Inertia.from_array(rod.array()).mass
+            2.0
+        """
         return cls.from_matrix(array)
 
     @classmethod
@@ -190,7 +207,13 @@ class Inertia(Spatial):
         return Vec3(self.h.x / self.m, self.h.y / self.m, self.h.z / self.m)
 
     def at_com(self) -> Sym3:
-        """The rotational inertia at the centre of mass, in the axes of the frame."""
+        """The rotational inertia at the centre of mass, in the axes of the frame.
+
+        Example:
+            >>> rod = mz.Inertia(2.0, (0, 0, -0.5), np.diag([0.1, 0.2, 0.01]))
+            >>> rod.at_com().array()[1, 1].round(9).item()
+            0.2
+        """
         return _gather(self.h, -self.com(), Vec3.zero(), self.J)
 
     def defects(self, tolerance: float = 1e-9) -> tuple[str, ...]:
@@ -260,7 +283,12 @@ class Inertia(Spatial):
         return self.matrix()
 
     def articulated(self) -> ArticulatedInertia:
-        """The same inertia as an articulated one."""
+        """The same inertia as an articulated one.
+
+        Example:
+            >>> mz.Inertia(2.0, (0, 0, 1), np.eye(3)).articulated().array().shape
+            (6, 6)
+        """
         return ArticulatedInertia(self.J, self.h.hat(), Sym3.diagonal(self.m, self.m, self.m))
 
     @overload
@@ -306,6 +334,12 @@ class Inertia(Spatial):
 
         45 multiplications, through the acceleration of the origin a = v̇ + ω × v and the matrix
         K = [α] + [ω]², which maps points to their accelerations relative to the origin.
+
+        Example:
+            >>> ball = mz.Inertia(2.0, (0, 0, 0), 0.1 * np.eye(3))
+            >>> A = mz.Twist.from_array([0, 0, 0, 3.0, 0, 0])
+            >>> ball.wrench(mz.Twist.zero(), A).array()[3].item()
+            6.0
         """
         J, h, w, alpha = self.J, self.h, V.ang, A.ang
         a = A.lin + w.cross(V.lin)
@@ -327,7 +361,13 @@ class Inertia(Spatial):
         return Wrench(turn + h.cross(a), force)
 
     def pushed(self, R: SO3, p: Vec3) -> Inertia:
-        """Out of the frame with the rotation R and the position p."""
+        """Out of the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Inertia(2.0, (0, 0, 0), np.eye(3)).pushed(R, p).parameters()[:4]
+            (2.0, 0.0, 0.0, 2.0)
+        """
         h, J = R.rotate(self.h), R.congruence(self.J)
         if p.vanishes():
             return Inertia._of(self.m, h, J)
@@ -335,7 +375,13 @@ class Inertia(Spatial):
         return Inertia._of(self.m, moved, _gather(h, p, moved, J))
 
     def pulled(self, R: SO3, p: Vec3) -> Inertia:
-        """In the frame with the rotation R and the position p."""
+        """In the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Inertia(2.0, (0, 0, 1), np.eye(3)).pulled(R, p).parameters()[:4]
+            (2.0, 0.0, 0.0, 0.0)
+        """
         h, J = self.h, self.J
         if not p.vanishes():
             p = -p

@@ -69,7 +69,12 @@ class Six(Spatial):
 
     @classmethod
     def zero(cls) -> Self:
-        """Structural zeros."""
+        """Structural zeros.
+
+        Example:
+            >>> mz.Twist.zero().array().tolist()
+            [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        """
         return cls(Vec3.zero(), Vec3.zero())
 
     def flatten(self) -> tuple[Real, ...]:
@@ -107,17 +112,30 @@ class Six(Spatial):
     def axis(self) -> ScrewAxis:
         """Its axis, pitch and magnitude: of twists the axis turned about, of wrenches the line of
         the force.
+
+        Example:
+            >>> mz.Twist.screw((0, 0, 1), point=(1, 0, 0)).axis().direction.array().tolist()
+            [0.0, 0.0, 1.0]
         """
         return axis_of(self.ang, self.lin)
 
     def pitch(self) -> Real:
         """Translation per radian of a twist, moment per force of a wrench; inf of pure
         translations and couples.
+
+        Example:
+            >>> mz.Twist.screw((0, 0, 1), pitch=0.5).pitch()
+            0.5
         """
         return self.axis().pitch
 
     def magnitude(self) -> Real:
-        """|ω| of a twist, |f| of a wrench; |v| and |t| where these vanish."""
+        """|ω| of a twist, |f| of a wrench; |v| and |t| where these vanish.
+
+        Example:
+            >>> mz.Twist.screw((0, 0, 1), magnitude=2.0).magnitude()
+            2.0
+        """
         return self.axis().magnitude
 
     def reciprocal(self, other: Six) -> Real:
@@ -126,17 +144,34 @@ class Six(Spatial):
 
         Args:
             other: a screw of any kind.
+
+        Example:
+            >>> hinge = mz.Twist.screw((0, 0, 1))
+            >>> hinge.reciprocal(mz.Wrench.screw((1, 0, 0)))  # a force through the axis
+            0.0
         """
         if isinstance(self, Twist) == isinstance(other, Twist):
             return self.ang.dot(other.lin) + self.lin.dot(other.ang)
         return _pairing(self, other)
 
     def pulled(self, R: SO3, p: Vec3) -> Self:
-        """In the frame with the rotation R and the position p."""
+        """In the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Twist.screw((1, 0, 0)).pulled(R, p).array().tolist()
+            [1.0, 0.0, 0.0, 0.0, -1.0, 0.0]
+        """
         raise NotImplementedError
 
     def pushed(self, R: SO3, p: Vec3) -> Self:
-        """Out of the frame with the rotation R and the position p."""
+        """Out of the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Twist.screw((1, 0, 0)).pushed(R, p).array().tolist()
+            [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+        """
         raise NotImplementedError
 
 
@@ -150,13 +185,23 @@ class Dual(Six):
     __slots__ = ()
 
     def dot(self, V: Twist) -> Real:
-        """The pairing with a twist V: power of a wrench, twice the kinetic energy of a momentum."""
+        """The pairing with a twist V: power of a wrench, twice the kinetic energy of a momentum.
+
+        Example:
+            >>> mz.Wrench.from_array(np.arange(6.0)).dot(mz.Twist.from_array(np.ones(6)))
+            15.0
+        """
         if type(V) is not Twist:
             raise _unlike("pair", self, V)
         return self.ang.dot(V.ang) + self.lin.dot(V.lin)
 
     def axis(self) -> ScrewAxis:
-        """The line of the force (or of the linear momentum), with its pitch and magnitude."""
+        """The line of the force (or of the linear momentum), with its pitch and magnitude.
+
+        Example:
+            >>> mz.Wrench.from_array([0, 0, 0, 0, 0, 5.0]).axis().magnitude
+            5.0
+        """
         return axis_of(self.lin, self.ang)
 
     @classmethod
@@ -171,6 +216,10 @@ class Dual(Six):
             point: a point on the axis.
             pitch: moment about the axis per force along it.
             magnitude: what the screw is multiplied by.
+
+        Example:
+            >>> mz.Wrench.screw((0, 0, 1), point=(1, 0, 0), magnitude=5.0).array().tolist()
+            [0.0, -5.0, 0.0, 0.0, 0.0, 5.0]
         """
         n, m = on_axis(Vec3(*axis), Vec3(*point), pitch, magnitude)
         return cls(m, n)
@@ -186,25 +235,48 @@ class Dual(Six):
 
 @final
 class Wrench(Dual):
-    """Moment and force."""
+    """Moment and force.
+
+    Example:
+        >>> W = mz.Wrench.from_array([0, 0, 0, 0, 0, 5.0])
+        >>> W.dot(mz.Twist.from_array([0, 0, 0, 0, 0, 2.0]))  # its power
+        10.0
+    """
 
     __slots__ = ()
 
 
 @final
 class Momentum(Dual):
-    """Angular and linear momentum."""
+    """Angular and linear momentum.
+
+    Example:
+        >>> ball = mz.Inertia(2.0, (0, 0, 0), 0.1 * np.eye(3))
+        >>> (ball @ mz.Twist.from_array([0, 0, 1, 3, 0, 0])).array().tolist()
+        [0.0, 0.0, 0.1, 6.0, 0.0, 0.0]
+    """
 
     __slots__ = ()
 
     def rate(self) -> Wrench:
-        """The same six numbers as a rate of momentum, which is a wrench."""
+        """The same six numbers as a rate of momentum, which is a wrench.
+
+        Example:
+            >>> type(mz.Momentum.from_array(np.ones(6)).rate()).__name__
+            'Wrench'
+        """
         return Wrench(self.ang, self.lin)
 
 
 @final
 class Twist(Six):
-    """Angular and linear velocity (or acceleration) of a body at the frame's origin."""
+    """Angular and linear velocity (or acceleration) of a body at the frame's origin.
+
+    Example:
+        >>> V = mz.Twist.screw((0, 0, 1), point=(1, 0, 0))  # a turn about a line
+        >>> V.array().tolist()
+        [0.0, 0.0, 1.0, 0.0, -1.0, 0.0]
+    """
 
     __slots__ = ()
 
@@ -223,6 +295,11 @@ class Twist(Six):
 
         Args:
             other: a screw of any kind.
+
+        Example:
+            >>> V, W = (mz.Twist.from_array(x) for x in np.arange(12.0).reshape(2, 6))
+            >>> np.allclose(V.cross(W).array(), -W.cross(V).array())
+            True
         """
         w, v = self.ang, self.lin
         if type(other) is Twist:
@@ -245,15 +322,31 @@ class Twist(Six):
             point: a point on the axis.
             pitch: translation per radian.
             magnitude: what the screw is multiplied by.
+
+        Example:
+            >>> mz.Twist.screw((0, 0, 1), point=(1, 0, 0), pitch=0.5).array().tolist()
+            [0.0, 0.0, 1.0, 0.0, -1.0, 0.5]
         """
         return cls(*on_axis(Vec3(*axis), Vec3(*point), pitch, magnitude))
 
     def ad(self) -> np.ndarray:
-        """The 6×6 matrix of `cross` on twists."""
+        """The 6×6 matrix of `cross` on twists.
+
+        Example:
+            >>> V, W = (mz.Twist.from_array(x) for x in np.arange(12.0).reshape(2, 6))
+            >>> np.allclose(V.ad() @ W.array(), V.cross(W).array())
+            True
+        """
         return matrix_of(self.cross, Twist)
 
     def ad_dual(self) -> np.ndarray:
-        """ad* = adᵀ, the 6×6 matrix of −`cross` on wrenches.  Kim (29)."""
+        """ad* = adᵀ, the 6×6 matrix of −`cross` on wrenches.  Kim (29).
+
+        Example:
+            >>> V = mz.Twist.from_array(np.arange(6.0))
+            >>> np.allclose(V.ad_dual(), V.ad().T)
+            True
+        """
         return np.swapaxes(self.ad(), -1, -2)
 
     def dot(self, W: Dual) -> Real:
@@ -261,16 +354,32 @@ class Twist(Six):
 
         Args:
             W: a `Wrench` or `Momentum`.
+
+        Example:
+            >>> mz.Twist.from_array(np.ones(6)).dot(mz.Wrench.from_array(np.arange(6.0)))
+            15.0
         """
         return W.dot(self)
 
     def pulled(self, R: SO3, p: Vec3) -> Twist:
-        """In the frame with the rotation R and the position p."""
+        """In the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Twist.screw((1, 0, 0)).pulled(R, p).array().tolist()
+            [1.0, 0.0, 0.0, 0.0, -1.0, 0.0]
+        """
         lin = self.lin if p.vanishes() else self.lin + self.ang.cross(p)
         return Twist(R.unrotate(self.ang), R.unrotate(lin))
 
     def pushed(self, R: SO3, p: Vec3) -> Twist:
-        """Out of the frame with the rotation R and the position p."""
+        """Out of the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Twist.screw((1, 0, 0)).pushed(R, p).array().tolist()
+            [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+        """
         ang, lin = R.rotate(self.ang), R.rotate(self.lin)
         return Twist(ang, lin if p.vanishes() else lin + p.cross(ang))
 
@@ -282,7 +391,12 @@ Kind = TypeVar("Kind", bound=Six)
 
 @final
 class Screws(Spatial, Generic[Column]):
-    """The 6×n matrix with these columns: twists, or wrenches or momenta."""
+    """The 6×n matrix with these columns: twists, or wrenches or momenta.
+
+    Example:
+        >>> mz.Screws.from_array(np.eye(6)[:, :2]).array().shape
+        (6, 2)
+    """
 
     __slots__ = ("columns",)
 
@@ -295,7 +409,12 @@ class Screws(Spatial, Generic[Column]):
         return 6 * len(self.columns)
 
     def flatten(self) -> tuple[Real, ...]:
-        """The scalars, column by column."""
+        """The scalars, column by column.
+
+        Example:
+            >>> len(mz.Screws([mz.Twist.screw((1, 0, 0))]).flatten())
+            6
+        """
         return tuple(e for column in self.columns for e in column.flatten())
 
     @overload
@@ -306,12 +425,22 @@ class Screws(Spatial, Generic[Column]):
     def unflatten(cls, scalars: Iterable[Real], kind: type[Kind]) -> Screws[Kind]: ...
     @classmethod
     def unflatten(cls, scalars: Iterable[Real], kind: type[Six] = Twist) -> Screws[Six]:
-        """From scalars column by column, each column of this kind."""
+        """From scalars column by column, each column of this kind.
+
+        Example:
+            >>> mz.Screws.unflatten(range(12)).array().shape
+            (6, 2)
+        """
         s = tuple(scalars)
         return Screws(kind.unflatten(s[k : k + 6]) for k in range(0, len(s), 6))
 
     def array(self) -> np.ndarray:
-        """The array (..., 6, n)."""
+        """The array (..., 6, n).
+
+        Example:
+            >>> mz.Screws([mz.Twist.screw((0, 0, 1)), mz.Twist.screw((0, 1, 0))]).array().shape
+            (6, 2)
+        """
         return np.swapaxes(stack(self.flatten(), (len(self.columns), 6)), -1, -2)
 
     @overload
@@ -327,6 +456,10 @@ class Screws(Spatial, Generic[Column]):
         Args:
             array: the array.
             kind: of its columns: Twist or Wrench.
+
+        Example:
+            >>> len(mz.Screws.from_array(np.eye(6)).flatten())
+            36
         """
         array = np.asarray(array)
         return Screws(kind.from_array(array[..., k]) for k in range(array.shape[-1]))
@@ -386,7 +519,12 @@ class Screws(Spatial, Generic[Column]):
         return Covectors(self)
 
     def units(self) -> tuple[int, ...] | None:
-        """Where every column is structurally a basis vector: the indices of the ones; else None."""
+        """Where every column is structurally a basis vector: the indices of the ones; else None.
+
+        Example:
+            >>> mz.Revolute("z").screws([0.0]).units()
+            (2,)
+        """
         where: list[int] = []
         for column in self.columns:
             e = [number(x) for x in column.flatten()]
@@ -402,6 +540,11 @@ class Screws(Spatial, Generic[Column]):
     def reciprocal(self) -> Screws[Wrench] | Screws[Twist]:
         """An orthonormal basis of the screws that are reciprocal to all columns, from numbers: of
         the twists a joint allows, the wrenches it transmits; of wrenches, the twists they hold.
+
+        Example:
+            >>> hinge = mz.Screws([mz.Twist.screw((0, 0, 1))])
+            >>> hinge.reciprocal().array().shape  # what it bears
+            (6, 5)
         """
         rows = np.array([column.floats() for column in self.columns]).reshape(-1, 6)
         _, sigma, Vt = np.linalg.svd(rows)
@@ -412,11 +555,23 @@ class Screws(Spatial, Generic[Column]):
         return Screws(Wrench.unflatten(row) for row in basis)
 
     def pulled(self, R: SO3, p: Vec3) -> Screws[Column]:
-        """In the frame with the rotation R and the position p."""
+        """In the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Screws([mz.Twist.screw((1, 0, 0))]).pulled(R, p).array()[4].tolist()
+            [-1.0]
+        """
         return Screws(column.pulled(R, p) for column in self.columns)
 
     def pushed(self, R: SO3, p: Vec3) -> Screws[Column]:
-        """Out of the frame with the rotation R and the position p."""
+        """Out of the frame with the rotation R and the position p.
+
+        Example:
+            >>> R, p = mz.Rotation.identity(), mz.SE3.translation(0, 0, 1).p
+            >>> mz.Screws([mz.Twist.screw((1, 0, 0))]).pushed(R, p).array()[4].tolist()
+            [1.0]
+        """
         return Screws(column.pushed(R, p) for column in self.columns)
 
 

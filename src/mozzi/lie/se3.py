@@ -26,7 +26,13 @@ Out = TypeVar("Out", bound=Pushable)
 
 @final
 class SE3(Spatial):
-    """The pose T_AB of a frame B in a frame A:  p_A = R p_B + p."""
+    """The pose T_AB of a frame B in a frame A:  p_A = R p_B + p.
+
+    Example:
+        >>> T = mz.SE3.translation(1.0, 0.0, 0.0) @ mz.SE3.exp(mz.Twist.screw((0, 0, 1)), np.pi / 2)
+        >>> T.matrix().round(3)[:2].tolist()
+        [[0.0, -1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
+    """
 
     __slots__ = ("R", "p")
     SIZE, SHAPE = 12, (4, 4)
@@ -57,7 +63,13 @@ class SE3(Spatial):
 
     @classmethod
     def exp(cls, X: Twist, scale: Real = 1.0) -> SE3:
-        """The screw motion exp(scale X̂).  Müller, Kinematics (69), (70)."""
+        """The screw motion exp(scale X̂).  Müller, Kinematics (69), (70).
+
+        Example:
+            >>> T = mz.SE3.exp(mz.Twist.screw((0, 0, 1), pitch=0.1), np.pi)
+            >>> T.matrix()[2, 3].round(4).item()
+            0.3142
+        """
         known = [e for x in X.ang if (e := number(x)) is not None]
         mpmath = hasattr(scale, "context")  # to 50 digits, an axis of doubles is no unit vector
         if len(known) == 3 and not mpmath:
@@ -82,7 +94,12 @@ class SE3(Spatial):
         return cls(Rotation.polynomial(e, a, b), along + u * (b / n) - e.cross(u) * (a / n))
 
     def log(self) -> Twist:
-        """The shortest X with exp(X) = T, |X.ang| ≤ π; at π as `Rotation.log`."""
+        """The shortest X with exp(X) = T, |X.ang| ≤ π; at π as `Rotation.log`.
+
+        Example:
+            >>> mz.SE3.translation(1.0, 2.0, 3.0).log().array().tolist()
+            [0.0, 0.0, 0.0, 1.0, 2.0, 3.0]
+        """
         w = self.R.log()
         return Twist(w, dexp_inverse(w, self.p))
 
@@ -91,6 +108,11 @@ class SE3(Spatial):
         and how far it moves along it per radian; of a translation, the direction and distance.
 
         Mozzi's theorem: ``SE3.exp(Twist.screw(*T.axis()))`` is T.
+
+        Example:
+            >>> T = mz.SE3.exp(mz.Twist.screw((0, 0, 1), point=(1, 0, 0)), 0.5)
+            >>> round(float(T.axis().magnitude), 6), T.axis().point.array().round(6)[0].item()
+            (0.5, 1.0)
         """
         return self.log().axis()
 
@@ -101,6 +123,10 @@ class SE3(Spatial):
         Args:
             matrix: the array.
             p: a position.
+
+        Example:
+            >>> mz.SE3.from_matrix(np.eye(3), (0, 0, 1)).matrix()[2, 3].item()
+            1.0
         """
         if p is not None:
             return cls(Rotation.from_array(matrix), Vec3.from_array(p))
@@ -109,7 +135,12 @@ class SE3(Spatial):
 
     @classmethod
     def from_array(cls, array: ArrayLike) -> SE3:
-        """From a 4×4 array."""
+        """From a 4×4 array.
+
+        Example:
+            >>> mz.SE3.from_array(np.eye(4)).matrix().shape
+            (4, 4)
+        """
         return cls.from_matrix(array)
 
     def matrix(self) -> np.ndarray:
@@ -157,17 +188,41 @@ class SE3(Spatial):
         return NotImplemented
 
     def pull(self, x: In) -> In:
-        """x_B of x_A, for the pose T_AB; x is a point, screw, inertia or pose."""
+        """x_B of x_A, for the pose T_AB; x is a point, screw, inertia or pose.
+
+        Example:
+            >>> T = mz.SE3.translation(0.0, 0.0, 1.0)
+            >>> T.pull(mz.Wrench.from_array([0, 0, 0, 1.0, 0, 0])).array().tolist()
+            [0.0, -1.0, 0.0, 1.0, 0.0, 0.0]
+        """
         return x.pulled(self.R, self.p)
 
     def push(self, x: Out) -> Out:
-        """x_A of x_B, for the pose T_AB; x is a point, screw, inertia or pose."""
+        """x_A of x_B, for the pose T_AB; x is a point, screw, inertia or pose.
+
+        Example:
+            >>> T = mz.SE3.translation(0.0, 0.0, 1.0)
+            >>> T.push(mz.Twist.from_array([1.0, 0, 0, 0, 0, 0])).array().tolist()
+            [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+        """
         return x.pushed(self.R, self.p)
 
     def Ad(self) -> np.ndarray:
-        """The 6×6 matrix of `push` on twists."""
+        """The 6×6 matrix of `push` on twists.
+
+        Example:
+            >>> T, V = mz.SE3.translation(0.0, 0.0, 1.0), mz.Twist.from_array(np.arange(6.0))
+            >>> np.allclose(T.Ad() @ V.array(), T.push(V).array())
+            True
+        """
         return matrix_of(self.push, Twist)
 
     def Ad_dual(self) -> np.ndarray:
-        """Ad* = Adᵀ, the 6×6 matrix of `pull` on wrenches.  Kim (8)."""
+        """Ad* = Adᵀ, the 6×6 matrix of `pull` on wrenches.  Kim (8).
+
+        Example:
+            >>> T = mz.SE3.translation(0.0, 0.0, 1.0)
+            >>> np.allclose(T.Ad_dual(), T.Ad().T)
+            True
+        """
         return np.swapaxes(self.Ad(), -1, -2)

@@ -141,7 +141,13 @@ def _axis(entries: tuple[Real, ...]) -> int:
 
 @final
 class Rotation(Spatial):
-    """A rotation matrix of nine entries, row by row."""
+    """A rotation matrix of nine entries, row by row.
+
+    Example:
+        >>> R = mz.Rotation.from_array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+        >>> (R @ R.T).array().tolist() == np.eye(3).tolist()
+        True
+    """
 
     __slots__ = ("xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz")
     SIZE, SHAPE = 9, (3, 3)
@@ -158,12 +164,23 @@ class Rotation(Spatial):
 
     @classmethod
     def identity(cls) -> Rotation:
-        """The identity, of structural zeros and ones."""
+        """The identity, of structural zeros and ones.
+
+        Example:
+            >>> mz.Rotation.identity().array().tolist() == np.eye(3).tolist()
+            True
+        """
         return cls(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
     @classmethod
     def exp(cls, w: Vec3) -> Rotation:
-        """The rotation about w by the angle |w|: exp [w].  Müller, Kinematics (65)."""
+        """The rotation about w by the angle |w|: exp [w].  Müller, Kinematics (65).
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> mz.Rotation.exp(z * (np.pi / 2)).array()[1, 0].round(6).item()
+            1.0
+        """
         x = w.dot(w)
         return cls.polynomial(w, C1(x), C2[0](x))
 
@@ -174,6 +191,11 @@ class Rotation(Spatial):
         Args:
             axis: a unit vector.
             angle: in radians.
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> mz.Rotation.about(z, np.pi).array()[0, 0].item()
+            -1.0
         """
         h = 0.5 * angle
         s, c = sin(h), cos(h)
@@ -181,7 +203,13 @@ class Rotation(Spatial):
 
     @classmethod
     def polynomial(cls, w: Vec3, a: Real, b: Real) -> Rotation:
-        """1 + a [w] + b [w]²."""
+        """1 + a [w] + b [w]².
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> mz.Rotation.polynomial(z, 0.0, 2.0).array()[0, 0].item()  # half a turn
+            -1.0
+        """
         x, y, z = w.x, w.y, w.z
         bx, by, bz = b * x, b * y, b * z
         xx, yy, zz, xy, xz, yz = bx * x, by * y, bz * z, bx * y, bx * z, by * z
@@ -194,7 +222,14 @@ class Rotation(Spatial):
 
     @classmethod
     def from_quaternion(cls, q: Quaternion) -> Rotation:
-        """The rotation v ↦ q v q⁻¹ of a unit quaternion."""
+        """The rotation v ↦ q v q⁻¹ of a unit quaternion.
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> R = mz.Rotation.about(z, 0.5)
+            >>> np.allclose(mz.Rotation.from_quaternion(R.quaternion()).array(), R.array())
+            True
+        """
         x, y, z, w = q.x, q.y, q.z, q.w
         x2, y2, z2 = x + x, y + y, z + z
         xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
@@ -206,7 +241,12 @@ class Rotation(Spatial):
         )  # fmt: skip
 
     def ray(self) -> Quaternion:
-        """A multiple of the unit quaternion ±q, positive in the largest entry of q (the first)."""
+        """A multiple of the unit quaternion ±q, positive in the largest entry of q (the first).
+
+        Example:
+            >>> mz.Rotation.identity().ray().array().tolist()
+            [0.0, 0.0, 0.0, 4.0]
+        """
         xx, yy, zz = self.xx, self.yy, self.zz
         yz, zx, xy = self.yz + self.zy, self.zx + self.xz, self.xy + self.yx
         wx, wy, wz = self.zy - self.yz, self.xz - self.zx, self.yx - self.xy
@@ -224,13 +264,25 @@ class Rotation(Spatial):
         return Quaternion(*best)
 
     def quaternion(self) -> Quaternion:
-        """The unit quaternion with w ≥ 0 (of the two with w = 0, one)."""
+        """The unit quaternion with w ≥ 0 (of the two with w = 0, one).
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> mz.Rotation.about(z, np.pi / 2).quaternion().array().round(4).tolist()
+            [0.0, 0.0, 0.7071, 0.7071]
+        """
         q = self.ray().normalized()
         sign = select(real(q.w) < 0.0, -1.0, 1.0)
         return Quaternion(sign * q.x, sign * q.y, sign * q.z, sign * q.w)
 
     def log(self) -> Vec3:
-        """The shortest w with exp(w) = R; at |w| = π its largest entry (the first) is positive."""
+        """The shortest w with exp(w) = R; at |w| = π its largest entry (the first) is positive.
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> mz.Rotation.about(z, 0.5).log().array().round(6).tolist()
+            [0.0, 0.0, 0.5]
+        """
         return self.ray().log()
 
     def flatten(self) -> tuple[Real, ...]:
@@ -239,11 +291,21 @@ class Rotation(Spatial):
         )  # fmt: skip
 
     def general(self) -> Rotation:
-        """The same rotation with nine entries: itself."""
+        """The same rotation with nine entries: itself.
+
+        Example:
+            >>> mz.Rotation.identity().general().array().shape
+            (3, 3)
+        """
         return self
 
     def mat(self) -> Mat3:
-        """The matrix."""
+        """The matrix.
+
+        Example:
+            >>> mz.Rotation.identity().mat().array().shape
+            (3, 3)
+        """
         return Mat3(*self.flatten())
 
     @property
@@ -254,7 +316,13 @@ class Rotation(Spatial):
         )  # fmt: skip
 
     def rotate(self, v: Vec3) -> Vec3:
-        """R v."""
+        """R v.
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> mz.Rotation.about(z, 0.5).rotate(z).array().tolist()
+            [0.0, 0.0, 1.0]
+        """
         x, y, z = v.x, v.y, v.z
         return Vec3(
             self.xx * x + self.xy * y + self.xz * z,
@@ -263,7 +331,14 @@ class Rotation(Spatial):
         )
 
     def unrotate(self, v: Vec3) -> Vec3:
-        """Rᵀ v."""
+        """Rᵀ v.
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> R = mz.Rotation.about(z, 0.5)
+            >>> R.unrotate(R.rotate(z)).array().tolist()
+            [0.0, 0.0, 1.0]
+        """
         x, y, z = v.x, v.y, v.z
         return Vec3(
             self.xx * x + self.yx * y + self.zx * z,
@@ -294,7 +369,15 @@ class Rotation(Spatial):
     @overload
     def congruence(self, A: Mat3) -> Mat3: ...
     def congruence(self, A: Sym3 | Mat3) -> Sym3 | Mat3:
-        """R A Rᵀ, of a `Sym3` or a `Mat3`."""
+        """R A Rᵀ, of a `Sym3` or a `Mat3`.
+
+        Example:
+            >>> z = mz.Twist.from_array([0, 0, 1, 0, 0, 0]).ang
+            >>> R = mz.Rotation.about(z, 0.5)
+            >>> J = mz.Inertia(1.0, (0, 0, 0), np.diag([1, 2, 3])).at_com()
+            >>> np.allclose(R.congruence(J).array(), R.array() @ np.diag([1, 2, 3]) @ R.array().T)
+            True
+        """
         axis = _axis(self.flatten())
         if axis >= 0:
             return self._turn(A, *divmod(axis, 3))

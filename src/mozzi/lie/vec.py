@@ -68,25 +68,50 @@ class Spatial:
         def __init__(self, *scalars: Real): ...
 
     def flatten(self) -> tuple[Real, ...]:
-        """The scalars, in order."""
+        """The scalars, in order.
+
+        Example:
+            >>> mz.Twist.from_array(np.arange(6.0)).flatten()[2]
+            2.0
+        """
         raise NotImplementedError
 
     def floats(self) -> tuple[float, ...]:
-        """The scalars, in order, of plain numbers; traced ones are refused."""
+        """The scalars, in order, of plain numbers; traced ones are refused.
+
+        Example:
+            >>> mz.Twist.screw((0, 0, 1)).floats()
+            (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+        """
         return tuple(float(e) for e in self.flatten())
 
     @classmethod
     def unflatten(cls, scalars: Iterable[Real]) -> Self:
-        """From scalars, the inverse of `flatten`."""
+        """From scalars, the inverse of `flatten`.
+
+        Example:
+            >>> mz.Twist.unflatten([0, 0, 1, 0, 0, 0]).pitch()
+            0.0
+        """
         return cls(*scalars)
 
     def array(self) -> np.ndarray:
-        """The entries as a NumPy array behind the batch axes (of objects, where traced)."""
+        """The entries as a NumPy array behind the batch axes (of objects, where traced).
+
+        Example:
+            >>> mz.Twist.from_array(np.zeros((5, 6))).array().shape  # a batch
+            (5, 6)
+        """
         return stack(self.flatten(), self.SHAPE)
 
     @classmethod
     def from_array(cls, array: ArrayLike) -> Self:
-        """The inverse of `array`."""
+        """The inverse of `array`.
+
+        Example:
+            >>> mz.Wrench.from_array([0, 0, 0, 0, 0, 5.0]).magnitude()
+            5.0
+        """
         return cls.unflatten(unstack(array, cls.SHAPE))
 
     def __eq__(self, other: object) -> bool:

@@ -43,6 +43,8 @@ def load(
     The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``. What the file says
     and the model does not is told once, in a `LeftOutWarning`.
 
+    Cost: linear in the length of the file; meshes are opened when somebody looks at them.
+
     Args:
         path: the file; or the name of a robot of ``example-robot-data`` or ``robot_descriptions``
             (the extra ``mozzi[robots]``), such as ``"panda"``.

@@ -21,6 +21,12 @@ class Actuator:
     f = gain·u + bias₀ + bias₁·x + bias₂·ẋ, clipped to ``force``, and the joint force gear·f.
     A motor has gain 1 and no bias; a position servo gain kp and bias (0, −kp, −kv); a velocity
     servo gain kv and bias (0, 0, −kv).
+
+    Example:
+        >>> arm = mz.Builder().add("rod", None, mz.Revolute("x"), joint_name="hinge")
+        >>> arm = arm.actuator("servo", "hinge", gain=80.0, bias=(0.0, -80.0, -2.0)).build()
+        >>> arm.actuators[0].gain, float(mz.actuate(arm, [0.5])(0.0, [0.0], [0.0])[0])
+        (80.0, 40.0)
     """
 
     name: str

@@ -34,6 +34,11 @@ class JointDynamics:
     ``lower ≤ q ≤ upper`` (length nq), ``|v| ≤ velocity``, ``|τ| ≤ effort`` (length nv; infinite
     where there is no limit). The joint resists with  damping·v + friction·sign(v) + stiffness·(q ⊖
     rest), and a rotor adds ``armature`` to the diagonal of the mass matrix.
+
+    Example:
+        >>> joint = mz.load("arm.urdf").body("link_1").dynamics
+        >>> joint.lower, joint.upper, joint.effort, joint.damping
+        ((-2.0,), (2.0,), (50.0,), (0.1,))
     """
 
     lower: tuple[float, ...]
@@ -55,6 +60,10 @@ class JointDynamics:
             joint: the joint that they are data of.
             what: the name of the joint, for messages.
             given: the fields; ``limits=(lower, upper)`` instead of ``lower`` and ``upper``.
+
+        Example:
+            >>> mz.JointDynamics.of(mz.Revolute(), lower=-1.0, upper=1.0, damping=0.1).damping
+            (0.1,)
         """
         limits = given.pop("limits", None)
         if limits is not None:
@@ -127,6 +136,11 @@ class Body:
 
     The pose of the body in its parent is  joint.frame_parent · joint.pose(q) ·
     joint.frame_child⁻¹, and ``inertia`` is given in the body's own frame.
+
+    Example:
+        >>> body = mz.load("arm.urdf").body("link_2")
+        >>> body.parent, body.joint_name, body.joint.nv, body.inertia.mass
+        (0, 'joint_2', 1, 1.5)
     """
 
     name: str

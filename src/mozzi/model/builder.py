@@ -47,6 +47,12 @@ class Builder(Additions):
 
     Bodies may be added in any order. A body behind a `Fixed` joint becomes part of its parent, and
     its name a frame.
+
+    Example:
+        >>> rod = mz.Inertia(1.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
+        >>> pendulum = mz.Builder("pendulum").add("rod", None, mz.Revolute("y"), rod).build()
+        >>> pendulum.nq, pendulum.bodies
+        (1, ('rod',))
     """
 
     @classmethod

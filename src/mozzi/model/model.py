@@ -23,6 +23,11 @@ class Model(Changes):
     children. q and v are ordered as the bodies are. Models are immutable and picklable; models
     with equal content are equal, have the same `digest`, and hash alike. Make one with `Builder`,
     a loader or `mozzi.model.generate.mechanisms`.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> arm.nq, arm.nv, arm.joint_names
+        (3, 3, ('joint_1', 'joint_2', 'joint_3'))
     """
 
     def _replace(self, **changes: object) -> Model:

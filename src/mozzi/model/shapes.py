@@ -53,7 +53,12 @@ class _Solid:
 @final
 @dataclass(frozen=True)
 class Sphere(_Solid):
-    """A ball about the origin of its frame."""
+    """A ball about the origin of its frame.
+
+    Example:
+        >>> mz.Sphere(0.1).radius
+        0.1
+    """
 
     radius: float
 
@@ -64,7 +69,14 @@ class Sphere(_Solid):
 @final
 @dataclass(frozen=True)
 class Box(_Solid):
-    """A box about the origin, with these edges along x, y and z."""
+    """A box about the origin, with these edges along x, y and z.
+
+    Example:
+        >>> box = mz.Builder("box").add("box", None, mz.Free())
+        >>> box = box.shape("box", mz.Box((0.3, 0.2, 0.1)))
+        >>> box.build().shapes[0].geometry.size
+        (0.3, 0.2, 0.1)
+    """
 
     size: Vector
 
@@ -75,7 +87,12 @@ class Box(_Solid):
 @final
 @dataclass(frozen=True)
 class Ellipsoid(_Solid):
-    """An ellipsoid about the origin, with these half-axes along x, y and z."""
+    """An ellipsoid about the origin, with these half-axes along x, y and z.
+
+    Example:
+        >>> mz.Ellipsoid((0.3, 0.2, 0.1)).radii
+        (0.3, 0.2, 0.1)
+    """
 
     radii: Vector
 
@@ -86,7 +103,12 @@ class Ellipsoid(_Solid):
 @final
 @dataclass(frozen=True)
 class Cylinder(_Solid):
-    """A cylinder about the origin, its length along z."""
+    """A cylinder about the origin, its length along z.
+
+    Example:
+        >>> mz.Cylinder(radius=0.05, length=0.4).radius
+        0.05
+    """
 
     radius: float
     length: float
@@ -100,6 +122,10 @@ class Cylinder(_Solid):
 class Capsule(_Solid):
     """A cylinder about the origin with half-balls on its ends; the length along z is that of the
     cylinder, without the caps.
+
+    Example:
+        >>> mz.Capsule(radius=0.05, length=0.4).length
+        0.4
     """
 
     radius: float
@@ -112,7 +138,13 @@ class Capsule(_Solid):
 @final
 @dataclass(frozen=True)
 class Disc(_Solid):
-    """A thin disc about the origin, with the axis z: a wheel with a sharp rim."""
+    """A thin disc about the origin, with the axis z: a wheel with a sharp rim.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_shape("ball", mz.Disc(0.3), name="rim")
+        >>> ball.shape("rim").geometry.radius
+        0.3
+    """
 
     radius: float
 
@@ -125,6 +157,10 @@ class Disc(_Solid):
 class Torus(_Solid):
     """A tube of this radius around a circle about the origin, with the axis z: a wheel with a round
     tyre, which reaches out to radius + tube.
+
+    Example:
+        >>> mz.Torus(radius=0.3, tube=0.02).tube
+        0.02
     """
 
     radius: float
@@ -137,7 +173,14 @@ class Torus(_Solid):
 @final
 @dataclass(frozen=True)
 class Plane(_Solid):
-    """The half-space below z = 0, with the normal z; without end."""
+    """The half-space below z = 0, with the normal z; without end.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_shape(None, mz.Plane(), name="floor")
+        >>> ball = ball.with_contact("lands", ball.shapes[0].name, "floor")
+        >>> mz.contact_gaps(ball, [0, 0, 1, 0, 0, 0, 1]).round(3).tolist()
+        [0.9]
+    """
 
 
 @final
@@ -148,6 +191,11 @@ class Mesh:
     ``path`` is the file, ``scale`` a number or one for each axis. A mesh that a robot description
     names keeps the words of that file in ``uri``, which identify it on every machine, and in
     ``fault`` why it cannot be read, where it cannot. What is in the file is not part of the key.
+
+    Example:
+        >>> mesh = mz.Mesh("hand.stl", scale=0.001)  # a file in millimetres
+        >>> mesh.scale
+        (0.001, 0.001, 0.001)
     """
 
     path: str
@@ -203,6 +251,12 @@ class HeightField:
 
     ``heights[i, j]`` is z at the i-th of equally spaced y and the j-th of equally spaced x, both
     from the negative edge to the positive one.
+
+    Example:
+        >>> hill = mz.HeightField(np.array([[0.0, 0.0], [0.0, 0.1]]), extent=(2.0, 2.0))
+        >>> ball = mz.load("ball.urdf", base="free").with_shape(None, hill, name="hill")
+        >>> ball.shape("hill").geometry.extent
+        (2.0, 2.0)
     """
 
     heights: NDArray[np.float64]
@@ -260,6 +314,11 @@ class Shape:
     ``body`` is the index of the body (−1: the world), ``placement`` the pose of the geometry's
     frame in that body's. ``role`` says whether it is what one sees, what touches, or both;
     ``color`` is (red, green, blue, opacity) from 0 to 1, None where nobody chose one.
+
+    Example:
+        >>> shape = mz.load("ball.urdf", base="free").shapes[0]
+        >>> shape.body, shape.geometry.radius, shape.role
+        (0, 0.1, 'collision')
     """
 
     name: str
@@ -291,6 +350,11 @@ class Shape:
         Args:
             body: its name or number; None is the world.
             placement: pose in that frame: SE3 or (4, 4); None: the frame itself.
+
+        Example:
+            >>> shape = mz.load("ball.urdf", base="free").shapes[0]
+            >>> shape.on(-1, mz.SE3.translation(0, 0, 1)).body
+            -1
         """
         return replace(self, body=body, placement=placement)
 

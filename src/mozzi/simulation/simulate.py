@@ -62,6 +62,9 @@ def simulate(
     Ctrl-C stops it within half a second: `Interrupted`, a KeyboardInterrupt, has the trajectory of
     what was computed.
 
+    Cost: a step takes one (semi_implicit) to some (rkmk4: four, implicit ones: their iterations)
+    forward dynamics, O(n) without loops.
+
     Args:
         model: the mechanism.
         q0 (B, nq): the configuration at the start.

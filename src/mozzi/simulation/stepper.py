@@ -57,6 +57,8 @@ def stepper(
     for all samples. With moreau a third result is the largest velocity by which a law of contact,
     dry friction or limits was missed since the start, (…, 1).
 
+    Cost: a step takes what it takes in `simulate`, without records.
+
     Args:
         model: the mechanism.
         method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model

@@ -32,6 +32,11 @@ class Uniform:
     Args:
         low: the least.
         high: the largest.
+
+    Example:
+        >>> x = mz.Uniform(0.8, 1.2).draw(np.random.default_rng(0), 1000)
+        >>> bool(x.min() >= 0.8), bool(x.max() <= 1.2)
+        (True, True)
     """
 
     low: float
@@ -48,6 +53,10 @@ class Uniform:
         Args:
             rng: a generator.
             n: how many.
+
+        Example:
+            >>> mz.Uniform(0.0, 1.0).draw(np.random.default_rng(0), 4).shape
+            (4,)
         """
         return rng.uniform(self.low, self.high, n)
 
@@ -59,6 +68,11 @@ class LogUniform:
     Args:
         low: the least.
         high: the largest.
+
+    Example:
+        >>> x = mz.LogUniform(0.01, 1.0).draw(np.random.default_rng(0), 1000)
+        >>> bool((x > 0.01).all()), bool(0.4 < (x < 0.1).mean() < 0.6)
+        (True, True)
     """
 
     low: float
@@ -75,6 +89,10 @@ class LogUniform:
         Args:
             rng: a generator.
             n: how many.
+
+        Example:
+            >>> mz.LogUniform(0.1, 1.0).draw(np.random.default_rng(0), 4).shape
+            (4,)
         """
         return np.exp(rng.uniform(np.log(self.low), np.log(self.high), n))
 
@@ -86,6 +104,11 @@ class Normal:
     Args:
         mean: its middle.
         deviation: the standard deviation.
+
+    Example:
+        >>> x = mz.Normal(2.0, 0.1).draw(np.random.default_rng(0), 1000)
+        >>> bool(abs(x.mean() - 2.0) < 0.02)
+        True
     """
 
     mean: float
@@ -102,6 +125,10 @@ class Normal:
         Args:
             rng: a generator.
             n: how many.
+
+        Example:
+            >>> mz.Normal(0.0, 1.0).draw(np.random.default_rng(0), 4).shape
+            (4,)
         """
         return rng.normal(self.mean, self.deviation, n)
 
@@ -112,6 +139,10 @@ class Choice:
 
     Args:
         values: the numbers.
+
+    Example:
+        >>> mz.Choice((1.0, 2.0)).draw(np.random.default_rng(0), 3).shape
+        (3,)
     """
 
     values: tuple[float, ...]
@@ -127,6 +158,10 @@ class Choice:
         Args:
             rng: a generator.
             n: how many.
+
+        Example:
+            >>> mz.Choice((1.0, 2.0)).draw(np.random.default_rng(0), 4).shape
+            (4,)
         """
         return rng.choice(np.array(self.values, dtype=float), n)
 

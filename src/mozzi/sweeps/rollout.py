@@ -136,6 +136,10 @@ class Rollout:
 
         Args:
             names: of columns.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> mz.Rollout(arm, 0.1, 1e-3).check(["link_3.mass"])
         """
         names_of([n for n in names if n not in ("q0", "v0", "seed")], self.model, self.torque)
 
@@ -235,6 +239,10 @@ class Evaluation:
 
         Args:
             names: of columns.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> mz.Evaluation(mz.gravity_forces, arm).check(["q"])
         """
         for name in names:
             if name not in self.function.arrays and name != "seed":

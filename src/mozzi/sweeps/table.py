@@ -101,6 +101,8 @@ class Table:
 def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
     """Every combination of some numbers, as a table for `sweep`; the last name varies fastest.
 
+    Cost: a row for every combination.
+
     Args:
         columns: numbers by name.
 

@@ -50,6 +50,8 @@ def contact_wrenches(model: Model, q: ArrayLike, forces: ArrayLike) -> Array:
     """What contact forces exert on all bodies, body-fixed: to be given to `inverse_dynamics` and
     `forward_dynamics` as ``wrenches``.
 
+    Cost: O(k) for k contact points.
+
     Args:
         model: the mechanism, with ``model.contacts``.
         q (B, nq): configuration.

@@ -50,6 +50,8 @@ def newton_euler(
 
     Müller, Dynamics (MD), 38, 41, 53, 56, 57.
 
+    Cost: that of one body, O(1).
+
     Args:
         inertia: of the body, constant in its frame, whose origin need not be the centre of mass: an
             `Inertia` or a 6×6 array.
@@ -124,6 +126,8 @@ def newton_euler_in_frame(
 
     Twists are measured at j and resolved in k, as `relative_twist` and `relative_acceleration` give
     them. Müller, Dynamics (60), (61) where k is j, and (62)–(64).
+
+    Cost: that of one body, O(1).
 
     Args:
         inertia: of the body, constant in its frame: an `Inertia` or a 6×6 array.

@@ -52,6 +52,8 @@ def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operato
     ``.dense()``. ``o.B(frames)`` and ``o.J(frames)`` are those of the paper for frames of the
     model; with v there are ``o.a`` and ``o.b``, and ``o.H @ o.phi`` makes Coriolis forces of them.
 
+    Cost: an operator acts in O(n); `dense` makes its matrix in O(n²).
+
     Args:
         model: the mechanism.
         q (B, nq): configuration.

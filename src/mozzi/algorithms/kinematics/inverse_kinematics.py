@@ -155,6 +155,13 @@ class InverseKinematicsResult:
     frame (…, frames) in radians and metres; `success` says where all are below the tolerance.
     Where the model rolls or has velocity rows, `path` (…, n + 1, nq) leads from q0 to q in n steps
     that obey them: a manoeuvre. It is None for other models, and NaN where none was found.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> target = mz.pose(arm, [0.3, 0.2, 0.1], "tool")
+        >>> found = mz.inverse_kinematics(arm, {"tool": target})
+        >>> bool(found.success), float(found.distance.max()) < 1e-6
+        (True, True)
     """
 
     model: Model
@@ -173,6 +180,12 @@ class InverseKinematicsResult:
 
         Args:
             most: how many to tell of.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> found = mz.inverse_kinematics(arm, {"tool": mz.pose(arm, [0.3, 0.2, 0.1], "tool")})
+            >>> "reached" in found.report()
+            True
         """
         success, total = np.atleast_1d(self.success).ravel(), np.size(self.success)
         lines = [f"{int(success.sum())} of {total} reached within {self.tolerance:g}"]
@@ -198,7 +211,14 @@ class InverseKinematicsResult:
         return "\n".join(lines)
 
     def check(self) -> InverseKinematicsResult:
-        """Itself where all targets are reached; else a `ConfigurationError` with the report."""
+        """Itself where all targets are reached; else a `ConfigurationError` with the report.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> target = mz.pose(arm, [0.3, 0.2, 0.1], "tool")
+            >>> mz.inverse_kinematics(arm, {"tool": target}).check().q.shape
+            (3,)
+        """
         if not np.all(self.success):
             raise ConfigurationError(self.report())
         return self

@@ -39,6 +39,12 @@ class Assembly:
     so that q is a point where branches of motion meet or a motion is only instantaneous;
     margin: the smallest singular value of A that counts, over the largest, with lengths measured by
     the mechanism; iterations: taken.
+
+    Example:
+        >>> bar = mz.load("four_bar.sdf")
+        >>> found = mz.assemble(bar, bar.neutral(), report=True)
+        >>> bool(found.closed), int(found.rank), int(found.mobility)
+        (True, 2, 1)
     """
 
     model: Model
@@ -71,6 +77,11 @@ class Assembly:
 
         Args:
             most: how many to tell of.
+
+        Example:
+            >>> bar = mz.load("four_bar.sdf")
+            >>> "mobility" in mz.assemble(bar, bar.neutral(), report=True).report()
+            True
         """
         closed = self.closed.ravel()
         lines = [f"{int(closed.sum())} of {closed.size} closed"] if closed.size > 1 else []
@@ -89,7 +100,13 @@ class Assembly:
         return "; ".join(lines)
 
     def check(self) -> Assembly:
-        """Itself where everything is closed; else a `LoopError`."""
+        """Itself where everything is closed; else a `LoopError`.
+
+        Example:
+            >>> bar = mz.load("four_bar.sdf")
+            >>> mz.assemble(bar, bar.neutral(), report=True).check().q.shape
+            (3,)
+        """
         if not self.closed.all():
             held = f" with {', '.join(map(str, self.hold))} held" if len(self.hold) else ""
             raise LoopError(
@@ -139,6 +156,8 @@ def assemble(
     Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
     no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
     starts again a little aside, further and further. Leading axes of q are a batch.
+
+    Cost: a singular value decomposition, O(n³), for each of some five to ten iterations.
 
     Args:
         model: the mechanism.

@@ -124,6 +124,8 @@ def consistent_accelerations(
     With ``v_ref``, the rates of reference velocities along the motion v: A a + Ȧ v_ref = 0. Nearest
     in the metric of kinetic energy, as in `consistent_velocities`.
 
+    Cost: O(n³), on arrays.
+
     Args:
         model: the mechanism.
         q (B, nq): a closed configuration.

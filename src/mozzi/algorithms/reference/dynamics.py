@@ -81,7 +81,14 @@ def _fits(name: str, x: Array, wanted: tuple[int, ...], fact: str) -> None:
 
 
 class ClosedForm(ClosedKinematics):
-    """The matrices of a model at configurations q (B, nq) and velocities v (B, nv)."""
+    """The matrices of a model at configurations q (B, nq) and velocities v (B, nv).
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+        >>> np.allclose(form.M, mz.mass_matrix(arm, np.zeros(3)))
+        True
+    """
 
     # -- states --
 
@@ -90,6 +97,12 @@ class ClosedForm(ClosedKinematics):
 
         Args:
             twists: body-fixed twists (B, 6 nb), stacked.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> np.allclose(form.rates_of_twists(form.J @ np.ones(3)), 1)
+            True
         """
         inverse = np.asarray(np.linalg.pinv(self.X), dtype=np.float64)
         return _on(inverse, _solved(self.A, twists))
@@ -99,6 +112,13 @@ class ClosedForm(ClosedKinematics):
 
         Args:
             momenta: spatial momenta (B, 6 nb), stacked.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> momenta = mz.momenta(arm, np.zeros(3), np.ones(3)).reshape(-1)
+            >>> np.allclose(form.rates_of_momenta(momenta), 1)
+            True
         """
         return _solved(self.M - self.armature, _on(transposed(self.Js), momenta))
 
@@ -136,6 +156,13 @@ class ClosedForm(ClosedKinematics):
 
         Args:
             christoffel: whether it is that of Christoffel, or Ploen's.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> C = mz.coriolis_matrix(arm, np.zeros(3), np.ones(3))
+            >>> np.allclose(form.C_skew() @ np.ones(3), C @ np.ones(3))
+            True
         """
         bars: list[Array] = []
         for i, body in enumerate(self.model):
@@ -165,6 +192,12 @@ class ClosedForm(ClosedKinematics):
 
         Args:
             a (B, nv): joint accelerations.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> form.twist_rates(a).shape
+            (18,)
         """
         return _on(self.J, np.asarray(a, dtype=float)) + _on(self.dJ, self.v)
 
@@ -177,6 +210,13 @@ class ClosedForm(ClosedKinematics):
             a (B, nv): joint accelerations.
             wrenches (B, nb, 6), optional: external wrenches on the bodies.
             wrenches_rep: their representation.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> tau = mz.inverse_dynamics(arm, np.zeros(3), np.ones(3), a)
+            >>> np.allclose(form.euler_jourdain(a), tau)
+            True
         """
         inertial = self._mass(self.twist_rates(a) + self.up) + self._gyroscopic
         return self._project(inertial - self._wrenches(wrenches, wrenches_rep)) + _on(
@@ -188,6 +228,12 @@ class ClosedForm(ClosedKinematics):
 
         Args:
             a (B, nv): joint accelerations.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> np.allclose(form.lagrange(a), mz.inverse_dynamics(arm, np.zeros(3), np.ones(3), a))
+            True
         """
         return _on(self.M, np.asarray(a, dtype=float)) + _on(self.C_lagrange, self.v) + self.g
 
@@ -200,6 +246,13 @@ class ClosedForm(ClosedKinematics):
             tau (B, nv): joint forces.
             wrenches (B, nb, 6), optional: external wrenches on the bodies.
             wrenches_rep: their representation.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> found = mz.forward_dynamics(arm, np.zeros(3), np.ones(3), a)
+            >>> np.allclose(form.accelerations(a), found)
+            True
         """
         refuse_loops(self.model, "closed_form: accelerations")
         force = np.asarray(tau, dtype=float) - _on(self.C_lagrange, self.v) - self.g
@@ -217,6 +270,12 @@ class ClosedForm(ClosedKinematics):
             tau (B, nv): joint forces.
             wrenches (B, nb, 6), optional: external wrenches on the bodies.
             wrenches_rep: their representation.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> [x.shape for x in form.velocity_form(a)]
+            [(3,), (3, 6)]
         """
         rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
         return self.rates_of_twists(self.V), self._by_body(rates)
@@ -230,6 +289,12 @@ class ClosedForm(ClosedKinematics):
             tau (B, nv): joint forces.
             wrenches (B, nb, 6), optional: external wrenches on the bodies.
             wrenches_rep: their representation.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> [x.shape for x in form.momentum_form(a)]
+            [(3,), (3, 6)]
         """
         rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
         body = self._mass(rates) + self._gyroscopic
@@ -252,6 +317,12 @@ class ClosedForm(ClosedKinematics):
 
         r is the outer and s the inner of the joints j and k; where they are one joint, s = k and
         r = j, and J_iᵀ M ∂_k J_j is added for screws that depend on q (not in the paper).
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> form.christoffel().shape
+            (3, 3, 3)
         """
         G = self._turning
         for J, body in zip(self._bodies(self.J), self.model, strict=True):
@@ -265,6 +336,12 @@ class ClosedForm(ClosedKinematics):
         """Γ_ijk = Σ_l (ω_sᵀ ϑ (ω_r × ω_i) + m v_iᵀ (ω_s × v_r)) at the centres of mass.  MD87
 
         With Binet's tensor ϑ; s, r and what is added for other joints as in `christoffel`.
+
+        Example:
+            >>> arm, a = mz.load("arm.urdf"), np.array([0.1, 0.2, 0.3])
+            >>> form = mz.closed_form(arm, np.zeros(3), np.ones(3))
+            >>> np.allclose(form.christoffel_binet(), form.christoffel())
+            True
         """
         G = self._turning
         for J, body in zip(self._bodies(self.J), self.model, strict=True):

@@ -49,6 +49,11 @@ class Contact:
     ``kind``: "surface"; or "rope", whose gap is what the distance of two points leaves of the
     length ``limit``; or "cone", whose gap is what the angle between the axes z of two shapes leaves
     of the angle ``limit``: both without friction, the latter with moments for forces.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_ground(friction=0.5)
+        >>> ball.contacts[0].friction, ball.contacts[0].restitution
+        ((0.5, 0.5), 0.0)
     """
 
     name: str

@@ -34,6 +34,11 @@ class Loop:
     ``P_b = placement_b`` are frames fixed to them, and ``T(q) = frame_parent pose(q)
     frame_child⁻¹`` is the motion of the joint. The loop removes 6 − nv degrees of freedom where
     its equations are independent.
+
+    Example:
+        >>> loop = mz.load("four_bar.sdf").loops[0]
+        >>> loop.name, loop.joint.nv, mz.load("four_bar.sdf").row_count
+        ('coupler_rocker', 1, 5)
     """
 
     name: str
@@ -75,7 +80,13 @@ class Loop:
 @final
 @dataclass(frozen=True)
 class Distance:
-    """Two points keep their distance:  |C_a p_a − C_b p_b| = length  (a massless rod)."""
+    """Two points keep their distance:  |C_a p_a − C_b p_b| = length  (a massless rod).
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_distance("rod", None, "tool", length=0.5)
+        >>> arm.distances[0].length, arm.row_count
+        (0.5, 1)
+    """
 
     name: str
     body_a: int
@@ -108,6 +119,11 @@ class Coupling:
 
     ``terms`` are (joint name, component of that joint's q, coefficient cₖ). A joint that mimics
     another, q₁ = m q₂ + b, is the coupling  1·q₁ − m·q₂ = b; a pair of gears is one as well.
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_coupling("gear", {"joint_1": 1.0, "joint_2": -2.0})
+        >>> arm.couplings[0].terms, arm.row_count
+        ((('joint_1', 0, 1.0), ('joint_2', 0, -2.0)), 1)
     """
 
     name: str
@@ -144,6 +160,11 @@ class Spring:
     simulations and energies, and in the dynamics on request (``resistance=True``). Where the points
     coincide the line has no direction, and a spring with a length pushes nowhere: its force is zero
     there.
+
+    Example:
+        >>> arm = mz.load("arm.urdf").with_spring("coil", None, "tool", stiffness=50.0, length=0.5)
+        >>> arm.springs[0].stiffness, bool(mz.spring_energy(arm, arm.neutral()) > 0)
+        (50.0, True)
     """
 
     name: str

@@ -47,6 +47,11 @@ class Rolling:
     Three rows: the distance of the shapes, along the normal of shape b (position and velocity), and
     the velocities across it, which have no position part. Multipliers are the force on the body of
     shape a along these three directions. ``inside``: shape b is hollow, and a rolls in it.
+
+    Example:
+        >>> ball = mz.load("ball.urdf", base="free").with_shape(None, mz.Plane(), name="floor")
+        >>> ball.with_rolling("roll", ball.shapes[0].name, "floor").rollings[0].inside
+        False
     """
 
     name: str
@@ -77,6 +82,12 @@ class VelocityRows:
 
     ``function(model, q)`` returns A (m, nv) from traced scalars; ``content`` names what it
     computes, so that models with the same rows are equal.
+
+    Example:
+        >>> skate = lambda model, q: mz.jacobian(model, q, "tool")[3:4]
+        >>> arm = mz.load("arm.urdf").with_velocity_rows("skate", skate)
+        >>> arm.velocity_rows[0].rows
+        1
     """
 
     name: str

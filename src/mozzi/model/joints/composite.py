@@ -30,6 +30,11 @@ class Composite(Joint):
     the first factor and the second frame of the last become the frames of the product. q and v are
     those of the factors, one after the other, and v is the velocity of each factor: the screws
     depend on q.
+
+    Example:
+        >>> joint = mz.Composite(mz.Revolute("z"), mz.Prismatic("x"))
+        >>> joint.nv, joint.pose([np.pi / 2, 0.5]).matrix()[:3, 3].round(3).tolist()
+        (2, [0.0, 0.5, 0.0])
     """
 
     __slots__ = ("factors", "inner", "nq", "nv", "q_names", "quaternions", "v_names")

@@ -59,6 +59,11 @@ class Joint:
     integrate(q, dv) = q + N dv + O(dv²), and difference(q, integrate(q, dv)) = dv near 0.
     Where ``subgroup`` holds, S is constant and pose(integrate(q, dv)) = pose(q) exp(S dv).
     Where ``flat`` holds, integrate(q, dv) = q + dv.
+
+    Example:
+        >>> joint = mz.Revolute("z").between(mz.SE3.translation(0.0, 0.0, 0.4))
+        >>> joint.nq, joint.nv, joint.subgroup, joint.screws(joint.neutral()).array()[:, 0].tolist()
+        (1, 1, True, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     """
 
     __slots__ = ("_key", "frame_child", "frame_parent")
@@ -111,6 +116,10 @@ class Joint:
         Args:
             q: the joint's coordinates.
             v: its velocities.
+
+        Example:
+            >>> mz.Universal().screws_rate([0.1, 0.2], [1.0, 2.0]).array().shape
+            (6, 2)
         """
         return zero_screws(self.nv)
 
@@ -130,6 +139,12 @@ class Joint:
         Args:
             q: the joint's coordinates.
             q_dot: their rates.
+
+        Example:
+            >>> ball = mz.Spherical()
+            >>> q = ball.neutral()
+            >>> np.round(ball.velocities(q, ball.rates(q, [1, 2, 3])), 6).tolist()
+            [1.0, 2.0, 3.0]
         """
         return tuple(q_dot)
 
@@ -155,7 +170,12 @@ class Joint:
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
     def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
-        """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v: dexp⁻¹ of −δ on a group."""
+        """δ̇ at δ = dv for which q ⊕ δ(t) moves with the velocity v: dexp⁻¹ of −δ on a group.
+
+        Example:
+            >>> np.round(mz.Spherical().increment_rates([0, 0, 0], [1, 2, 3]), 6).tolist()
+            [1.0, 2.0, 3.0]
+        """
         return tuple(v)
 
     def normalize(self, q: Sequence[Real]) -> Scalars:
@@ -163,6 +183,10 @@ class Joint:
 
         Args:
             q: the joint's coordinates.
+
+        Example:
+            >>> np.asarray(mz.Spherical().normalize([0, 0, 0, 2.0]), float).tolist()
+            [0.0, 0.0, 0.0, 1.0]
         """
         return tuple(q)
 
@@ -193,11 +217,21 @@ class Joint:
         return tuple(cast("Real", rng.uniform(-span, span, batch)) for span in spans)
 
     def parameters(self) -> Scalars:
-        """The continuous parameters besides the two frames, such as a pitch."""
+        """The continuous parameters besides the two frames, such as a pitch.
+
+        Example:
+            >>> mz.Screw("z", pitch=0.1).parameters()
+            (0.1,)
+        """
         return ()
 
     def with_parameters(self, parameters: Sequence[Real]) -> Self:
-        """The same joint with other parameters, which may be traced scalars."""
+        """The same joint with other parameters, which may be traced scalars.
+
+        Example:
+            >>> mz.Screw("z", pitch=0.1).with_parameters([0.2]).parameters()
+            (0.2,)
+        """
         return self
 
     # -- where a joint is ----------------------------------------------------------------------
@@ -207,6 +241,11 @@ class Joint:
 
         Both frames of the joint are multiplied from the left, so that  T(q) becomes  S_parent T(q)
         S_child⁻¹.
+
+        Example:
+            >>> elbow = mz.Revolute("y").between(mz.SE3.translation(0, 0, -1))
+            >>> elbow.motion([0.0]).matrix()[2, 3].item()
+            -1.0
         """
         what, changes = type(self).__name__, dict[str, SE3]()
         if S_parent is not None:
@@ -223,6 +262,11 @@ class Joint:
         Args:
             frame_parent: pose of the joint's frame in the parent.
             frame_child: pose of the joint's frame in the child.
+
+        Example:
+            >>> up = mz.Revolute().with_frames(mz.SE3.translation(0, 0, 1))
+            >>> up.motion([0.0]).matrix()[2, 3].item()
+            1.0
         """
         what = type(self).__name__
         return self._with(
@@ -236,11 +280,21 @@ class Joint:
         Args:
             frame_parent: pose of the joint's frame in the parent.
             frame_child: pose of the joint's frame in the child.
+
+        Example:
+            >>> one = mz.SE3.identity()
+            >>> mz.Revolute().at(one, one).motion([0.0]).matrix().shape
+            (4, 4)
         """
         return self._with(frame_parent=frame_parent, frame_child=frame_child)
 
     def motion(self, q: Sequence[Real]) -> SE3:
-        """T_parent_child(q), frames included."""
+        """T_parent_child(q), frames included.
+
+        Example:
+            >>> mz.Revolute("z").motion([np.pi]).matrix()[0, 0].item()
+            -1.0
+        """
         return self.frame_parent @ self.pose(q) @ self.frame_child.inverse()
 
     # -- data ----------------------------------------------------------------------------------
@@ -302,7 +356,12 @@ class Joint:
 
     @classmethod
     def examples(cls) -> tuple[Joint, ...]:
-        """Joints of this class that tests try its laws on."""
+        """Joints of this class that tests try its laws on.
+
+        Example:
+            >>> len(mz.Revolute.examples()) > 0
+            True
+        """
         return (cls(),)
 
 
@@ -327,7 +386,12 @@ def example_joints() -> dict[str, Joint]:
 
 @final
 class Fixed(Joint):
-    """No motion."""
+    """No motion.
+
+    Example:
+        >>> mz.Fixed().nv
+        0
+    """
 
     __slots__ = ()
     nq = nv = 0
@@ -343,7 +407,14 @@ class Fixed(Joint):
 
 @final
 class Revolute(Joint):
-    """Rotation by q about an axis: the subgroup SO(2)."""
+    """Rotation by q about an axis: the subgroup SO(2).
+
+    Example:
+        >>> mz.Revolute([0.6, 0.8, 0.0]).nv
+        1
+        >>> mz.Revolute("z").pose([np.pi / 2]).matrix()[:2, 0].round(3).tolist()
+        [0.0, 1.0]
+    """
 
     __slots__ = ()
     nq = nv = 1
@@ -365,7 +436,12 @@ class Revolute(Joint):
 
 @final
 class Prismatic(Joint):
-    """Translation by q along an axis: the subgroup ℝ."""
+    """Translation by q along an axis: the subgroup ℝ.
+
+    Example:
+        >>> mz.Prismatic("z").pose([0.5]).matrix()[:3, 3].tolist()
+        [0.0, 0.0, 0.5]
+    """
 
     __slots__ = ()
     nq = nv = 1
@@ -385,6 +461,10 @@ class Screw(Joint):
     """Rotation by q about an axis and translation by pitch·q along it: the subgroup H_p.
 
     The pitch is the translation per radian (a thread that advances p per turn has the pitch p/2π).
+
+    Example:
+        >>> mz.Screw("z", pitch=0.1).pose([2.0]).matrix()[:3, 3].tolist()
+        [0.0, 0.0, 0.2]
     """
 
     __slots__ = ("pitch",)
@@ -435,6 +515,10 @@ class Cylindrical(Joint):
     """Rotation by q₀ about an axis and translation by q₁ along it: the subgroup SO(2) × ℝ.
 
     The two motions commute, so that the coordinates of first and of second kind are the same.
+
+    Example:
+        >>> mz.Cylindrical("z").pose([0.3, 0.5]).matrix()[:3, 3].tolist()
+        [0.0, 0.0, 0.5]
     """
 
     __slots__ = ()
@@ -456,6 +540,10 @@ class Translation2(Joint):
     """Translation by (q₀, q₁) in the plane normal to an axis: the subgroup ℝ².
 
     Translations commute: the coordinates are of first and of second kind at once.
+
+    Example:
+        >>> mz.Translation2("z").pose([0.1, 0.2]).matrix()[:3, 3].tolist()
+        [0.1, 0.2, 0.0]
     """
 
     __slots__ = ()
@@ -476,6 +564,10 @@ class Translation3(Joint):
     """Translation by q in space: the subgroup ℝ³.
 
     Translations commute: the coordinates are of first and of second kind at once.
+
+    Example:
+        >>> mz.Translation3().pose([0.1, 0.2, 0.3]).matrix()[:3, 3].tolist()
+        [0.1, 0.2, 0.3]
     """
 
     __slots__ = ()
@@ -498,6 +590,10 @@ class Universal(Joint):
 
     A cross (Hooke's joint) with two perpendicular axes that meet. Not a subgroup: the screws
     depend on q.
+
+    Example:
+        >>> mz.Universal("z", "x").nv
+        2
     """
 
     __slots__ = ()

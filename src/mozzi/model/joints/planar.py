@@ -123,6 +123,11 @@ class Planar(PlanarMotion):
     """Motions in the plane normal to an axis: the subgroup SE(2).
 
     q = (x, y, angle) and v = (vx, vy, ω), the body-fixed twist: q̇ = (Rz(angle) (vx, vy), ω).
+
+    Example:
+        >>> joint = mz.Planar("z")
+        >>> joint.q_names, np.round(joint.rates([0, 0, np.pi / 2], [1, 0, 0]), 3).tolist()
+        (('x', 'y', 'angle'), [0.0, 1.0, 0.0])
     """
 
     __slots__ = ()
@@ -143,6 +148,10 @@ class PlanarScrew(PlanarMotion):
     q = (x, y, angle) and v = (vx, vy, ω) as of `Planar`; the translation along the axis is
     pitch·angle. The pitch is the translation per radian. Whole turns differ by their height, so
     that no twist reaches a configuration that is a whole turn away unless it is straight above.
+
+    Example:
+        >>> mz.PlanarScrew("z", pitch=0.1).pose([0.3, 0.4, 2.0]).matrix()[:3, 3].tolist()
+        [0.3, 0.4, 0.2]
     """
 
     __slots__ = ("pitch",)
@@ -181,6 +190,10 @@ class Schoenflies(PlanarMotion):
     """Translations in space and rotation about a fixed direction: the subgroup SE(2) × ℝ.
 
     q = (x, y, z, angle) and v = (vx, vy, vz, ω), the body-fixed twist.
+
+    Example:
+        >>> mz.Schoenflies("z").q_names
+        ('x', 'y', 'z', 'angle')
     """
 
     __slots__ = ()

@@ -168,6 +168,11 @@ class Spherical(Joint):
 
     q is a unit quaternion (x, y, z, w); of first kind, the rotation vector; of second kind, three
     angles with R = Rx Ry Rz.
+
+    Example:
+        >>> joint = mz.Spherical()
+        >>> np.round(joint.integrate(joint.neutral(), [0, 0, np.pi]), 3).tolist()
+        [0.0, 0.0, 1.0, 0.0]
     """
 
     __slots__ = ("coordinates", "nq", "q_names", "quaternions")
@@ -226,6 +231,10 @@ class Free(Joint):
 
     q is the position and a unit quaternion (x, y, z, w); of second kind, the position and three
     angles with R = Rx Ry Rz; of first kind, the twist X (angular, linear) with T = exp X.
+
+    Example:
+        >>> mz.Free().nq, mz.Free().nv, mz.Free(coordinates="first").nq
+        (7, 6, 6)
     """
 
     __slots__ = ("coordinates", "nq", "q_names", "quaternions")

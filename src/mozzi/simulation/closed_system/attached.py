@@ -126,6 +126,14 @@ class AttachedSystems:
             placement_b: pose of the joint's frame on body b, likewise.
             at: configurations (nq), by system; placement_b is then such that frame b lies on frame
                 a there, as a hand closes on a thing where it is.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), mz.Spherical(), at=q)
+            >>> held.model.row_count
+            3
         """
         if any(part.name == name for part in self.attachments):
             raise ModelError(f"attachment {name!r} is there; detach it, or give another name")
@@ -153,6 +161,14 @@ class AttachedSystems:
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> held.detach("grip").model.row_count
+            0
         """
         left = tuple(part for part in self.attachments if part.name != name)
         if len(left) == len(self.attachments):
@@ -167,6 +183,12 @@ class AttachedSystems:
             name: its name.
             model: the mechanism.
             frames: names of the frames that others may be attached to.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> list(both.with_system("second", arm, ["tool"]).systems)
+            ['arm', 'ball', 'second']
         """
         return self._changed({**self.systems, name: (model, frames)}, self.attachments)
 
@@ -175,6 +197,12 @@ class AttachedSystems:
 
         Args:
             name: its name.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> list(both.without_system("ball").systems)
+            ['arm']
         """
         if name not in self.systems:
             there = known(name, self.systems)
@@ -202,6 +230,12 @@ class AttachedSystems:
             what: its name, for messages.
             state: the table.
             axis: "q", "v" or "b" (bodies: arrays (B, nb, 6)).
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> both.whole("v", {"arm": np.ones(3), "ball": np.zeros(6)}).shape
+            (9,)
         """
         own, needed = state or {}, what in ("q", "v", "a")
         arrays: list[Array] = []
@@ -257,6 +291,12 @@ class AttachedSystems:
         Args:
             array: (B, nq) or (B, nv).
             axis: "q" or "v".
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> {name: x.shape for name, x in both.parts(np.zeros(9)).items()}
+            {'arm': (3,), 'ball': (6,)}
         """
         return {name: array[..., s] for name, s in self._slices[axis].items()}
 

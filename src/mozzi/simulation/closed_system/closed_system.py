@@ -46,13 +46,19 @@ class LeastOptions(TypedDict, total=False):
 class ClosedSystem(AttachedSystems):
     """Mechanisms that are coupled by joints which come and go.
 
-    >>> both = ClosedSystem({"arms": (arms, ["left_hand", "right_hand"]), "bar": (bar, ["bar"])})
-    >>> held = both.attach("left", ("arms", "left_hand"), ("bar", "bar"), placement_b=end)
-    >>> a = held.forward_dynamics({"arms": q, "bar": p}, {"arms": v, "bar": w}, {"arms": tau})
-
     A mechanism is given with the frames at which it can be grasped. `attach`, `detach`,
     `with_system` and `without_system` return changed systems, which share what was compiled for
     sets of attachments that were there before. Arrays broadcast over leading batch axes.
+
+    Example:
+        >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+        >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+        >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+        >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+        >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+        >>> a = held.forward_dynamics(q, v)
+        >>> a["arm"].shape, a["ball"].shape
+        ((3,), (6,))
     """
 
     # -- closing --
@@ -62,6 +68,14 @@ class ClosedSystem(AttachedSystems):
 
         Args:
             q: configurations (B, nq), by system.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> np.allclose(held.residual(q)["grip"], 0)
+            True
         """
         found: Array = loop_residual(self.model, self.whole("q", q, "q"))
         rows = loop_rows(self.model)
@@ -73,6 +87,13 @@ class ClosedSystem(AttachedSystems):
         Args:
             q: configurations (B, nq), by system.
             tolerance: metres, or radians.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> held.check_closed(q)
         """
         found = self.residual(q)
         for part in self.attachments:
@@ -94,6 +115,15 @@ class ClosedSystem(AttachedSystems):
             q: configurations (B, nq), by system.
             hold: joints that stay where they are: "arms.elbow", or "arms" for all of a system.
             loop_offsets: what residuals shall be instead of zero, by attachment (B, m).
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> away = {"arm": np.zeros(3), "ball": ball.random_configuration(0)}
+            >>> np.allclose(held.residual(held.assemble(away))["grip"], 0, atol=1e-9)
+            True
         """
         offsets, joints = self._rows("loop_offsets", loop_offsets), self._joints(hold) or ()
         start = self.whole("q", q, "q")
@@ -109,6 +139,15 @@ class ClosedSystem(AttachedSystems):
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
             loop_rates: rates that the rows of attachments shall have, by attachment (B, m).
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = held.consistent_velocities(q, {"arm": np.ones(3), "ball": np.zeros(6)})
+            >>> v["ball"].shape
+            (6,)
         """
         rates = self._rows("loop_rates", loop_rates)
         at, u = self.whole("q", q, "q"), self.whole("v", v)
@@ -129,6 +168,16 @@ class ClosedSystem(AttachedSystems):
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> a, f = held.accelerations(q, v)
+            >>> a["arm"].shape, f["grip"].shape
+            ((3,), (6,))
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
         given = self._given(None, loop_accelerations)
@@ -154,6 +203,16 @@ class ClosedSystem(AttachedSystems):
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> a, f = held.distributed_accelerations(q, v)
+            >>> np.allclose(a["arm"], held.accelerations(q, v)[0]["arm"])
+            True
         """
         for what, state, axis in (("q", q, "q"), ("v", v, "v"), ("tau", tau, "v")):
             self.whole(what, state, axis)  # says what is missing
@@ -176,6 +235,15 @@ class ClosedSystem(AttachedSystems):
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
             resistance: whether damping, friction and springs act.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> held.forward_dynamics(q, v, {"arm": np.ones(3)})["ball"].shape
+            (6,)
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
         given = self._given(wrenches, loop_accelerations, wrenches_rep)
@@ -199,6 +267,17 @@ class ClosedSystem(AttachedSystems):
                 attachments bear nothing.
             wrenches: wrenches (B, nb, 6), by system.
             options: ``minimize``, ``weighting`` and ``wrenches_rep``, of `inverse_dynamics`.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> a = held.forward_dynamics(q, v)
+            >>> tau = held.inverse_dynamics(q, v, a, {"arm": arm.joint_names})
+            >>> np.allclose(tau["arm"], 0, atol=1e-9)
+            True
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("a", a)
         given = self._given(wrenches, None)
@@ -223,6 +302,16 @@ class ClosedSystem(AttachedSystems):
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> tau, a = held.hybrid_dynamics(q, v, v, v, {"arm": ["joint_1"]})
+            >>> float(a["arm"][0])
+            0.0
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
         given = self._given(wrenches, loop_accelerations, wrenches_rep)
@@ -245,6 +334,15 @@ class ClosedSystem(AttachedSystems):
             tau: joint forces (B, nv), by system; zero where not given.
             wrenches: body-fixed wrenches (B, nb, 6), by system.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> held.loop_forces(q, v)["grip"].wrenches.shape
+            (2, 6)
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
         given = self._given(wrenches, loop_accelerations)
@@ -256,6 +354,15 @@ class ClosedSystem(AttachedSystems):
         Args:
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> held.energy(q, v).shape
+            ()
         """
         at, u = self.whole("q", q, "q"), self.whole("v", v)
         return kinetic_energy(self.model, at, u) + potential_energy(self.model, at)
@@ -283,5 +390,16 @@ class ClosedSystem(AttachedSystems):
                 change: a function (system, q) that gives another system; q is the table there.
             tolerance: metres or radians by which attachments may be open.
             options: of `simulate`: method, wrenches (by system), record_every, resistance, ...
+
+        Example:
+            >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
+            >>> both = mz.ClosedSystem({"arm": (arm, ["tool"]), "ball": (ball, ["ball"])})
+            >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
+            >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
+            >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
+            >>> drop = lambda system, q: system.detach("grip")
+            >>> phases = held.simulate(q, v, 0.02, 1e-3, changes=[(0.01, drop)])
+            >>> len(phases), phases.q("arm").shape
+            (2, (22, 3))
         """
         return simulated(self, q0, v0, duration, dt, torque, changes, tolerance, options)

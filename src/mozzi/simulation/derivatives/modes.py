@@ -29,7 +29,15 @@ AHEAD = 0.1  # how far along the motion that is looked at
 
 
 class Modes(NamedTuple):
-    """Eigenvalues (k,) and their deviations (2 nv, k), columns (δ, δv) of unit length."""
+    """Eigenvalues (k,) and their deviations (2 nv, k), columns (δ, δv) of unit length.
+
+    Example:
+        >>> rod = mz.Inertia(1.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
+        >>> pendulum = mz.Builder("pendulum").add("rod", None, mz.Revolute("y"), rod).build()
+        >>> found = mz.modes(pendulum, [0.0], [0.0])
+        >>> np.abs(found.values.imag).round(3).tolist(), found.shapes.shape
+        ([3.744, 3.744], (2, 2))
+    """
 
     values: NDArray[np.complex128]
     shapes: NDArray[np.complex128]
@@ -40,6 +48,8 @@ def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
     A δ = 0 for rows with a position part, and A δv + ∂(A v)/∂q δ = 0 for all of them. With (A, B)
     of `linearize`, N.T @ A @ N is the system that is left.
+
+    Cost: a singular value decomposition, O(n³).
 
     Args:
         model: the mechanism.
@@ -77,6 +87,8 @@ def modes(
     it heads, how far its wheels have turned. A motion is steady where the matrices of `linearize`
     do not change along it: of a free body v is body-fixed, so that one that spins as it travels is
     steady in v only behind a joint of its own (a wheel on its fork).
+
+    Cost: `linearize`, and eigenvalues in O(n³).
 
     Args:
         model: the mechanism.

@@ -197,6 +197,8 @@ def rollout(
     With loops, the state is taken back onto them after every step; the first one must be on them.
     Singular configurations on the way are told by `simulate`, not here.
 
+    Cost: that of the steps, as of `stepper`; all states are kept.
+
     Args:
         model: the mechanism.
         q0 (B, nq): the configuration at the start.
@@ -276,6 +278,8 @@ def rollout_gradient(
     Reverse mode with one checkpoint per step: only the states are kept, (nq + nv) numbers for each
     step, and the stages of a step are computed again on the way back. What depends on tau directly
     is added by the caller.
+
+    Cost: about that of two to three simulations, however many steps and unknowns there are.
 
     Args:
         model: the mechanism.

@@ -51,6 +51,11 @@ class Simulation:
     """A simulation that can be watched and stopped: ``for share in simulation.run(): ...``.
 
     Takes what `simulate` takes; `trajectory` gives what was computed so far.
+
+    Example:
+        >>> run = mz.Simulation(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+        >>> list(run.run())[-1], run.trajectory().q.shape
+        (1.0, (101, 3))
     """
 
     def __init__(

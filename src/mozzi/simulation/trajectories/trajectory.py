@@ -56,6 +56,11 @@ class Trajectory:
     B are the batch axes of the initial state (none for one motion). Where a sample diverged, its
     numbers are NaN behind ``diverged[sample]``, the last time at which it was finite. ``events``
     are the zeros that dopri5 found; a terminal one leaves NaN behind it, too.
+
+    Example:
+        >>> motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+        >>> motion.q.shape, motion.v.shape, motion.energy().shape
+        ((101, 3), (101, 3), (101,))
     """
 
     t: Array
@@ -134,6 +139,11 @@ class Trajectory:
     def joint_forces(self) -> Array | None:
         """The joint forces that were applied, (B, n, nv): given, sampled, or what the law says in
         the records; None where nothing was. Not those of springs, friction and stops.
+
+        Example:
+            >>> motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+            >>> motion.joint_forces() is None  # nothing was applied
+            True
         """
         if self.tau is None and "tau" not in self.stored and self.applied is not None:
             found = self.applied(self)
@@ -156,13 +166,28 @@ class Trajectory:
         return {n.removeprefix("drive:"): x for n, x in found.items() if n.startswith("drive:")}
 
     def drive_power(self) -> Array:
-        """The power that driven joints and moving closures bring in, (B, n)."""
+        """The power that driven joints and moving closures bring in, (B, n).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> turn = {"joint_1": lambda t: 2.0 * t}
+            >>> motion = mz.simulate(arm, np.zeros(3), [2, 0, 0], 0.1, 1e-3, prescribed=turn)
+            >>> motion.drive_power().shape
+            (101,)
+        """
         return self._reaction("drive_power")
 
     def drive_work(self) -> Array:
         """The work of the drives since the start, (B, n): with it the energy is balanced where
         nothing else drives or brakes, to the order of the method. Records must be dense enough to
         integrate the power over them (polynomials of degree five; with moreau trapezoids).
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> turn = {"joint_1": lambda t: 2.0 * t}
+            >>> motion = mz.simulate(arm, np.zeros(3), [2, 0, 0], 0.1, 1e-3, prescribed=turn)
+            >>> motion.drive_work().shape
+            (101,)
         """
         from mozzi.simulation.trajectories.reactions import integral
 
@@ -177,6 +202,13 @@ class Trajectory:
         """What loops, rolling contacts, velocity rows and drives exert on the bodies, by name (of a
         drive, that of its joint): world wrenches (B, n, k, 6) at points (B, n, k, 3), as
         `loop_wrenches` tells them.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> turn = {"joint_1": lambda t: 2.0 * t}
+            >>> motion = mz.simulate(arm, np.zeros(3), [2, 0, 0], 0.1, 1e-3, prescribed=turn)
+            >>> list(motion.wrenches())
+            ['joint_1']
         """
         model = self._model()
         found = dict(loop_wrenches(model, self.q, self.loop_forces))
@@ -193,6 +225,13 @@ class Trajectory:
     def all_reactions(self) -> dict[str, Array]:
         """What closures and drives exert, computed once: "loop_forces", "drive_power", and what
         drives a joint as "drive:joint".
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> turn = {"joint_1": lambda t: 2.0 * t}
+            >>> motion = mz.simulate(arm, np.zeros(3), [2, 0, 0], 0.1, 1e-3, prescribed=turn)
+            >>> motion.all_reactions()["drive_power"].shape
+            (101,)
         """
         if not self.reactions_known and self.reactions is not None:
             with np.errstate(all="ignore"):
@@ -231,11 +270,24 @@ class Trajectory:
     def energy_taken(self) -> Array:
         """What impacts (first) and friction (second) took since the start, (B, n, 2): with it the
         energy is balanced, to the order of the method.
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free").with_ground()
+            >>> motion = mz.simulate(ball, [0, 0, 0.1, 0, 0, 0, 1], np.zeros(6), 0.05, 1e-3)
+            >>> motion.energy_taken().shape
+            (51, 2)
         """
         return self._contact("taken")
 
     def contact_wrenches(self) -> Array:
-        """What the contacts exert on every body, body-fixed, (B, n, nb, 6)."""
+        """What the contacts exert on every body, body-fixed, (B, n, nb, 6).
+
+        Example:
+            >>> ball = mz.load("ball.urdf", base="free").with_ground()
+            >>> motion = mz.simulate(ball, [0, 0, 0.1, 0, 0, 0, 1], np.zeros(6), 0.05, 1e-3)
+            >>> motion.contact_wrenches().shape
+            (51, 1, 6)
+        """
         return contact_wrenches(self._model(), self.q, self.contact_forces)
 
     @property
@@ -369,7 +421,13 @@ class Trajectory:
         return self.stored[name]
 
     def derived(self) -> dict[str, Array]:
-        """Everything that is not yet computed, computed where the model is known."""
+        """Everything that is not yet computed, computed where the model is known.
+
+        Example:
+            >>> motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+            >>> motion.derived()["kinetic"].shape
+            (101,)
+        """
         if self.model is not None:
             self.energy()
             self.momentum()
@@ -428,6 +486,10 @@ class Trajectory:
         Args:
             path: the file.
             sample: which of a batch.
+
+        Example:
+            >>> motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+            >>> figure = motion.plot()  # of matplotlib
         """
         from mozzi.viz.plot import plot
 
@@ -446,6 +508,11 @@ class Trajectory:
         forces and gaps, and the states of a law; along "sample" (of a batch), "time", and
         "coordinate" or "velocity", which have the names of the joints'. Needs the extra
         ``xarray``; ``.to_dataframe()`` gives pandas.
+
+        Example:
+            >>> motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+            >>> motion.to_xarray().q.sel(coordinate="joint_2").shape
+            (101,)
         """
         from mozzi.simulation.trajectories.dataset import to_xarray
 
@@ -468,6 +535,11 @@ class Trajectory:
             sample: which of a batch.
             fps: pictures per second.
             wrenches: (nb, 6) or (n, nb, 6), body-fixed, that the page can show as forces.
+
+        Example:
+            >>> motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.1, 1e-3)
+            >>> motion.animate("motion.html").name
+            'motion.html'
         """
         from mozzi.viz.animate import animate
 
@@ -475,7 +547,16 @@ class Trajectory:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `simulate`; `trajectory` is what was computed until then."""
+    """Ctrl-C during `simulate`; `trajectory` is what was computed until then.
+
+    Example:
+        >>> try:
+        ...     motion = mz.simulate(mz.load("arm.urdf"), np.zeros(3), np.zeros(3), 0.01, 1e-3)
+        ... except mz.Interrupted as stop:
+        ...     motion = stop.trajectory
+        >>> len(motion.t)
+        11
+    """
 
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory = trajectory

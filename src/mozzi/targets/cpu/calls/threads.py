@@ -101,6 +101,8 @@ def cell() -> ctypes.c_int64:
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads.
 
+    Cost: threads start where a batch takes more than a fraction of a millisecond.
+
     Args:
         number: of threads; None for MOZZI_NUM_THREADS, or all cores.
 
