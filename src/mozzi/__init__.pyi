@@ -387,6 +387,8 @@ def load(
     The root element says which it is: ``<robot>``, ``<mujoco>`` or ``<sdf>``. What the file says
     and the model does not is told once, in a `LeftOutWarning`.
 
+    Cost: linear in the length of the file; meshes are opened when somebody looks at them.
+
     Args:
         path: the file; or the name of a robot of ``example-robot-data`` or ``robot_descriptions``
             (the extra ``mozzi[robots]``), such as ``"panda"``.
@@ -873,6 +875,9 @@ def inverse_kinematics(
     `InverseKinematicsResult.report`. Loops are closed. Where a model rolls or has velocity rows,
     a mobile base drives to its target, it does not slide there sideways: ``path`` of the result is
     a manoeuvre from q0 to q whose steps obey A δ = 0, and a target without one is out of reach.
+
+    Cost: some dozens of iterations of O(n d + k³) for k rows of targets, each on the targets that
+    are still open, and again from other starts where one fails.
 
     Args:
         model: the mechanism.
@@ -1595,6 +1600,8 @@ def contact_wrenches(model: Model, q: ArrayLike, forces: ArrayLike) -> Array:
     """What contact forces exert on all bodies, body-fixed: to be given to `inverse_dynamics` and
     `forward_dynamics` as ``wrenches``.
 
+    Cost: O(k) for k contact points.
+
     Args:
         model: the mechanism, with ``model.contacts``.
         q (B, nq): configuration.
@@ -1631,6 +1638,8 @@ def contact_gaps(model: Model, q: ArrayLike) -> Array:
 
 def contact_points(model: Model) -> Mapping[str, slice]:
     """Which of the k contact points belong to which contact, by its name.
+
+    Cost: none at run time; it looks into the model.
 
     Args:
         model: the mechanism, with ``model.contacts``.
@@ -1681,6 +1690,8 @@ def assemble(
     Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
     no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
     starts again a little aside, further and further. Leading axes of q are a batch.
+
+    Cost: a singular value decomposition, O(n³), for each of some five to ten iterations.
 
     Args:
         model: the mechanism.
@@ -1881,6 +1892,8 @@ def consistent_accelerations(
 
     With ``v_ref``, the rates of reference velocities along the motion v: A a + Ȧ v_ref = 0. Nearest
     in the metric of kinetic energy, as in `consistent_velocities`.
+
+    Cost: O(n³), on arrays.
 
     Args:
         model: the mechanism.
@@ -2449,6 +2462,8 @@ def loop_rows(model: Model) -> Mapping[str, slice]:
     """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling,
     rolling contact (normal first, then two across it) and velocity rows.
 
+    Cost: none at run time; it looks into the model.
+
     Args:
         model: the mechanism.
 
@@ -2468,6 +2483,8 @@ def loop_wrenches(model: Model, q: ArrayLike, multipliers: ArrayLike) -> Mapping
     Of a loop or a rod about the place of its joint on body b, of a rolling contact about the point
     where it touches; what acts in joints (couplings, velocity rows) as wrenches along the screws of
     each joint, on the body that it moves and back on its parent.
+
+    Cost: O(n + m) for m rows, on arrays.
 
     Args:
         model: the mechanism.
@@ -2740,6 +2757,8 @@ def newton_euler(
 
     Müller, Dynamics (MD), 38, 41, 53, 56, 57.
 
+    Cost: that of one body, O(1).
+
     Args:
         inertia: of the body, constant in its frame, whose origin need not be the centre of mass: an
             `Inertia` or a 6×6 array.
@@ -2780,6 +2799,8 @@ def newton_euler_in_frame(
 
     Twists are measured at j and resolved in k, as `relative_twist` and `relative_acceleration` give
     them. Müller, Dynamics (60), (61) where k is j, and (62)–(64).
+
+    Cost: that of one body, O(1).
 
     Args:
         inertia: of the body, constant in its frame: an `Inertia` or a 6×6 array.
@@ -2843,6 +2864,8 @@ def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operato
     the identity of the right size, ``.T``, ``.shape``, ``.matvec`` on batches of vectors and
     ``.dense()``. ``o.B(frames)`` and ``o.J(frames)`` are those of the paper for frames of the
     model; with v there are ``o.a`` and ``o.b``, and ``o.H @ o.phi`` makes Coriolis forces of them.
+
+    Cost: an operator acts in O(n); `dense` makes its matrix in O(n²).
 
     Args:
         model: the mechanism.
@@ -3625,6 +3648,8 @@ def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     A δ = 0 for rows with a position part, and A δv + ∂(A v)/∂q δ = 0 for all of them. With (A, B)
     of `linearize`, N.T @ A @ N is the system that is left.
 
+    Cost: a singular value decomposition, O(n³).
+
     Args:
         model: the mechanism.
         q (nq,): configuration.
@@ -3699,6 +3724,8 @@ def modes(
     it heads, how far its wheels have turned. A motion is steady where the matrices of `linearize`
     do not change along it: of a free body v is body-fixed, so that one that spins as it travels is
     steady in v only behind a joint of its own (a wheel on its fork).
+
+    Cost: `linearize`, and eigenvalues in O(n³).
 
     Args:
         model: the mechanism.
@@ -3800,6 +3827,8 @@ def rollout(
     With loops, the state is taken back onto them after every step; the first one must be on them.
     Singular configurations on the way are told by `simulate`, not here.
 
+    Cost: that of the steps, as of `stepper`; all states are kept.
+
     Args:
         model: the mechanism.
         q0 (B, nq): the configuration at the start.
@@ -3857,6 +3886,8 @@ def rollout_gradient(
     Reverse mode with one checkpoint per step: only the states are kept, (nq + nv) numbers for each
     step, and the stages of a step are computed again on the way back. What depends on tau directly
     is added by the caller.
+
+    Cost: about that of two to three simulations, however many steps and unknowns there are.
 
     Args:
         model: the mechanism.
@@ -3939,6 +3970,9 @@ def sensitivity(
     ``sensitivity(mz.assemble, …, hold=…)`` is that of the configuration itself, (nv, p) along the
     group.  `compile` takes what is returned, for every target.
 
+    Cost: that of the function times a small number, for each parameter forwards or for all of them
+    backwards, whichever takes fewer operations.
+
     Args:
         function: an algorithm of the model, such as mz.inverse_dynamics, or mz.assemble.
         model: the mechanism.
@@ -3975,6 +4009,9 @@ def compile(
     Traced once, simplified, and made machine code (or what the target says), in milliseconds to
     seconds; the kernel runs over leading batch axes, on several threads where that pays. `explain`
     tells the way.
+
+    Cost: tracing and compiling are linear in the operations of the program; kernels are kept in
+    memory and on disk.
 
     Args:
         function: an algorithm (``mz.inverse_dynamics``), a `sensitivity` (its kernel takes the
@@ -4060,6 +4097,8 @@ def explain(
     numbers were regrouped; operations of one evaluation by kind; whether the disk cache has the
     kernel; seconds by stage; size of the machine code.
 
+    Cost: a compilation without caches.
+
     Args:
         model: the mechanism.
         function: an algorithm, such as mz.forward_dynamics.
@@ -4086,6 +4125,8 @@ def set_checks(on: bool) -> None:
     sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
     not look at them. Kernels of `compile` never look.
 
+    Cost: some percent of a batch are saved without checks.
+
     Args:
         on: False to take all numbers as they are, in the whole process.
 
@@ -4099,6 +4140,8 @@ def set_checks(on: bool) -> None:
 
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads.
+
+    Cost: threads start where a batch takes more than a fraction of a millisecond.
 
     Args:
         number: of threads; None for MOZZI_NUM_THREADS, or all cores.
@@ -4123,6 +4166,8 @@ def base_parameters(
 
     Parameters come in the order of bodies, from the base, each (m, h, J) at its own frame; one that
     depends on earlier ones is regrouped into them, exactly up to rounding.
+
+    Cost: least squares of a regressor with 10 nb columns, O(nb³).
 
     Args:
         model: the mechanism.
@@ -4151,6 +4196,8 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
     Smooth, with a smooth inverse: gradients of any cost reach it, also while tracing (in `compile`,
     in laws).
 
+    Cost: some dozens of operations, O(1).
+
     Args:
         theta (B, 10): (α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃).
 
@@ -4176,6 +4223,8 @@ def read_log(
     that is no letter or digit. Rows are sorted by time, and stamps of nano-, micro- and
     milliseconds since 1970 become seconds.
 
+    Cost: linear in the length of the file.
+
     Args:
         path: the file; Parquet needs the extra ``data``.
         model: the mechanism whose joints are looked for; None reads columns only.
@@ -4196,6 +4245,8 @@ def read_log(
 
 def to_log_cholesky(parameters: ArrayLike | Inertia) -> Array:
     """The ten numbers without bounds of a rigid body: the inverse of `from_log_cholesky`.
+
+    Cost: a Cholesky factor of a 4×4 matrix, O(1).
 
     Args:
         parameters (B, 10): m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz; or an `Inertia`.
@@ -4219,6 +4270,9 @@ def casadi_function(
     name: str | None = None,
 ) -> ca.Function:
     """A function as a `casadi.Function`, with derivatives of any order.
+
+    Cost: as many of CasADi's operations as the program has, once for each evaluation; a call of
+    machine code where it is a callback.
 
     Args:
         function: an algorithm, or a function of arrays that calls algorithms, as `compile` takes.
@@ -4261,6 +4315,8 @@ def layout(
 
     Coordinates of the base stand before those of the other joints where `joints` has it first.
 
+    Cost: conversions are part of the kernels, O(n).
+
     Args:
         name: of the layout.
         model: the mechanism.
@@ -4299,6 +4355,8 @@ def state_space(
     States are deviations (δ, δv) by the names of the velocities, inputs are joint forces, outputs
     all states.
 
+    Cost: one call of `linearize`.
+
     Args:
         model: the mechanism.
         q (nq): where it is linearized.
@@ -4326,6 +4384,8 @@ def array(values: ArrayLike) -> Array:
     Inside a law `np.array([q[0], 1.0])` holds a traced scalar beside a plain number, which np.sin
     refuses; of this array it takes both.
 
+    Cost: none at run time.
+
     Args:
         values: a list of numbers, nested for more axes.
 
@@ -4339,6 +4399,8 @@ def array(values: ArrayLike) -> Array:
 
 def clip(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     """x, but not below low nor above high, number by number.
+
+    Cost: two comparisons a number.
 
     Args:
         x: numbers.
@@ -4356,6 +4418,8 @@ def clip(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
 def maximum(a: ArrayLike, b: ArrayLike) -> Array:
     """The larger of two numbers, number by number.
 
+    Cost: one comparison a number.
+
     Args:
         a: numbers.
         b: numbers.
@@ -4371,6 +4435,8 @@ def maximum(a: ArrayLike, b: ArrayLike) -> Array:
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
     """The smaller of two numbers, number by number.
 
+    Cost: one comparison a number.
+
     Args:
         a: numbers.
         b: numbers.
@@ -4385,6 +4451,8 @@ def minimum(a: ArrayLike, b: ArrayLike) -> Array:
 
 def sign(x: ArrayLike) -> Array:
     """1, 0 or −1, number by number; its derivative is zero.
+
+    Cost: two comparisons a number.
 
     Args:
         x: numbers.
@@ -4402,6 +4470,8 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
 
     Elimination with the largest pivot of each column, n³/3 products and as many choices: meant for
     a handful of unknowns. A mass matrix needs none of it: `forward_dynamics` solves with it.
+
+    Cost: O(n³), straight-line code where it is traced.
 
     Args:
         A: (n, n), of full rank.
@@ -4421,6 +4491,8 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     What an `if` in a law becomes: both sides are evaluated, and the derivative is that of the side
     that is taken.
 
+    Cost: both sides, and one comparison a number.
+
     Args:
         condition: a comparison, such as q > 0; several go together by &, | and ~.
         a: what is taken where it holds.
@@ -4436,6 +4508,8 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
 
 def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
+
+    Cost: O(k) for k actuators, compiled along.
 
     Args:
         model: the mechanism, with ``model.actuators``.
@@ -4493,6 +4567,9 @@ def simulate(
 
     Ctrl-C stops it within half a second: `Interrupted`, a KeyboardInterrupt, has the trajectory of
     what was computed.
+
+    Cost: a step takes one (semi_implicit) to some (rkmk4: four, implicit ones: their iterations)
+    forward dynamics, O(n) without loops.
 
     Args:
         model: the mechanism.
@@ -4578,6 +4655,8 @@ def stepper(
     for all samples. With moreau a third result is the largest velocity by which a law of contact,
     dry friction or limits was missed since the start, (…, 1).
 
+    Cost: a step takes what it takes in `simulate`, without records.
+
     Args:
         model: the mechanism.
         method: a method of constant step, as `simulate` takes it (rkmk4, or moreau where the model
@@ -4610,6 +4689,8 @@ def stepper(
 def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
     """Every combination of some numbers, as a table for `sweep`; the last name varies fastest.
 
+    Cost: a row for every combination.
+
     Args:
         columns: numbers by name.
 
@@ -4638,6 +4719,8 @@ def sweep(
     Results do not depend on chunks and workers: what is drawn comes from children of the seed that
     belong to samples. A chunk that fails three times is told in `failures`, and the others go on.
     With a store a sweep that was stopped goes on where it was, when it is called again.
+
+    Cost: that of the run; a chunk adds some milliseconds where there are workers or a store.
 
     Args:
         run: takes a chunk of the parameters (a mapping of names to arrays) and returns a mapping of
