@@ -3837,7 +3837,8 @@ def rollout(
         dt: a step, in seconds.
         method: "rkmk4" or "semi_implicit", or such a method.
         resistance: as in `simulate`.
-        torque: a `Law` that acts besides tau, sampled at the starts of steps.
+        torque: a `Law` that acts besides tau, or a traced function of (t, q, v); sampled at the
+            starts of steps.
         t0: the time at the start, in seconds, for the law.
 
     Returns:
@@ -3860,7 +3861,7 @@ def rollout(
     method: Method | OneStep | None = None,
     resistance: bool | Resistance = True,
     *,
-    torque: Law,
+    torque: Law | Feedback,
     t0: float = 0.0,
 ) -> tuple[Array, Array, Array]:
     ...
@@ -3927,7 +3928,7 @@ def rollout_gradient(
     method: Method | OneStep | None = None,
     resistance: bool | Resistance = True,
     *,
-    torque: Law,
+    torque: Law | Feedback,
     rows: Array,
     t0: float = 0.0,
 ) -> tuple[Array, Array, Array, dict[str, Array]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mozzi.program import elementary as of
 from mozzi.program import scalar
-from mozzi.program.node import Node
+from mozzi.program.node import WHOLE, Node
 from mozzi.program.scalar import Real
 
 __all__ = ["TracedArray", "is_traced", "on_function", "on_ufunc", "solved", "traced_array"]
@@ -52,6 +52,7 @@ ELEMENTWISE: dict[Elementwise, Elementwise] = {
     np.degrees: _ufunc(lambda x: x * (180.0 / np.pi), 1),
     np.less: _ufunc(lambda a, b: a < b, 2), np.less_equal: _ufunc(lambda a, b: a <= b, 2),
     np.greater: _ufunc(lambda a, b: a > b, 2), np.greater_equal: _ufunc(lambda a, b: a >= b, 2),
+    np.equal: _ufunc(lambda a, b: a == b, 2), np.not_equal: _ufunc(lambda a, b: a != b, 2),
     np.logical_and: _ufunc(of.both, 2), np.bitwise_and: _ufunc(of.both, 2),
     np.logical_or: _ufunc(of.either, 2), np.bitwise_or: _ufunc(of.either, 2),
     np.logical_not: _ufunc(of.neither, 1), np.invert: _ufunc(of.neither, 1),
@@ -59,6 +60,9 @@ ELEMENTWISE: dict[Elementwise, Elementwise] = {
     **{f: f for f in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive,
                       np.matmul, np.conjugate)},
 }  # fmt: skip
+
+
+ROUNDING = (np.floor, np.ceil, np.rint, np.trunc, np.mod, np.fmod, np.remainder, np.floor_divide)
 
 
 class TracedArray(np.ndarray):
@@ -84,6 +88,8 @@ def on_ufunc(
 ) -> object:
     """What a ufunc of NumPy does where traced scalars are among its operands."""
     known = ELEMENTWISE.get(ufunc)
+    if ufunc in ROUNDING:
+        raise TypeError(f"np.{ufunc.__name__}: {WHOLE}")
     if known is None:
         traced = ", ".join(sorted({getattr(f, "__name__", "") for f in ELEMENTWISE}))
         raise TypeError(f"np.{ufunc.__name__} of a traced scalar; traced are {traced}")
@@ -136,6 +142,28 @@ def _wrapped(x: object) -> object:
     if type(x) is Node:
         return cast("np.ndarray", _plain(x)).view(TracedArray)
     return type(x)(map(_wrapped, cast("list[object]", x))) if isinstance(x, (list, tuple)) else x
+
+
+def _interpolated(
+    x: object, xp: object, fp: object, left: Real | None = None, right: Real | None = None,
+    period: float | None = None,
+) -> object:  # fmt: skip
+    """np.interp(x, xp, fp): a sum of ramps, each as high as x is beyond its beginning."""
+    at, values = np.asarray(xp, dtype=float), np.asarray(fp, dtype=float)
+    if period is not None:
+        raise TypeError(f"np.interp(period=…): {WHOLE}")
+    if at.ndim != 1 or at.shape != values.shape or not (np.diff(at) > 0.0).all():
+        raise TypeError("np.interp of a traced scalar: give points xp that rise, and as many fp")
+
+    def one(x: Real) -> Real:
+        y: Real = float(values[0])
+        for a, b, rise in zip(at, at[1:], np.diff(values)):
+            y = y + (of.clip(x, float(a), float(b)) - float(a)) * float(rise / (b - a))
+        y = y if left is None else scalar.select(x < float(at[0]), left, y)
+        return y if right is None else scalar.select(x > float(at[-1]), right, y)
+
+    out = _ufunc(one, 1)(_plain(x))
+    return out.view(TracedArray) if isinstance(out, np.ndarray) else out
 
 
 def is_traced(x: object) -> bool:
@@ -199,8 +227,15 @@ def solved(A: object, b: object) -> TracedArray:
     return traced_array(x).reshape(right.shape).view(TracedArray)
 
 
+def _rounded(*args: object, **kwargs: object) -> object:
+    raise TypeError(f"np.round: {WHOLE}")
+
+
 FUNCTIONS: dict[object, Callable[..., object]] = {
+    np.round: _rounded,
+    np.around: _rounded,
     np.where: chosen,
+    np.interp: _interpolated,
     np.linalg.norm: _norm,
     np.linalg.solve: solved,
     np.linalg.inv: lambda A: solved(A, np.eye(len(A))),

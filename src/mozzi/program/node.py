@@ -130,6 +130,12 @@ class untraced:
         _now.region = self.outer
 
 
+WHOLE = (
+    "whole numbers and remainders of a traced scalar are not there; a wave is np.sin or "
+    "np.sign(np.sin(…)), a table np.interp, and what counts is the state of a mz.Law"
+)
+
+
 class Node:
     """One value of a program.  Arithmetic on it records operations; it has no truth value."""
 
@@ -223,10 +229,29 @@ class Node:
     def __ge__(self, other: Real) -> Condition:
         return compare("le", other, self)
 
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        from mozzi.program.elementary import both
+
+        if other is self:
+            return True
+        if not isinstance(other, (Node, int, float, np.number)):
+            return NotImplemented
+        x = other if isinstance(other, Node) else float(cast("float", other))
+        return both(compare("le", self, x), compare("le", x, self))
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        from mozzi.program.elementary import neither
+
+        same = self.__eq__(other)
+        return same if same is NotImplemented else neither(same)
+
+    __hash__ = object.__hash__
+
     def __bool__(self) -> bool:
         raise TypeError(
             "a traced scalar has no truth value yet; write mz.where(condition, a, b) instead of "
-            "if, and & and | and ~ instead of and, or and not"
+            "if, mz.maximum and mz.minimum instead of max and min, and & and | and ~ instead of "
+            "and, or and not"
         )
 
     def __float__(self) -> float:
@@ -236,6 +261,16 @@ class Node:
             "a traced scalar has no value yet: take np.sin and the like instead of math.sin, and "
             "np.zeros_like(q) or np.zeros(n, dtype=object) for an array that shall hold it"
         )
+
+    def __round__(self, digits: int = 0) -> float:
+        raise TypeError(WHOLE)
+
+    __int__ = __floor__ = __ceil__ = __trunc__ = __round__
+
+    def __mod__(self, other: Real) -> Real:
+        raise TypeError(WHOLE)
+
+    __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __mod__
 
     # NumPy hands its functions over: np.tanh(x), np.maximum(x, 0.0), np.where(x > 0.0, a, b).
     def __array_ufunc__(

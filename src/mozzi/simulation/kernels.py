@@ -7,6 +7,7 @@ from typing import Literal
 from mozzi.program.program import loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.forces.law import Law
+from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
 from mozzi.simulation.methods.method import OneStep, as_state, sampled, sizes
 from mozzi.simulation.place import CPU, Place, Shapes, named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows, row_sizes
@@ -37,6 +38,10 @@ def advance_kernel(
             x = as_state(size, [m.get() for m in memory.values()], now)
             own = sampled(bound, at, x, dt)
             with held_rows(at.model, x):
+                if bound is not None and "defect" in size:  # implicit: what it takes as known
+                    at.held = Memory("held", at.model.nv, at.held).get()
+                if bound is not None and isinstance(method, GeneralizedAlpha):
+                    x = method.jumped(at, x, bound.held(at.model, x["law"]))
                 new = method.step(at, x, dt)
             then = at.rows_at(now + dt)
             new = closed_again(at.model, new, x.get("rows"), given=then) | own

@@ -64,6 +64,115 @@ def test_a_law_with_state_is_the_loop_one_would_write(method, every):
     assert found.driven
 
 
+START = np.array([[0.2, -0.1, 0.4], [0.3, 0.1, -0.2]])
+
+
+@pytest.fixture(scope="module")
+def exactly():
+    """A law that is sampled every 20 ms, with steps so fine that they do not matter."""
+    law = mz.Law(controller, STATE, period=0.02)
+    return law, mz.simulate(ARM, START, REST, 0.2, 1e-3, "rkmk4", law, record_every=20)
+
+
+@pytest.mark.parametrize("dt", [0.02, 0.005])
+def test_a_law_is_held_between_its_samples_by_dopri5(dt, exactly):
+    """Which chooses its steps between; without a period it is sampled every dt."""
+    law, wanted = exactly
+    laws = [law] if dt < 0.02 else [law, mz.Law(controller, STATE)]
+    for one in laws:
+        found = mz.simulate(ARM, START, REST, 0.2, dt, "dopri5", one, record_every=round(0.02 / dt))
+        np.testing.assert_allclose(found.q, wanted.q, atol=2e-9)
+        np.testing.assert_allclose(found.tau, wanted.tau, atol=2e-8)
+        np.testing.assert_allclose(found.a, wanted.a, atol=2e-7)
+        for name, value in wanted.law_state.items():
+            np.testing.assert_allclose(found.law_state[name], value, atol=2e-8)
+
+
+def test_a_law_of_dopri5_has_gains_that_vary_and_is_saved(tmp_path):
+    pytest.importorskip("zarr")
+
+    def law(t, q, v, x, h, kp):
+        total = x["total"] + h * (0.3 - q)
+        return kp * (0.3 - q) - v + total, {"total": total}
+
+    sampled, gains = mz.Law(law, {"total": REST}, period=0.02), {"kp": np.array([5.0, 9.0])}
+    given = ARM, START, REST, 0.2, 0.01, "dopri5", sampled
+    whole = mz.simulate(*given, parameters=gains)
+    fixed = mz.Law(lambda t, q, v, x, h: law(t, q, v, x, h, 9.0), {"total": REST}, period=0.02)
+    alone = mz.simulate(ARM, START[1], REST, 0.2, 0.01, "dopri5", fixed)
+    np.testing.assert_allclose(whole.q[1], alone.q, atol=1e-12)
+    np.testing.assert_allclose(whole.law_state["total"][1], alone.law_state["total"], atol=1e-12)
+    saved = mz.simulate(*given, parameters=gains, save=tmp_path / "run.zarr")
+    np.testing.assert_array_equal(saved.q, whole.q)
+
+
+@pytest.mark.parametrize("method", ["generalized_alpha", "momentum"])
+def test_implicit_methods_keep_their_order_under_a_sampled_law(method, exactly):
+    """Order 2 in the step with samples at the same times: forces act as soon as they are held."""
+    law, wanted = exactly
+    errors = []
+    for steps in (2, 4, 8):
+        found = mz.simulate(ARM, START, REST, 0.2, 0.02 / steps, method, law, record_every=steps)
+        errors.append(np.abs(found.v - wanted.v).max())
+    assert 3.8 < errors[0] / errors[1] < 4.2 and 3.8 < errors[1] / errors[2] < 4.2
+
+
+def test_a_function_is_a_law_of_rollouts():
+    """As a Law without a state, with its gradient."""
+
+    def law(t, q, v):
+        return np.interp(t, [0.0, 0.02, 0.1], [1.0, 3.0, 0.0]) * np.ones(3) - 2.0 * v
+
+    tau, rng = np.zeros((8, 3)), np.random.default_rng(2)
+    found = mz.rollout(ARM, START, REST, tau[:, None], 0.01, torque=law)
+    wanted = mz.simulate(ARM, START, REST, 0.08, 0.01, "rkmk4", mz.Law(law))
+    np.testing.assert_allclose(found[0].swapaxes(0, 1), wanted.q, atol=1e-13)
+    dq, dv = rng.standard_normal((2, 9, 2, 3))
+    given = ARM, *found[:2], np.zeros((8, 2, 3)), 0.01, dq, dv
+    one, two = (
+        mz.rollout_gradient(*given, torque=x, rows=found[2]) for x in (law, mz.Law(law))
+    )
+    np.testing.assert_array_equal(one[2], two[2])
+    with pytest.raises(mz.ConfigurationError, match="numbers as tau"):
+        mz.rollout(ARM, START, REST, tau[:, None], 0.01, torque=np.ones(3))
+    with pytest.raises(mz.ConfigurationError, match=r"line \d+ of test_law.py .*mz.where"):
+        mz.rollout(ARM, START, REST, tau[:, None], 0.01,
+                   torque=lambda t, q, v: v if t > 0.1 else -v)  # fmt: skip
+
+
+def test_equality_is_traced_and_never_false_by_itself():
+    """It chooses when the law runs; `if` on it is told."""
+    law = lambda t, q, v: mz.where(q[0] == 0.25, 1.0, 2.0) + np.where(v != 0.0, 10.0, 20.0)
+    kernel = mz.compile(lambda q, v: law(0.0, q, v), ARM)
+    q, v = np.array([[0.25, 0, 0], [0.26, 0, 0]]), np.array([0.0, 0.1, -0.0])
+    np.testing.assert_array_equal(kernel(q, v), [[21.0, 11.0, 21.0], [22.0, 12.0, 22.0]])
+
+    def wrong(t, q, v):
+        if q[0] == 0:
+            return v
+        return -v
+
+    with pytest.raises(mz.ConfigurationError, match=r"line \d+ of test_law.py `if q\[0\] == 0:`"):
+        mz.simulate(ARM, START, REST, 0.1, 0.01, torque=wrong, trace=True)
+
+
+@pytest.mark.parametrize(
+    ("law", "remedy"),
+    [
+        (lambda t, q, v: -v * int(10 * t), "counts is the state of a mz.Law"),
+        (lambda t, q, v: -v * (t % 0.2), "counts is the state of a mz.Law"),
+        (lambda t, q, v: np.floor(q), "np.floor: whole numbers"),
+        (lambda t, q, v: np.round(t) * v, "np.round: whole numbers"),
+        (lambda t, q, v: max(t, 0.5) * v, "mz.maximum"),
+        (lambda t, q, v: v if t in (0.0, 1.0) else -v, "mz.where"),
+    ],
+)
+def test_what_is_not_traced_has_a_remedy(law, remedy):
+    with pytest.raises(mz.ConfigurationError, match=r"line \d+ of test_law.py.*") as told:
+        mz.simulate(ARM, START, REST, 0.1, 0.01, torque=law, trace=True)
+    assert remedy in str(told.value)
+
+
 def test_records_of_a_law_are_independent_of_how_many_there_are():
     law = mz.Law(controller, STATE, period=0.007)
     states = np.random.default_rng(0).standard_normal((2, 4, 3)) * 0.3
@@ -182,11 +291,6 @@ def test_laws_that_do_not_fit_are_refused():
     ]:
         with pytest.raises(mz.ConfigurationError, match=words):
             mz.simulate(ARM, REST, REST, 0.01, 1e-3, torque=law)
-    held = mz.Law(lambda t, q, v: -v)
-    with pytest.raises(mz.ConfigurationError, match="rkmk4, semi_implicit and moreau, not dopri5"):
-        mz.simulate(ARM, REST, REST, 0.01, 1e-3, "dopri5", held)
-    with pytest.raises(mz.ConfigurationError, match=r"give mz.Law\(function\)"):
-        mz.rollout(ARM, REST, REST, np.zeros((2, 3)), 0.01, torque=lambda t, q, v: v)
     with pytest.raises(mz.ConfigurationError, match="period -1"):
         mz.Law(lambda t, q, v: v, period=-1.0)
     with pytest.raises(mz.ConfigurationError, match="'tau': that name is taken"):

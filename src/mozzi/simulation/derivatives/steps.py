@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import cast, overload
 
 import numpy as np
@@ -47,7 +47,7 @@ from mozzi.simulation.methods.moreau import honoured
 from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
-from mozzi.simulation.system import System
+from mozzi.simulation.system import Feedback, System
 from mozzi.types import Array, ArrayLike, Kernel, Method, Result, Target, Traced
 
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
@@ -185,12 +185,12 @@ def rollout(
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
-    torque: Law, t0: float = 0.0,
+    torque: Law | Feedback, t0: float = 0.0,
 ) -> tuple[Array, Array, Array]: ...  # fmt: skip
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
-    torque: Law | None = None, t0: float = 0.0,
+    torque: Law | Feedback | None = None, t0: float = 0.0,
 ) -> tuple[Array, ...]:  # fmt: skip
     """(q, v) along as many steps as tau has rows.
 
@@ -207,7 +207,8 @@ def rollout(
         dt: a step, in seconds.
         method: "rkmk4" or "semi_implicit", or such a method.
         resistance: as in `simulate`.
-        torque: a `Law` that acts besides tau, sampled at the starts of steps.
+        torque: a `Law` that acts besides tau, or a traced function of (t, q, v); sampled at the
+            starts of steps.
         t0: the time at the start, in seconds, for the law.
 
     Returns:
@@ -233,6 +234,7 @@ def rollout(
         for k, force in enumerate(tau):
             kernel(q[k], v[k], force, dt, out=(q[k + 1], v[k + 1]))
         return q, v
+    torque = _as_law(torque)
     sample = _of_law(model, torque, law_kernel)
     x = np.empty((len(tau) + 1, *batch, torque.size(model)))
     x[0] = torque.start(model, t0)
@@ -243,12 +245,25 @@ def rollout(
     return q, v, x
 
 
+def _as_law(torque: Law | Feedback) -> Law:
+    if isinstance(torque, Law):
+        return torque
+    if not callable(cast(object, torque)):
+        raise ConfigurationError(
+            f"torque: {torque!r:.60} is no law; give a function of (t, q, v) or a mz.Law, and "
+            "numbers as tau"
+        )
+    return _laws(torque)
+
+
+@lru_cache(maxsize=32)
+def _laws(function: Feedback) -> Law:
+    """Functions of callers as laws, kept with their kernels."""
+    return Law(function)
+
+
 def _of_law(model: Model, law: Law, make: Callable[[Law, Model], Kernel[Result]]) -> Kernel[Result]:
     """A kernel of a law, made once; checked, so that a line that cannot be traced is named."""
-    if not isinstance(cast(object, law), Law):
-        raise ConfigurationError(
-            "torque: steps hold their forces; give mz.Law(function), which is sampled at each step"
-        )
     key = ("law", make)
     if (model.digest, key) not in law.kernels:
         check_traceable(law, model)
@@ -266,12 +281,12 @@ def rollout_gradient(
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
-    torque: Law, rows: Array, t0: float = 0.0,
+    torque: Law | Feedback, rows: Array, t0: float = 0.0,
 ) -> tuple[Array, Array, Array, dict[str, Array]]: ...  # fmt: skip
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
-    torque: Law | None = None, rows: Array | None = None, t0: float = 0.0,
+    torque: Law | Feedback | None = None, rows: Array | None = None, t0: float = 0.0,
 ) -> tuple[Array, Array, Array] | tuple[Array, Array, Array, dict[str, Array]]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -315,6 +330,7 @@ def rollout_gradient(
     if torque is not None:
         if rows is None:
             raise ConfigurationError("rollout_gradient: give rows, the third result of rollout")
+        torque = _as_law(torque)
         pull = _of_law(model, torque, law_pullback)
         s = np.zeros((*p.shape[:-1], torque.size(model)))
         for k in reversed(range(len(tau))):

@@ -139,6 +139,15 @@ class Law:
             first += size
         return out
 
+    def held(self, model: Model, row: Traced) -> Traced:
+        """The joint forces in a row of state, while tracing.
+
+        Args:
+            model: the mechanism.
+            row: (size,), traced.
+        """
+        return cast("Traced", self.parts(model, cast(Array, row))[HELD])
+
     def sample(
         self, model: Model, t: Real, q: Traced, v: Traced, row: Traced, dt: Real
     ) -> tuple[Traced, Traced]:

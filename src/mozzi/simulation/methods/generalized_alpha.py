@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mozzi.program.scalar import Real, maximum
 from mozzi.simulation.methods.method import NO_ROWS, State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
+from mozzi.simulation.traced_state import Memory
 from mozzi.types import Traced
 
 __all__ = ["GeneralizedAlpha"]
@@ -45,6 +46,14 @@ class GeneralizedAlpha:
         a = system.acceleration(x["t"][0], x["q"], x["v"])
         return x | {"a": a, "alpha": a, "defect": np.array([0.0], dtype=object)}
 
+    def jumped(self, system: System, x: State, before: Traced) -> State:
+        """The state where the joint forces that are held were `before`, and are others now: both
+        accelerations jump by M⁻¹ times the difference, so that the next step knows of it.
+        """
+        at = x["t"][0], x["q"], x["v"]
+        jump = system.acceleration(*at) - replace(system, held=before).acceleration(*at)
+        return x | {n: Memory(n, len(jump), x[n] + jump).get() for n in ("a", "alpha")}
+
     def step(self, system: System, x: State, h: Real) -> State:
         model, rho = system.model, self.rho
         am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
@@ -61,7 +70,8 @@ class GeneralizedAlpha:
         def residual(new: Traced) -> Traced:
             return system.balance(t + h, *moved(new))
 
-        known = (t, q, v, a, alpha, x.get("rows", NO_ROWS))
+        held = NO_ROWS if system.held is None else system.held
+        known = (t, q, v, a, alpha, held, x.get("rows", NO_ROWS))
         new, defect = newton(model, residual, a, known, self.iterations, (q, c))
         q1, v1, a1 = moved(new)
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)

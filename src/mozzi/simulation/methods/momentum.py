@@ -62,7 +62,8 @@ class MomentumPreserving:
             change = projected_momenta(model, mid, after - before) + armature * (new - v)
             return change + h * force
 
-        known = (t, q, v, x.get("rows", NO_ROWS))
+        sampled = NO_ROWS if system.held is None else system.held
+        known = (t, q, v, sampled, x.get("rows", NO_ROWS))
         new, defect = newton(model, residual, v, known, self.iterations, (mid, 1.0))
         worst = np.array([maximum(x["defect"][0], defect)], dtype=object)
         return {"q": integrate(model, mid, half * new), "v": new, "defect": worst}

@@ -81,10 +81,13 @@ def adapted(run: Simulation, method: DormandPrince) -> Iterator[Record | None]:
     forces = _forces(run, 0, run.t0, run.q0, run.v0)
     x = _adaptive(run, method, forces)
     if run.saved is not None and records.done:
-        x.restore(run.saved.checkpoint(), events_of(run.saved.head))
+        at = run.saved.checkpoint()
+        x.restore(at, events_of(run.saved.head))
+        if run.sampler is not None:
+            run.sampler.row = at["law"]
     else:
         _touched(run, x, run.t0, run.q0, x.here("v"), forces)
-        run.state = x.checkpoint() if run.saved is not None else {}
+        run.state = _checkpoint(run, x)
         yield run.q0, x.here("v"), forces
     end = float(grid.t[-1])
     for record, segments in enumerate(
@@ -96,6 +99,8 @@ def adapted(run: Simulation, method: DormandPrince) -> Iterator[Record | None]:
             for k in range(0, count, part):
                 last = step + min(k + part, count)
                 until = now if last == grid.ends[record] else t + (last - step) * h
+                if run.sampler is not None:
+                    run.sampler.take(t + k * h, x.here("q"), x.here("v"), h)
                 if torque.sampled:
                     forces = _forces(run, step + k, t + k * h, x.here("q"), x.here("v"))
                 limit = until if torque.sampled else end
@@ -109,8 +114,16 @@ def adapted(run: Simulation, method: DormandPrince) -> Iterator[Record | None]:
         _ends(run, x, now)
         q, v = _state_of(x, now)
         _touched(run, x, now, q, v, forces)
-        run.state = x.checkpoint() if run.saved is not None else {}
+        if run.sampler is not None:
+            records.rows["law"][records.at] = run.sampler.row
+        run.state = _checkpoint(run, x)
         yield q, v, forces
+
+
+def _checkpoint(run: Simulation, x: Adaptive) -> dict[str, Array]:
+    """What a saved run goes on from."""
+    law = {} if run.sampler is None else {"law": run.sampler.row}
+    return x.checkpoint() | law if run.saved is not None else {}
 
 
 def _adaptive(run: Simulation, method: DormandPrince, forces: list[Array]) -> Adaptive:

@@ -22,7 +22,8 @@ from mozzi.simulation.forces.drives import Drives, Prescribed, TimeLaw
 from mozzi.simulation.forces.forces import Torque, torque_of
 from mozzi.simulation.forces.law import Law
 from mozzi.simulation.forces.resistance import Limits, Resistance, resistance_of, stops_of
-from mozzi.simulation.methods import MuntheKaas, SemiImplicit, method_for, method_of
+from mozzi.simulation.forces.sampler import Sampler
+from mozzi.simulation.methods import method_for, method_of
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
@@ -123,6 +124,10 @@ class Simulation:
             shown, self.torque.law, self.resistance, self.stops, self.varying,
             drives=self.drives, wrenches_rep=self.wrenches_rep,
         )  # fmt: skip
+        self.sampler: Sampler | None = None
+        if self.adaptive and self.torque.own is not None:
+            own = self.torque.own, self.system, self.batch, self.t0, self.varying.numbers
+            self.sampler = self.torque.call = Sampler(*own)
         inputs = held_inputs(self.system, self.torque.held, self.wrenches is not None)
         self.kernels = RunKernels(
             self.system, self.method, self.torque, inputs, self.place, self.model
@@ -149,12 +154,6 @@ class Simulation:
         if self.place.dtype == "float32" and (self.adaptive or self.grid.every > FLOAT32_STEPS):
             what = "dopri5" if self.adaptive else f"record_every {self.grid.every}"
             raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
-        if self.torque.own is not None and not isinstance(
-            self.method, (MuntheKaas, SemiImplicit, Moreau)
-        ):
-            raise ConfigurationError(
-                f"torque: a Law goes with rkmk4, semi_implicit and moreau, not {self.method_name}"
-            )
         if self.adaptive and self.model.closures and geometric(self.model, self.varying.names):
             raise ConfigurationError(
                 "dopri5 with loops takes the geometry of the model as it is; take a method of "
