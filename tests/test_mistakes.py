@@ -91,17 +91,19 @@ ROWS = {
     # inertias
     "a negative mass": (lambda: mz.Inertia(-1, Z, np.eye(3)), "mass -1; give a number of kg"),
     "a mass that is no number": (lambda: mz.Inertia(np.nan, Z, np.eye(3)), "mass nan; give"),
-    "a mass of text": (lambda: mz.Inertia("1", Z, np.eye(3)), "mass '1'; give"),
+    "a mass of text": (lambda: mz.Inertia("1", Z, np.eye(3)), "mass is '1'; give a number"),
     "a centre of two numbers": (lambda: mz.Inertia(1, (0, 1), np.eye(3)), "has 3 numbers; 2 were"),
     "nine parameters": (lambda: mz.Inertia.from_parameters(np.ones(9)), "has 10 numbers; 9 were"),
     # builders
-    "a name that is none": (lambda: mz.Builder().add(3, None, mz.Revolute()), "not a name; give"),
+    "a name that is none": (
+        lambda: mz.Builder().add(3, None, mz.Revolute()), "name is 3; give a word"),
     "an empty name": (lambda: mz.Builder().add("", None, mz.Revolute()), "give a non-empty string"),
     "a name twice": (lambda: build().add("a", None, mz.Revolute()), "a body has this name"),
     "a joint twice": (
         lambda: build().add("c", None, mz.Revolute(), joint_name="a"), "give another joint_name"),
     "a parent that is none": (lambda: build().add("c", "x", mz.Revolute()).build(), "'x' is unkno"),
-    "a parent by number": (lambda: build().add("c", 0, mz.Revolute()), "parent 0 is no name"),
+    "a parent by number": (
+        lambda: build().add("c", 0, mz.Revolute()), "parent is 0; give a word or None"),
     "a joint of text": (lambda: build().add("c", None, "hinge"), "'hinge' is no joint; give one"),
     "no joint": (lambda: build().add("c"), "neither joint nor screw; give one"),
     "a wrong rep": (lambda: build().add("c", None, mz.Revolute(), rep="world"), "rep 'world'; cho"),
@@ -207,7 +209,8 @@ ROWS = {
     # simulation
     "q0 too long": (lambda: simulated(q0=np.zeros(4)), "nq = 3"),
     "v0 too short": (lambda: simulated(v0=np.zeros(2)), "nv = 3"),
-    "q0 of text": (lambda: simulated(q0="home"), "q is 'home'; give nq = 3 numbers"),
+    "q0 of text": (
+        lambda: simulated(q0="home"), "q0 is 'home'; give an array of real numbers (q0 (B, nq)"),
     "a negative duration": (lambda: simulated(duration=-1.0), "duration"),
     "a step of nothing": (lambda: simulated(dt=0.0), "dt"),
     "a step of text": (lambda: simulated(dt="fast"), "dt"),
@@ -251,20 +254,22 @@ ROWS = {
     "forces of the wrong length, projected": (
         lambda: mz.projected_forward_dynamics(ARM, Z, Z, np.zeros(4)), "tau has shape (4,)"),
     "targets that are no mapping": (
-        lambda: mz.inverse_kinematics(ARM, "hand"), "are no mapping; give {frame: pose}"),
+        lambda: mz.inverse_kinematics(ARM, "hand"), "; give a dict (targets: by frame, a pose"),
     "accelerations that are no numbers": (
-        lambda: mz.consistent_accelerations(LOOP, Z, Z, "a"), "is no array of numbers"),
-    "a path that is none": (lambda: mz.load(7), "is no path; give that of a file"),
-    "a log that is none": (lambda: mz.read_log(7), "is no path; give that of a file"),
-    "a grid of nothing named": (lambda: mz.grid([1.0]), "is no mapping; give {name: numbers}"),
-    "what cannot be compiled": (lambda: mz.compile(7, ARM), "is no function"),
+        lambda: mz.consistent_accelerations(LOOP, Z, Z, "a"), "give an array of real numbers"),
+    "a path that is none": (lambda: mz.load(7), "; give a"),
+    "a log that is none": (lambda: mz.read_log(7), "; give a"),
+    "a grid of nothing named": (lambda: mz.grid([1.0]), "; give a dict (columns: numbers by name)"),
+    "what cannot be compiled": (
+        lambda: mz.compile(7, ARM), "; give a function (function: an algorithm"),
     "forces that are no numbers": (
-        lambda: mz.rollout(ARM, Z, Z, "a", 0.1), "rollout: tau is no array of numbers"),
-    "a closed form of words": (lambda: mz.closed_form(ARM, "a"), "q is no array of numbers"),
+        lambda: mz.rollout(ARM, Z, Z, "a", 0.1), "tau is 'a'; give an array of real"),
+    "a closed form of words": (
+        lambda: mz.closed_form(ARM, "a"), "q is 'a'; give an array of real numbers"),
     "numbers of a cholesky factor": (
-        lambda: mz.from_log_cholesky("a"), "theta is no array of numbers"),
+        lambda: mz.from_log_cholesky("a"), "theta is 'a'; give an array of real numbers"),
     "two states of a closed form": (
-        lambda: mz.closed_form(ARM, Z, Z, momenta=np.zeros((3, 6))), "give one of v, twists="),
+        lambda: mz.closed_form(ARM, Z, Z, momenta=np.zeros((3, 6))), "give one of them"),
     "a choice where there is one answer": (
         lambda: mz.hybrid_dynamics(ARM, Z, Z, Z, Z, minimize="torque"),
         "minimize= are for models with loops, and 'arm' has none"),
@@ -275,11 +280,13 @@ ROWS = {
         lambda: mz.directional(mz.mass_matrix, ARM), "there is one for mz.inverse_dynamics"),
     "nine numbers without bounds": (
         lambda: mz.from_log_cholesky(np.zeros(9)), "shape (9,); give ten numbers"),
-    "a body of text": (lambda: mz.to_log_cholesky("x"), "are no numbers; give ten"),
+    "a body of text": (
+        lambda: mz.to_log_cholesky("x"),
+        "give an array of real numbers or an Inertia (parameters (B, 10)"),
     "a body of no volume": (
         lambda: mz.to_log_cholesky(mz.Inertia(0, Z, np.zeros((3, 3)))), "give a positive mass"),
-    "a law that is none": (lambda: mz.Law("x"), "give a function of (t, q, v)"),
-    "systems that are none": (lambda: mz.ClosedSystem("arm"), "give the systems as"),
+    "a law that is none": (lambda: mz.Law("x"), "give a function (function: τ = function(t, q, v)"),
+    "systems that are none": (lambda: mz.ClosedSystem("arm"), "give {name: (model, frames)}"),
     "a method of steps that is none": (lambda: mz.stepper(ARM, "euler"), "'euler'"),
     "a start of a wrong shape": (
         lambda: mz.Simulation(ARM, np.zeros(2), Z, 1.0, 0.1), "give nq = 3 numbers"),
@@ -293,7 +300,8 @@ ROWS = {
     "a negative deviation": (lambda: mz.Normal(0, -1), "give deviation ≥ 0"),
     "a choice of nothing": (lambda: mz.Choice([]), "give some numbers"),
     "a grid of nothing": (lambda: mz.grid({"x": []}), "'x' has no numbers; give one or more"),
-    "a sweep of nothing": (lambda: mz.sweep("arm", {"x": [1.0]}), "give a function of a chunk"),
+    "a sweep of nothing": (
+        lambda: mz.sweep("arm", {"x": [1.0]}), "give a function (run: takes a chunk"),
     # programs
     "compiling for nowhere": (lambda: mz.compile(mz.mass_matrix, ARM, "abacus"), "'abacus'"),
     "compiling in quarters": (
@@ -352,7 +360,7 @@ def test_what_is_no_model_is_named(name):
 
 
 def test_switches_and_files_of_the_wrong_kind(tmp_path):
-    with pytest.raises(TypeError, match="neither True nor False"):
+    with pytest.raises(TypeError, match="give True or False"):
         mz.set_checks("no")  # type: ignore[arg-type]
     with pytest.raises(mz.ConfigurationError, match="there is no such file"):
         mz.read_log(tmp_path / "none.csv")

@@ -240,6 +240,7 @@ _HOME: dict[str, str] = {
     "DivergenceWarning": "mozzi.errors",
     "EnergyWarning": "mozzi.errors",
     "ExtraMissingError": "mozzi.errors",
+    "KindError": "mozzi.errors",
     "LeftOutWarning": "mozzi.errors",
     "LoopError": "mozzi.errors",
     "ModelError": "mozzi.errors",

@@ -67,6 +67,7 @@ from mozzi.errors import ContactWarning as ContactWarning
 from mozzi.errors import DivergenceWarning as DivergenceWarning
 from mozzi.errors import EnergyWarning as EnergyWarning
 from mozzi.errors import ExtraMissingError as ExtraMissingError
+from mozzi.errors import KindError as KindError
 from mozzi.errors import LeftOutWarning as LeftOutWarning
 from mozzi.errors import LoopError as LoopError
 from mozzi.errors import ModelError as ModelError
@@ -355,6 +356,7 @@ __all__ = [
     "DivergenceWarning",
     "EnergyWarning",
     "ExtraMissingError",
+    "KindError",
     "LeftOutWarning",
     "LoopError",
     "ModelError",

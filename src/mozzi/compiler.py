@@ -21,9 +21,11 @@ from mozzi.algorithms.calls.no_program import why_no_program
 from mozzi.algorithms.derivatives.parameters import Sensitivity
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.arrays import traced_array
 from mozzi.program.node import Node
 from mozzi.program.node import tracing as tracing_count
@@ -109,6 +111,7 @@ def compile(
     parameters: Sequence[str] = (),
     name: str | None = None,
 ) -> Kernel[Any]: ...
+@checked
 def compile(
     function: Callable[..., object],
     model: Model,
@@ -156,9 +159,7 @@ def compile(
         >>> kernel(np.zeros((100, 3)), np.zeros(3), np.zeros(3)).shape
         (100, 3)
     """
-    if not callable(function):
-        raise ConfigurationError(f"compile: {function!r:.60} is no function; give an algorithm, "
-                                 "or a function of arrays")
+    as_model(model, "compile")
     if target not in TARGETS:
         raise ConfigurationError(f"no target {target!r}; there are {known(target, TARGETS)}")
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
@@ -379,6 +380,7 @@ class _OnChunks:
         return self.function(self.model, **given, **self.options)
 
 
+@checked
 def set_checks(on: bool) -> None:
     """Whether algorithms refuse arrays of configurations that are none, NaN and infinity.
 
@@ -399,8 +401,6 @@ def set_checks(on: bool) -> None:
         >>> mz.set_checks(False)
         >>> mz.set_checks(True)
     """
-    if not isinstance(on, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"set_checks: {on!r} is neither True nor False")
     from mozzi.targets.cpu.jit import watch
 
     guard.check(bool(on))

@@ -19,6 +19,7 @@ __all__ = [
     "DivergenceWarning",
     "EnergyWarning",
     "ExtraMissingError",
+    "KindError",
     "LeftOutWarning",
     "LoopError",
     "ModelError",
@@ -129,6 +130,14 @@ class ShapeError(ConfigurationError):
         if not wanted:
             last = fact or "give numbers"
         super().__init__(f"{function}: {argument} has shape {shape}; {last}")
+
+
+class KindError(ConfigurationError, TypeError):
+    """An argument of a wrong kind: a word where a number is needed, a number where a model is."""
+
+    def __init__(self, function: str, argument: str, given: object, wanted: str) -> None:
+        self.function, self.argument, self.wanted = function, argument, wanted
+        super().__init__(f"{function}: {argument} is {given!r:.60}; give {wanted}")
 
 
 class LoopError(MozziError, ValueError):

@@ -13,7 +13,9 @@ from mozzi.algorithms.calls.guard import units_of
 from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
-from mozzi.compiler import key_of, signature_of, traced
+from mozzi.checked import checked
+from mozzi.compiler import DTYPES, key_of, signature_of, traced
+from mozzi.errors import ConfigurationError, known
 from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -31,6 +33,7 @@ __all__ = ["Walk", "explain", "walk_of"]
 T = TypeVar("T")
 
 
+@checked
 def explain(
     model: Model,
     function: Callable[..., object],
@@ -101,7 +104,9 @@ def walk_of(
     """The walk that `explain` prints."""
     if not isinstance(function, Algorithm):
         name = getattr(function, "__name__", repr(function))
-        raise TypeError(f"explain: {name} is no algorithm, such as mz.forward_dynamics")
+        raise TypeError(f"explain: {name} is no algorithm; give one, such as mz.forward_dynamics")
+    if dtype not in DTYPES:
+        raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     as_model(model, "explain")
     empty = inspect.Parameter.empty  # a call has the defaults among its options
     options = {n: x for n, x in function.defaults.items() if x is not empty} | options

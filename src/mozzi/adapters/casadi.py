@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.compiler import program_of
 from mozzi.errors import ConfigurationError, ExtraMissingError
 from mozzi.model import Model
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["casadi_function"]
 
 
+@checked
 def casadi_function(
     function: Callable[..., object],
     model: Model,

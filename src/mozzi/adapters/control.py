@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ExtraMissingError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -19,6 +20,7 @@ from mozzi.types import ArrayLike, Method
 __all__ = ["state_space"]
 
 
+@checked
 def state_space(
     model: Model,
     q: ArrayLike,
@@ -78,7 +80,7 @@ def state_space(
         signal = _imported("scipy.signal", "SciPy")
         return signal.StateSpace(A, B, C, D, **({} if dt is None else {"dt": dt}))
     if library != "control":
-        raise ConfigurationError(f"library {library!r}: give 'control' or 'scipy'")
+        raise ConfigurationError(f"no library {library!r}; give 'control' or 'scipy'")
     control = _imported("control", "python-control")
     states = [f"d_{x}" for x in names] + [f"v_{x}" for x in names]
     labels = {"states": states, "inputs": [f"tau_{names[k]}" for k in columns]}

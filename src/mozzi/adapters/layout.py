@@ -14,6 +14,7 @@ import numpy as np
 from mozzi.adapters.conventions import CONVENTIONS, Convention, LayoutName, rotation, skew
 from mozzi.adapters.terms import INVARIANT, TERMS, State
 from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.checked import checked
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Composite, Free, Joint, Model, Spherical
@@ -27,6 +28,7 @@ __all__ = ["Layout", "layout"]
 Block: TypeAlias = tuple[Joint, slice, slice, slice, slice]
 
 
+@checked
 def layout(
     name: LayoutName,
     model: Model,
@@ -134,6 +136,7 @@ class Layout:
 
     # -- states --
 
+    @checked
     def to_mozzi(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """(q, v) of the model from those of the layout.
 
@@ -150,6 +153,7 @@ class Layout:
         """
         return self.converter("to_mozzi")(q, v)
 
+    @checked
     def from_mozzi(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """(q, v) of the layout from those of the model.
 
@@ -165,6 +169,7 @@ class Layout:
         """
         return self.converter("from_mozzi")(q, v)
 
+    @checked
     def converter(
         self, which: str, target: Target = "cpu", dtype: DType = "float64"
     ) -> Kernel[tuple[Array, Array]]:
@@ -197,6 +202,7 @@ class Layout:
         sizes = self if which == "to_mozzi" else self.model
         return self._kernel(functions[which], {"q": sizes.nq, "v": sizes.nv}, target, dtype)
 
+    @checked
     def compile(
         self, function: Callable[..., object], target: Target = "cpu", dtype: DType = "float64",
         **options: object,

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.dynamics.regressor import inverse_dynamics_regressor
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -120,6 +121,7 @@ def inertial_parameters(model: Model) -> Array:
     return np.array([float(x) for body in model for x in body.inertia.parameters()])
 
 
+@checked
 def base_parameters(
     model: Model,
     states: tuple[ArrayLike, ...] | None = None,

@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, as_numbers
 from mozzi.lie import Inertia
 from mozzi.program.arrays import is_traced, traced_array
@@ -19,6 +20,7 @@ from mozzi.types import Array, ArrayLike
 __all__ = ["from_log_cholesky", "to_log_cholesky"]
 
 
+@checked
 def from_log_cholesky(theta: ArrayLike) -> Array:
     """The ten inertial parameters (m, h, J) of a rigid body, from any ten numbers.
 
@@ -53,6 +55,7 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
     return np.stack([size * y for y in ten], axis=-1)
 
 
+@checked
 def to_log_cholesky(parameters: ArrayLike | Inertia) -> Array:
     """The ten numbers without bounds of a rigid body: the inverse of `from_log_cholesky`.
 
@@ -70,12 +73,7 @@ def to_log_cholesky(parameters: ArrayLike | Inertia) -> Array:
         True
     """
     given = parameters.parameters() if isinstance(parameters, Inertia) else parameters
-    try:
-        p = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise ConfigurationError(
-            f"to_log_cholesky: {given!r} are no numbers; give ten parameters"
-        ) from None
+    p = np.asarray(given, dtype=float)
     if p.shape[-1:] != (10,):
         raise ConfigurationError(f"to_log_cholesky: shape {p.shape}; give ten parameters")
     m, h = p[..., 0], p[..., 1:4]

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ExtraMissingError, nearest
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.types import Array
 
 __all__ = ["Log", "read_log"]
@@ -63,6 +65,7 @@ class Log:
         return len(self.t)
 
 
+@checked
 def read_log(
     path: str | os.PathLike[str],
     model: Model | None = None,
@@ -96,8 +99,6 @@ def read_log(
         >>> mz.read_log("log.csv", arm).q
         array([[0.1, 0.2, 0.3]])
     """
-    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigurationError(f"read_log: {path!r:.60} is no path; give that of a file")
     file = Path(path)
     if not file.is_file():
         raise ConfigurationError(f"{file}: there is no such file; give one of .csv or .parquet")
@@ -116,7 +117,9 @@ def read_log(
     numbers = {c: x[order] for c, values in table.items() if (x := _numbers(values)) is not None}
     t = t[order]
     start = float(t[0]) if len(t) else 0.0
-    found = {} if model is None else _matched(file, model, numbers, columns or {})
+    if model is None:
+        return Log(t - start, numbers, start)
+    found = _matched(file, as_model(model, "read_log"), numbers, columns or {})
     return Log(t - start, numbers, start, **found)
 
 

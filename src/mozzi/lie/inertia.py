@@ -10,6 +10,7 @@ from typing import cast, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.checked import checked
 from mozzi.errors import ModelError
 from mozzi.lie.screw import Momentum, Screws, Twist, Wrench
 from mozzi.lie.so3 import SO3
@@ -77,6 +78,7 @@ class Inertia(Spatial):
     __slots__ = ("J", "h", "m")
     SIZE = 10
 
+    @checked
     def __init__(self, mass: Real, com: Vec3 | Iterable[Real], inertia_at_com: Sym3 | ArrayLike):
         """From the mass, the centre of mass, and the rotational inertia there (`Sym3` or 3×3)."""
         c = com if isinstance(com, Vec3) else Vec3(*_count(com, 3, "a centre of mass has"))
@@ -102,6 +104,7 @@ class Inertia(Spatial):
         return self
 
     @classmethod
+    @checked
     def from_parameters(cls, parameters: Iterable[Real]) -> Inertia:
         """From m, hx, hy, hz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz, in which everything is linear.
 

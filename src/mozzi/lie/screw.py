@@ -9,6 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar, cast, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.lie.axis import ScrewAxis, axis_of, on_axis
 from mozzi.lie.small_matrices import Matrix
@@ -56,6 +57,13 @@ def angular(X: Algebra) -> Vec3:
     if isinstance(X, Vec3):
         return X
     raise TypeError(f"a {type(X).__name__} is neither a Vec3 nor a Twist")
+
+
+def _three(numbers: Iterable[Real]) -> Vec3:
+    given = tuple(numbers)
+    if len(given) != 3:
+        raise ConfigurationError(f"screw: {numbers!r:.60} is no vector; give three numbers")
+    return Vec3(*given)
 
 
 class Six(Spatial):
@@ -205,6 +213,7 @@ class Dual(Six):
         return axis_of(self.lin, self.ang)
 
     @classmethod
+    @checked
     def screw(
         cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0,
         magnitude: Real = 1.0,
@@ -221,7 +230,7 @@ class Dual(Six):
             >>> mz.Wrench.screw((0, 0, 1), point=(1, 0, 0), magnitude=5.0).array().tolist()
             [0.0, -5.0, 0.0, 0.0, 0.0, 5.0]
         """
-        n, m = on_axis(Vec3(*axis), Vec3(*point), pitch, magnitude)
+        n, m = on_axis(_three(axis), _three(point), pitch, magnitude)
         return cls(m, n)
 
     def pulled(self, R: SO3, p: Vec3) -> Self:
@@ -311,6 +320,7 @@ class Twist(Six):
         raise _unlike("cross", self, other)
 
     @classmethod
+    @checked
     def screw(
         cls, axis: Iterable[Real], point: Iterable[Real] = (0.0, 0.0, 0.0), pitch: Real = 0.0,
         magnitude: Real = 1.0,
@@ -327,7 +337,7 @@ class Twist(Six):
             >>> mz.Twist.screw((0, 0, 1), point=(1, 0, 0), pitch=0.5).array().tolist()
             [0.0, 0.0, 1.0, 0.0, -1.0, 0.5]
         """
-        return cls(*on_axis(Vec3(*axis), Vec3(*point), pitch, magnitude))
+        return cls(*on_axis(_three(axis), _three(point), pitch, magnitude))
 
     def ad(self) -> np.ndarray:
         """The 6×6 matrix of `cross` on twists.
@@ -462,6 +472,11 @@ class Screws(Spatial, Generic[Column]):
             36
         """
         array = np.asarray(array)
+        if array.ndim < 2 or not isinstance(cast(object, kind), type) or not issubclass(kind, Six):
+            raise ConfigurationError(
+                f"Screws: an array of shape {array.shape} of {kind!r}; give (..., 6, n) of Twist, "
+                "Wrench or Momentum"
+            )
         return Screws(kind.from_array(array[..., k]) for k in range(array.shape[-1]))
 
     def __len__(self) -> int:

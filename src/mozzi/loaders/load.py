@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from mozzi.checked import checked
 from mozzi.errors import ExtraMissingError, ModelError
 from mozzi.loaders.build import assemble
 from mozzi.loaders.description import Description
@@ -25,6 +26,7 @@ __all__ = ["load", "read"]
 StrPath = str | os.PathLike[str]
 
 
+@checked
 def load(
     path: StrPath,
     base: Base = "fixed",
@@ -93,8 +95,6 @@ def read(
     srdf: StrPath | None = None,
 ) -> Description:
     """What a file describes, before it is checked as a whole."""
-    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ModelError(f"load: {path!r:.60} is no path; give that of a file, or a robot's name")
     path = find(path)
     root, near, notes = _open(path, roots, xacro)
     if root.tag == "robot":

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3
@@ -50,8 +50,12 @@ def add_loops(found: Description, loops: Loops) -> None:
         table: dict[str, Names] = read_yaml(loops)
     else:
         place = found.place
-        if any(isinstance(loop, str) or len(loop) != 3 for loop in loops):
-            raise ModelError("loops=: give a file, or triples (frame, frame, '6d' or '3d')")
+        for loop in loops:
+            if not isinstance(cast(object, loop), (tuple, list)) or len(loop) != 3:
+                raise ModelError(
+                    f"loops=: {loop!r} is no loop; give a file, or triples "
+                    "(frame, frame, '6d' or '3d')"
+                )
         table = {
             "closed_loop": [list(loop[:2]) for loop in loops],
             "type": [loop[2] for loop in loops],

@@ -14,8 +14,9 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
-from mozzi.errors import LeftOutWarning, ModelError
+from mozzi.errors import KindError, LeftOutWarning, ModelError
 
 __all__ = ["MAX_BYTES", "Note", "Notes", "Place", "Roots", "read_bytes", "roots_of", "shorten"]
 
@@ -269,6 +270,8 @@ def roots_of(
     if package is not None:
         folders.append(package)
     for root in roots:
+        if not isinstance(cast(object, root), (str, os.PathLike)):
+            raise KindError("load", "roots", root, "folders")
         real = Path(os.path.realpath(root))
         if not real.is_dir():
             raise ModelError(

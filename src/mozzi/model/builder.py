@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import final
+from typing import cast, final
 
+from mozzi.checked import checked
+from mozzi.errors import KindError
 from mozzi.lie import Inertia
 from mozzi.model.body import Body
 from mozzi.model.building.additions import Additions
@@ -56,6 +58,7 @@ class Builder(Additions):
     """
 
     @classmethod
+    @checked
     def of(cls, model: Model) -> Builder:
         """A builder that holds all of a model.
 
@@ -64,6 +67,8 @@ class Builder(Additions):
             >>> mz.Builder.of(arm).build() == arm
             True
         """
+        if not isinstance(cast(object, model), Model):
+            raise KindError("Builder.of", "model", model, "a model")
         new = cls(model.name, model.gravity)
 
         def name(i: int) -> str | None:
@@ -86,6 +91,7 @@ class Builder(Additions):
         new._base_inertia = model.base_inertia
         return new
 
+    @checked
     def build(self, physical: Physical = True) -> Model:
         """The model.
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import cast, final
 
+from mozzi.checked import checked
 from mozzi.model.closeness import same
 from mozzi.model.content import GRAVITY, Frame, key_of
 from mozzi.model.interface.changes import Changes
@@ -60,6 +61,7 @@ class Model(Changes):
             self._set(_digest=digest)
         return digest
 
+    @checked
     def close_to(self, other: Model, tolerance: float = 1e-9) -> bool:
         """Whether the other model is the same mechanism to rounding: names and kinds are equal,
         numbers agree, and joints move alike wherever on their axes their frames stand.

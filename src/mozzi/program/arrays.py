@@ -15,6 +15,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from mozzi.errors import ConfigurationError
 from mozzi.program import elementary as of
 from mozzi.program import scalar
 from mozzi.program.node import WHOLE, Node
@@ -205,7 +206,9 @@ def solved(A: object, b: object) -> TracedArray:
     n = len(M)
     if any(len(row) != n for row in M) or right.shape[:1] != (n,) or right.ndim > 2:
         shapes = np.shape(cast("np.ndarray", A)), right.shape
-        raise ValueError(f"solve: A has shape {shapes[0]}, b {shapes[1]}; give (n, n) and (n,)")
+        raise ConfigurationError(
+            f"solve: A has shape {shapes[0]}, b {shapes[1]}; give (n, n) and (n,) or (n, k)"
+        )
     rows = [[*row, *np.atleast_1d(x)] for row, x in zip(M, right, strict=True)]
     for k in range(n):
         for i in range(k + 1, n):  # the larger of two pivots comes up

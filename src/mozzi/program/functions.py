@@ -6,12 +6,15 @@ from typing import cast
 
 import numpy as np
 
+from mozzi.checked import checked
+from mozzi.errors import ConfigurationError, SingularError
 from mozzi.program.arrays import chosen, is_traced, solved, traced_array
 from mozzi.types import Array, ArrayLike
 
 __all__ = ["array", "clip", "maximum", "minimum", "sign", "solve", "where"]
 
 
+@checked
 def array(values: ArrayLike) -> Array:
     """An array of numbers; of traced scalars, or a mixture, one that NumPy's functions work on.
 
@@ -35,6 +38,7 @@ def array(values: ArrayLike) -> Array:
     return np.asarray(values, dtype=float)
 
 
+@checked
 def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     """a where the condition holds, else b, number by number.
 
@@ -60,6 +64,7 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     return np.where(condition, a, b)
 
 
+@checked
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
     """The smaller of two numbers, number by number.
 
@@ -79,6 +84,7 @@ def minimum(a: ArrayLike, b: ArrayLike) -> Array:
     return np.minimum(*_numbers(a, b))
 
 
+@checked
 def maximum(a: ArrayLike, b: ArrayLike) -> Array:
     """The larger of two numbers, number by number.
 
@@ -98,6 +104,7 @@ def maximum(a: ArrayLike, b: ArrayLike) -> Array:
     return np.maximum(*_numbers(a, b))
 
 
+@checked
 def clip(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     """x, but not below low nor above high, number by number.
 
@@ -118,6 +125,7 @@ def clip(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     return minimum(maximum(x, low), high)
 
 
+@checked
 def sign(x: ArrayLike) -> Array:
     """1, 0 or −1, number by number; its derivative is zero.
 
@@ -136,6 +144,7 @@ def sign(x: ArrayLike) -> Array:
     return np.sign(_numbers(x)[0])
 
 
+@checked
 def solve(A: ArrayLike, b: ArrayLike) -> Array:
     """x with A x = b, for a small matrix of numbers or of traced scalars.
 
@@ -157,7 +166,15 @@ def solve(A: ArrayLike, b: ArrayLike) -> Array:
     """
     if is_traced(A) or is_traced(b):
         return cast(Array, solved(A, b))
-    return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
+    M, right = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    if M.ndim != 2 or len(M) != M.shape[-1] or right.ndim not in (1, 2) or len(right) != len(M):
+        raise ConfigurationError(
+            f"solve: A has shape {M.shape}, b {right.shape}; give (n, n) and (n,) or (n, k)"
+        )
+    try:
+        return np.linalg.solve(M, right)
+    except np.linalg.LinAlgError:
+        raise SingularError("solve: A has no inverse; give a matrix of full rank") from None
 
 
 def _numbers(*values: ArrayLike) -> list[Array]:

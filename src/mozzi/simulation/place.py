@@ -38,7 +38,7 @@ class Place:
                 " every target"
             )
         if self.dtype not in words(DType):
-            raise ConfigurationError(f"dtype {self.dtype!r}: give 'float64' or 'float32'")
+            raise ConfigurationError(f"no dtype {self.dtype!r}; give 'float64' or 'float32'")
 
     def put(self, x: Array) -> Array:
         """An array where the kernels run: on a GPU one of CuPy, which behaves the same."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Unpack
 
+from mozzi.checked import checked
 from mozzi.model import Model
 from mozzi.simulation.forces.drives import Prescribed, TimeLaw
 from mozzi.simulation.forces.law import Law
@@ -21,6 +22,7 @@ from mozzi.types import ArrayLike, Device, DType, Method, Rep
 __all__ = ["simulate"]
 
 
+@checked
 def simulate(
     model: Model,
     q0: ArrayLike,

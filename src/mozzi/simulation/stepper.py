@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mozzi.algorithms.recursion.representations import check
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -33,6 +34,7 @@ from mozzi.types import Array, DType, Kernel, Method, Rep, Target, Traced
 __all__ = ["stepper"]
 
 
+@checked
 def stepper(
     model: Model,
     method: Method | OneStep | None = None,

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, known
 
 __all__ = ["Choice", "Distribution", "LogUniform", "Normal", "Numbers", "Uniform", "read"]
@@ -133,6 +134,7 @@ class Normal:
         return rng.normal(self.mean, self.deviation, n)
 
 
+@checked
 @dataclass(frozen=True)
 class Choice:
     """One of some numbers, all alike.
@@ -149,7 +151,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         check_numbers("choice", *self.values)
-        if not self.values:
+        if not len(self.values):
             raise ConfigurationError("choice(): give some numbers")
 
     def draw(self, rng: np.random.Generator, n: int) -> Numbers:

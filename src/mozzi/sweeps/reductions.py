@@ -41,7 +41,7 @@ def check_words(words: str | Sequence[str]) -> tuple[Reduction, ...]:
     given = [w for w in words.split(",") if w.strip()] if isinstance(words, str) else words
     found: list[Reduction] = []
     for word in given:
-        match = [w for w in get_args(Reduction) if w == word.strip()]
+        match = [w for w in get_args(Reduction) if w == str(word).strip()]
         if not match:
             there = known(word, get_args(Reduction))
             raise ConfigurationError(f"no reduction {word!r}; there are {there}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.checked import checked
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
@@ -38,6 +39,7 @@ EXTREME_RECORDS = 50  # records for extremes on the way
 CHUNK_BYTES_MAX = 2.0**28  # bytes of records of a chunk
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Rollout:
     """A simulation as a run of `sweep`: chunks of parameters become motions.
@@ -210,6 +212,7 @@ class Rollout:
         return records
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """An algorithm as a run of `sweep`: columns are its arrays (``q``, ``v``, …) and parameters of
@@ -233,6 +236,8 @@ class Evaluation:
     arrays: Mapping[str, ArrayLike] = field(default_factory=dict[str, ArrayLike])
     options: Mapping[str, object] = field(default_factory=dict[str, object])
 
+    def __post_init__(self) -> None:
+        as_model(self.model, "Evaluation")
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse names that are neither of the model nor of the algorithm's arrays.

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.files import zarr_library
 from mozzi.sweeps.content import digest_of
@@ -107,6 +108,7 @@ class Swept(Mapping[str, NDArray[np.generic]]):
         return f"<Swept {self.table.size:,} samples: {', '.join(self)}{more}>"
 
 
+@checked
 def sweep(
     run: Run,
     parameters: Mapping[str, object],
@@ -154,8 +156,6 @@ def sweep(
         >>> mz.sweep(run, {"x": np.arange(5.0)}, chunk=2)["y"].tolist()
         [0.0, 1.0, 4.0, 9.0, 16.0]
     """
-    if not callable(run):
-        raise TypeError(f"sweep: run is a {type(run).__name__}; give a function of a chunk")
     if chunk is not None and chunk < 1:
         raise ConfigurationError(f"sweep: chunk {chunk}; give 1 or more samples")
     words = check_words(reduce)

@@ -15,6 +15,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.sweeps.distributions import Choice, Distribution, LogUniform, Normal, Uniform, read
 
@@ -98,6 +99,7 @@ class Table:
         return digest.hexdigest()
 
 
+@checked
 def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
     """Every combination of some numbers, as a table for `sweep`; the last name varies fastest.
 
@@ -113,8 +115,6 @@ def grid(columns: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.generic]]:
         >>> mz.grid({"a": [1, 2], "b": [10, 20]})["b"].tolist()
         [10, 20, 10, 20]
     """
-    if not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigurationError(f"grid: {columns!r:.60} is no mapping; give {{name: numbers}}")
     arrays = [np.atleast_1d(np.asarray(x)) for x in columns.values()]
     for name, x in zip(columns, arrays, strict=True):
         if x.size == 0:

@@ -55,7 +55,7 @@ def _gif(
 
     pillow()
     motion, model = trajectory, trajectory._model()
-    if motion.batch:
+    if motion.batch or sample is not None:
         motion = motion[(0,) * len(motion.batch) if sample is None else sample]
     (index,), step = shown_records(motion, [motion], fps)
     drawn = drawn.within(GIF_FACES)

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from mozzi import __version__
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.types import ArrayLike
 from mozzi.viz.drawing.marks import marks
 from mozzi.viz.drawing.meshes import smoothed
@@ -64,7 +64,7 @@ def scene(
     """
     model = trajectory._model()
     motions = [trajectory]
-    if trajectory.batch:
+    if trajectory.batch or samples is not None:
         chosen = [(0,) * len(trajectory.batch)] if samples is None else samples
         motions = [trajectory[k] for k in chosen]
     index, step = shown_records(trajectory, motions, fps)
@@ -80,6 +80,9 @@ def scene(
     points = np.concatenate([corners(drawn.parts, T) for T in poses], axis=1)
     center, radius = ball_around(points.reshape(-1, 3), 0.3 * extent(model))
     force = None if wrenches is None else np.asarray(wrenches, dtype=float)
+    if force is not None and force.shape not in ((nb := model.nb, 6), (len(trajectory.t), nb, 6)):
+        fact = f"give (nb, 6) = ({nb}, 6), or one such for each of {len(trajectory.t)} times"
+        raise ShapeError("animate", "wrenches", force.shape, (nb, 6), fact)
     if force is not None and force.ndim == 3:
         force = force[index[0]]
     touch = motions[0].known_contact_forces

@@ -55,7 +55,7 @@ def plot(
     """
     plt = pyplot()
     whole = trajectory
-    if trajectory.batch:
+    if trajectory.batch or sample is not None:
         trajectory = trajectory[(0,) * len(trajectory.batch) if sample is None else sample]
     t, model = trajectory.t, trajectory.model
     panels = _panels(trajectory)

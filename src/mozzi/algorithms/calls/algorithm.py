@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypedDict, cast, overload, runtime_checkable
 
 import numpy as np
@@ -23,7 +24,8 @@ from mozzi.algorithms.recursion.names_in_generated_code import ALGORITHMS
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import as_varied
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.errors import ShapeError
+from mozzi.checked import Kind, kinds_in, kinds_of, refuse_others
+from mozzi.errors import KindError, ShapeError
 from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.alarms import ALARMS
@@ -240,7 +242,18 @@ class Algorithm:
         values = dict(list(bound.arguments.items())[1:])
         arrays = {n: values.pop(n) for n in self.arrays if values.get(n) is not None}
         others = {n: x for n, x in values.items() if n not in self.arrays}
+        for n in self.required:
+            if n not in arrays:
+                raise KindError(self.name, n, None, "an array of numbers")
+        told = ((n, x) for n, x in others.items() if x is not self.defaults[n])
+        refuse_others(self.name, self._kinds, told, self.function)
         return arrays, cast("Options", others)
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, list[Kind]]:
+        """The kinds of its options."""
+        kinds = kinds_in(self.function)
+        return kinds | {"wrenches_rep": kinds_of("Rep", {"Rep": Rep})} if self.converts else kinds
 
     def _call(self) -> str:
         """How it is called: names and defaults, without types."""

@@ -12,6 +12,7 @@ from mozzi.algorithms.contact.distances import Touch, cone, nearest, point_count
 from mozzi.algorithms.recursion.containers import per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
+from mozzi.checked import checked
 from mozzi.lie import SE3, Rotation
 from mozzi.model import Contact, Model, Shape
 from mozzi.model.as_model import as_model
@@ -20,6 +21,7 @@ from mozzi.types import Traced
 __all__ = ["contact_count", "contact_frames", "contact_gaps", "contact_points", "touches"]
 
 
+@checked
 def contact_points(model: Model) -> Mapping[str, slice]:
     """Which of the k contact points belong to which contact, by its name.
 

@@ -30,6 +30,7 @@ from mozzi.algorithms.recursion.containers import (
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.lie import SE3, Vec3
 from mozzi.model import Free, Model
@@ -46,6 +47,7 @@ STEPS = 25  # of the interior point
 EASE = 1e-10  # weight of the forces themselves, where several carry alike
 
 
+@checked
 def contact_wrenches(model: Model, q: ArrayLike, forces: ArrayLike) -> Array:
     """What contact forces exert on all bodies, body-fixed: to be given to `inverse_dynamics` and
     `forward_dynamics` as ``wrenches``.

@@ -31,6 +31,7 @@ from mozzi.algorithms.recursion.containers import ZERO, BlockArray, Local, joint
 from mozzi.algorithms.recursion.held import free, free_screws, held, held_by, held_screws, merge
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.model import Joint, Model
@@ -43,6 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@checked
 def directional(
     function: Callable[..., Result],
     model: Model,

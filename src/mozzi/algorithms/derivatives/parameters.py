@@ -22,8 +22,10 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.varied import varied_model, varying
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.model.parameters.named import geometric, nominal_numbers
 from mozzi.program.differentiate import jacobian
 from mozzi.types import Array, ArrayLike, JointChoice, Traced
@@ -33,6 +35,7 @@ __all__ = ["Sensitivity", "sensitivity"]
 What: TypeAlias = Literal["value", "derivative", "followed"]
 
 
+@checked
 def sensitivity(
     function: Callable[..., object], model: Model, parameters: str | Iterable[str], *,
     hold: JointChoice | None = None, **options: object,
@@ -91,7 +94,8 @@ def sensitivity(
         function, hold = _configuration, () if hold is None else hold
     if not isinstance(function, Algorithm):
         name = getattr(function, "__name__", repr(function))
-        raise TypeError(f"sensitivity: {name} is no algorithm of a model, such as mz.pose")
+        raise TypeError(f"sensitivity: {name} is no algorithm; give one, such as mz.pose")
+    as_model(model, "sensitivity")
     if hold is not None and not met_loops(model):
         raise ConfigurationError(
             "sensitivity: hold= is for models with loops, which are assembled anew; "

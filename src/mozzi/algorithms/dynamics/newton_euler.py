@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from mozzi.algorithms.recursion.representations import check, turning
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, AccelerationField, Inertia, Rotation, Twist, Vec3, Wrench
 from mozzi.lie.so3 import SO3
@@ -42,6 +43,7 @@ def newton_euler(
     inertia: Inertia | ArrayLike, twist: ArrayLike, twist_rate: ArrayLike, rep: Rep = "body",
     pose: SE3 | ArrayLike | None = None,
 ) -> Array: ...  # fmt: skip
+@checked
 def newton_euler(
     inertia: Inertia | ArrayLike, twist: Twist | ArrayLike, twist_rate: Twist | ArrayLike,
     rep: Rep = "body", pose: SE3 | ArrayLike | None = None,
@@ -117,6 +119,7 @@ def newton_euler_in_frame(
     pose: SE3 | ArrayLike, axes: SO3 | ArrayLike | None = None,
     spin: Vec3 | ArrayLike | None = None,
 ) -> Array: ...  # fmt: skip
+@checked
 def newton_euler_in_frame(
     inertia: Inertia | ArrayLike, twist: Twist | ArrayLike, twist_rate: Twist | ArrayLike,
     frame_twist: Twist | ArrayLike, pose: SE3 | ArrayLike, axes: SO3 | ArrayLike | None = None,

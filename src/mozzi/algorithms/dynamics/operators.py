@@ -35,6 +35,7 @@ from mozzi.algorithms.recursion.containers import (
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose, mechanism
 from mozzi.algorithms.recursion.views import JointVector
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -43,6 +44,7 @@ from mozzi.types import Array, ArrayLike
 __all__ = ["Operators", "operators"]
 
 
+@checked
 def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
     """The spatial operators at q: E_φ, φ, H, M, P, D, G, K, τ̄, E_ψ, ψ, Υ, Ω and what they make.
 

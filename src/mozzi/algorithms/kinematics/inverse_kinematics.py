@@ -311,8 +311,6 @@ def goals_of(
     model: Model, targets: Mapping[str, ArrayLike | SE3]
 ) -> tuple[tuple[str, ...], tuple[Part, ...], Array]:
     """The frames, what of them is wanted ("pose", "position"), the poses (…, frames, 4, 4)."""
-    if not isinstance(targets, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigurationError(f"targets {targets!r} are no mapping; give {{frame: pose}}")
     if not targets:
         raise ConfigurationError("no targets; give {frame: pose}")
     parts: list[Part] = []

@@ -19,6 +19,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, convert, from_body
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Screws, Twist, Wrench
 from mozzi.model import Model
@@ -257,6 +258,7 @@ class SystemJacobianFactors(NamedTuple):
         return Operator(A.model, A.q, own, _pass, _pass_transposed, A.columns)
 
 
+@checked
 def system_jacobian_factors(
     model: Model, q: ArrayLike, rep: Rep = "body", screws: ScrewRep | None = None
 ) -> SystemJacobianFactors:

@@ -19,6 +19,7 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, LoopError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -140,6 +141,7 @@ def assemble(
     report: Literal[True],
     rng: Seed = 0,
 ) -> Assembly: ...
+@checked
 def assemble(
     model: Model,
     q: ArrayLike,
@@ -291,6 +293,7 @@ def _independent(A: np.ndarray) -> list[int]:
     return chosen
 
 
+@checked
 def consistent_velocities(
     model: Model, q: ArrayLike, v: ArrayLike, hold: JointChoice = (), *,
     loop_rates: ArrayLike | None = None,

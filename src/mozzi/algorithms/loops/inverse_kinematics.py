@@ -21,6 +21,7 @@ from mozzi.algorithms.kinematics.inverse_kinematics import (
     solve,
 )
 from mozzi.algorithms.loops.manoeuvres import STEPS, Target, columns_to, manoeuvre, rows_to
+from mozzi.checked import checked
 from mozzi.lie import SE3
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -31,6 +32,7 @@ __all__ = ["CLOSED", "closed_near", "inverse_kinematics"]
 CLOSED = 1e-11  # metres or radians by which a loop may be open
 
 
+@checked
 def inverse_kinematics(
     model: Model,
     targets: Mapping[str, ArrayLike | SE3],

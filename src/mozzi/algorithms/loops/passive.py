@@ -28,6 +28,7 @@ from mozzi.algorithms.loops.shares_in_programs import Sharing
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
+from mozzi.checked import checked
 from mozzi.errors import LoopError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
@@ -115,6 +116,7 @@ def _turning(model: Model, q: Traced, v: Traced, v_ref: Traced) -> tuple[Traced]
     return (forward(loop_jacobian(model, q) @ v_ref, q, rates(model, q, v)),)
 
 
+@checked
 def consistent_accelerations(
     model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, hold: JointChoice = (), *,
     v_ref: ArrayLike | None = None,

@@ -13,6 +13,7 @@ from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import JointVector, Whole
+from mozzi.checked import checked
 from mozzi.lie import SE3, Twist, Vec3, Wrench, solve_spd
 from mozzi.model import (
     Closure,
@@ -50,6 +51,7 @@ class LoopWrench(NamedTuple):
     wrenches: Array
 
 
+@checked
 def loop_wrenches(
     model: Model, q: ArrayLike, multipliers: ArrayLike
 ) -> Mapping[str, LoopWrench]:

@@ -17,6 +17,7 @@ from mozzi.algorithms.calls.with_loops import refuse_loops
 from mozzi.algorithms.kinematics.conversion import convert_wrenches
 from mozzi.algorithms.reference.closed_kinematics import ClosedKinematics
 from mozzi.algorithms.reference.matrices import LEVI_CIVITA, ad, diag, hat, transposed
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -25,6 +26,7 @@ from mozzi.types import Array, ArrayLike, Rep
 __all__ = ["ClosedForm", "closed_form"]
 
 
+@checked
 def closed_form(
     model: Model, q: ArrayLike, v: ArrayLike | None = None, *, twists: ArrayLike | None = None,
     momenta: ArrayLike | None = None,
@@ -57,7 +59,7 @@ def closed_form(
     given = [x for x in (v, twists, momenta) if x is not None]
     if len(given) > 1:
         raise ConfigurationError(
-            "closed_form: give one of v, twists= and momenta=: each tells a state"
+            "closed_form: v, twists= and momenta= each tell a state; give one of them"
         )
     at = as_numbers(q, "closed_form", "q")
     _fits("q", at, (model.nq,), f"{model.name} has nq = {model.nq}")
@@ -92,6 +94,7 @@ class ClosedForm(ClosedKinematics):
 
     # -- states --
 
+    @checked
     def rates_of_twists(self, twists: Array) -> Array:
         """v = X⁺ A⁻¹ V.  MD111, MK26
 
@@ -105,8 +108,9 @@ class ClosedForm(ClosedKinematics):
             True
         """
         inverse = np.asarray(np.linalg.pinv(self.X), dtype=np.float64)
-        return _on(inverse, _solved(self.A, twists))
+        return _on(inverse, _solved(self.A, self._vector("twists", twists, 6 * self.model.nb)))
 
+    @checked
     def rates_of_momenta(self, momenta: Array) -> Array:
         """v with (Jˢᵀ 𝓜ˢ Jˢ) v = Jˢᵀ Π: 𝓜ˢ Jˢ v = Πˢ.  MD79
 
@@ -120,7 +124,8 @@ class ClosedForm(ClosedKinematics):
             >>> np.allclose(form.rates_of_momenta(momenta), 1)
             True
         """
-        return _solved(self.M - self.armature, _on(transposed(self.Js), momenta))
+        given = self._vector("momenta", momenta, 6 * self.model.nb)
+        return _solved(self.M - self.armature, _on(transposed(self.Js), given))
 
     # -- dynamics --
 
@@ -151,6 +156,7 @@ class ClosedForm(ClosedKinematics):
         turned = transposed(self.b) @ self.MM @ self.J
         return transposed(self.J) @ (self.MM @ self.dJ - turned)
 
+    @checked
     def C_skew(self, christoffel: bool = True) -> Array:
         """Jᵀ (𝓜 J̇ + C̄ J) with skew C̄ᵢ: Ploen's P37, or the one that is Christoffel's.
 
@@ -187,6 +193,7 @@ class ClosedForm(ClosedKinematics):
         """Jᵀ 𝓜 (0, −Rᵀ g)."""
         return self._project(self._mass(self.up))
 
+    @checked
     def twist_rates(self, a: ArrayLike) -> Array:
         """V̇ = J a + J̇ v (B, 6 nb).  MD10
 
@@ -199,8 +206,9 @@ class ClosedForm(ClosedKinematics):
             >>> form.twist_rates(a).shape
             (18,)
         """
-        return _on(self.J, np.asarray(a, dtype=float)) + _on(self.dJ, self.v)
+        return _on(self.J, self._vector("a", a)) + _on(self.dJ, self.v)
 
+    @checked
     def euler_jourdain(
         self, a: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> Array:
@@ -220,9 +228,10 @@ class ClosedForm(ClosedKinematics):
         """
         inertial = self._mass(self.twist_rates(a) + self.up) + self._gyroscopic
         return self._project(inertial - self._wrenches(wrenches, wrenches_rep)) + _on(
-            self.armature, np.asarray(a, dtype=float)
+            self.armature, self._vector("a", a)
         )
 
+    @checked
     def lagrange(self, a: ArrayLike) -> Array:
         """Joint forces M a + C v + g.  MD80
 
@@ -235,8 +244,9 @@ class ClosedForm(ClosedKinematics):
             >>> np.allclose(form.lagrange(a), mz.inverse_dynamics(arm, np.zeros(3), np.ones(3), a))
             True
         """
-        return _on(self.M, np.asarray(a, dtype=float)) + _on(self.C_lagrange, self.v) + self.g
+        return _on(self.M, self._vector("a", a)) + _on(self.C_lagrange, self.v) + self.g
 
+    @checked
     def accelerations(
         self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> Array:
@@ -255,10 +265,11 @@ class ClosedForm(ClosedKinematics):
             True
         """
         refuse_loops(self.model, "closed_form: accelerations")
-        force = np.asarray(tau, dtype=float) - _on(self.C_lagrange, self.v) - self.g
+        force = self._vector("tau", tau) - _on(self.C_lagrange, self.v) - self.g
         force = force + self._project(self._wrenches(wrenches, wrenches_rep))
         return _solved(self.M, force)
 
+    @checked
     def velocity_form(
         self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> tuple[Array, Array]:
@@ -280,6 +291,7 @@ class ClosedForm(ClosedKinematics):
         rates = self.twist_rates(self.accelerations(tau, wrenches, wrenches_rep))
         return self.rates_of_twists(self.V), self._by_body(rates)
 
+    @checked
     def momentum_form(
         self, tau: ArrayLike, wrenches: ArrayLike | None = None, wrenches_rep: Rep = "body"
     ) -> tuple[Array, Array]:
@@ -383,6 +395,11 @@ class ClosedForm(ClosedKinematics):
 
     def _by_body(self, x: Array) -> Array:
         return x.reshape(*x.shape[:-1], self.model.nb, 6)
+
+    def _vector(self, name: str, values: ArrayLike, length: int | None = None) -> Array:
+        x, n = np.asarray(values, dtype=float), self.model.nv if length is None else length
+        _fits(name, x, (n,), f"give (…, {n})")
+        return x
 
     def _bodies(self, x: Array) -> list[Array]:
         return [x[..., 6 * i : 6 * i + 6, :] for i in range(self.model.nb)]

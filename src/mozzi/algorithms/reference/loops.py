@@ -8,6 +8,7 @@ from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
+from mozzi.checked import checked
 from mozzi.errors import ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -16,6 +17,7 @@ from mozzi.types import Array, ArrayLike, Rep
 __all__ = ["projected_forward_dynamics"]
 
 
+@checked
 def projected_forward_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: ArrayLike | None = None, *,
     wrenches_rep: Rep = "body",

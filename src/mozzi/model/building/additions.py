@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.errors import ModelError, known
 from mozzi.model.actuator import FREE, Actuator
 from mozzi.model.body import JointData, JointDynamics
@@ -38,6 +39,7 @@ REPS = words(Placing)
 class Additions(ConstraintAdditions):
     """What can be added to a mechanism, besides what closes loops."""
 
+    @checked
     def add(
         self,
         name: str,
@@ -81,10 +83,6 @@ class Additions(ConstraintAdditions):
             ('link',)
         """
         what = self._new_name(name, "body")
-        if parent is not None and not isinstance(parent, str):
-            raise ModelError(
-                f"{what}: parent {parent!r} is no name; give the name of a body, or None"
-            )
         joint_name = name if joint_name is None else joint_name
         if not isinstance(joint_name, str) or not joint_name:
             raise ModelError(f"{what}: joint name {joint_name!r}; give a non-empty string")
@@ -128,6 +126,7 @@ class Additions(ConstraintAdditions):
         self._joints[joint_name] = name
         return self
 
+    @checked
     def frame(self, name: str, body: str | None = None, placement: PoseLike = None) -> Self:
         """Add a named frame, fixed to a body or to another frame (None: to the world) at a
         placement.
@@ -146,6 +145,7 @@ class Additions(ConstraintAdditions):
         self._frames[name] = frame_part(name, body, as_pose(placement, f"{what}: placement"))
         return self
 
+    @checked
     def shape(
         self,
         body: str | None,
@@ -175,13 +175,12 @@ class Additions(ConstraintAdditions):
         what = f"shape {name!r}"
         if name in self._shapes:
             raise ModelError(f"{what}: a shape has this name; give another name")
-        if body is not None and not isinstance(body, str):
-            raise ModelError(f"{what}: body {body!r} is no name; give a name, or None")
         place = as_pose(placement, f"{what}: placement")
         made = as_geometry(geometry, what), as_role(role, what), as_color(color, what)
         self._shapes[name] = (body, Shape(name, WORLD, place, *made))
         return self
 
+    @checked
     def configuration(self, name: str, joints: Mapping[str, ArrayLike]) -> Self:
         """Name a configuration: coordinates of some joints; the others are neutral.
 
@@ -201,6 +200,7 @@ class Additions(ConstraintAdditions):
         self._configurations[name] = Configuration(name, tuple(listed))
         return self
 
+    @checked
     def actuator(
         self,
         name: str,

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, cast
 
-from mozzi.errors import ModelError
+from mozzi.checked import checked
+from mozzi.errors import KindError, ModelError, known
 from mozzi.lie import SE3, Inertia
 from mozzi.model.actuator import Actuator
 from mozzi.model.body import JointDynamics
@@ -49,6 +50,7 @@ def frame_part(name: str, parent: str | None, placement: SE3) -> Part:
 class Collected:
     """Bodies, frames, shapes and closures, by name."""
 
+    @checked
     def __init__(self, name: str = "model", gravity: VectorLike = GRAVITY) -> None:
         self.name = str(name)
         self.gravity = as_vector(gravity, 3, f"model {name!r}: gravity")
@@ -67,15 +69,24 @@ class Collected:
         self._actuators: dict[str, Actuator] = {}
         self._base_inertia = Inertia.zero()
 
+    @checked
     def replace_joint(self, body: str, joint: Joint) -> Self:
         """Give a body another joint, and no limits or other joint data."""
+        if not isinstance(cast(object, joint), Joint):
+            raise KindError("replace_joint", "joint", joint, "a joint, such as mz.Revolute('z')")
+        if body not in self._parts:
+            raise ModelError(f"no body {body!r}; there are {known(body, self._parts)}")
         part = self._parts[body]
         dynamics = JointDynamics.of(joint, f"joint {part.joint_name!r}")
         self._parts[body] = replace(part, joint=joint, dynamics=dynamics)
         return self
 
+    @checked
     def replace_couplings(self, couplings: Sequence[Coupling]) -> Self:
         """Other couplings instead of those added."""
+        for coupling in couplings:
+            if not isinstance(cast(object, coupling), Coupling):
+                raise KindError("replace_couplings", "couplings", coupling, "a list of Couplings")
         self._couplings = {coupling.name: coupling for coupling in couplings}
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from mozzi.checked import checked
 from mozzi.errors import ModelError
 from mozzi.model.building.collected import Collected
 from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring, Terms
@@ -18,6 +19,7 @@ __all__ = ["ConstraintAdditions"]
 class ConstraintAdditions(Collected):
     """What ties bodies to each other besides the joints of the tree."""
 
+    @checked
     def loop(
         self,
         name: str,
@@ -55,6 +57,7 @@ class ConstraintAdditions(Collected):
         self._loops[name] = (body_a, body_b, Loop(name, WORLD, WORLD, joint, a, b))
         return self
 
+    @checked
     def distance(
         self,
         name: str,
@@ -91,6 +94,7 @@ class ConstraintAdditions(Collected):
         self._distances[name] = (body_a, body_b, Distance(name, WORLD, WORLD, a, b, length))  # type: ignore
         return self
 
+    @checked
     def spring(
         self,
         name: str,
@@ -131,6 +135,7 @@ class ConstraintAdditions(Collected):
         self._springs[name] = (body_a, body_b, Spring(name, WORLD, WORLD, a, b, **data))  # type: ignore
         return self
 
+    @checked
     def coupling(self, name: str, terms: Terms, offset: float = 0.0) -> Self:
         """Couple joint coordinates linearly:  Σ c q = offset, with terms {joint or (joint,
         component): c}.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from mozzi.checked import checked
 from mozzi.model import edit
 from mozzi.model.body import JointData, JointDynamics
 from mozzi.model.frames import InertiaLike, PoseLike, as_vector
@@ -24,6 +25,7 @@ __all__ = ["Changes"]
 class Changes(ConstraintChanges):
     """A model with other bodies or other numbers."""
 
+    @checked
     def with_name(self, name: str) -> Model:
         """A copy with another name.
 
@@ -34,6 +36,7 @@ class Changes(ConstraintChanges):
         """
         return self._model._replace(name=str(name))
 
+    @checked
     def with_gravity(self, gravity: Iterable[float]) -> Model:
         """A copy with another acceleration of gravity, in the inertial frame.
 
@@ -44,6 +47,7 @@ class Changes(ConstraintChanges):
         """
         return self._model._replace(gravity=as_vector(gravity, 3, f"model {self.name!r}: gravity"))
 
+    @checked
     def with_body(
         self,
         name: str,
@@ -85,6 +89,7 @@ class Changes(ConstraintChanges):
         )  # fmt: skip
         return changed.build(physical=False)
 
+    @checked
     def without_body(self, name: str) -> Model:
         """A copy without a body and what hangs on it: bodies, frames, loops, springs and
         couplings that touch them.
@@ -99,6 +104,7 @@ class Changes(ConstraintChanges):
         """
         return edit.without_body(self._model, name)
 
+    @checked
     def with_frame(self, name: str, body: str | int | None, placement: PoseLike = None) -> Model:
         """A copy with one more frame, fixed to a body (or another frame) at a placement.
 
@@ -115,6 +121,7 @@ class Changes(ConstraintChanges):
         changed = edit.builder(self._model).frame(name, self._name(body), placement)
         return changed.build(physical=False)
 
+    @checked
     def with_shape(
         self,
         body: str | int | None,
@@ -143,6 +150,7 @@ class Changes(ConstraintChanges):
         changed.shape(self._name(body), geometry, placement, name, role, color)
         return changed.build(physical=False)
 
+    @checked
     def without_shape(self, name: str) -> Model:
         """A copy without a shape.
 
@@ -161,6 +169,7 @@ class Changes(ConstraintChanges):
             rollings=edit.rollings_without(self._model, {name}),
         )
 
+    @checked
     def with_inertia(self, body: str | int, inertia: InertiaLike) -> Model:
         """A copy in which a body has another inertia.
 
@@ -171,6 +180,7 @@ class Changes(ConstraintChanges):
         """
         return edit.with_inertia(self._model, body, inertia)
 
+    @checked
     def with_parameters(self, numbers: Mapping[str, float]) -> Model:
         """A copy with other numbers of named parameters, as `sensitivity` names them.
 
@@ -187,6 +197,7 @@ class Changes(ConstraintChanges):
         names = tuple(numbers)
         return vary(self._model, names, check_numbers(self._model, names, [*numbers.values()]))
 
+    @checked
     def with_dynamics(self, joint: str, **data: JointData) -> Model:
         """A copy in which a joint has other data: ``limits``, ``damping``, ... as `JointDynamics`
         names them.
@@ -198,6 +209,7 @@ class Changes(ConstraintChanges):
         """
         return edit.with_dynamics(self._model, joint, **data)
 
+    @checked
     def lock(
         self, joints: str | Iterable[str], q: ArrayLike | Mapping[str, ArrayLike] | None = None
     ) -> Model:

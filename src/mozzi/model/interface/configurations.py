@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError, UnknownNameError, known
+from mozzi.checked import checked, is_whole
+from mozzi.errors import ConfigurationError, KindError, UnknownNameError, known
 from mozzi.model.constraints.mimic_coordinates import coupled, followed
 from mozzi.model.interface.parts import Parts
 from mozzi.types import Array, ArrayLike, Seed
@@ -43,6 +44,7 @@ class Configurations(Parts):
             found[state.name] = coupled(self._model, q, [joint for joint, _ in state.joints])
         return MappingProxyType(found)
 
+    @checked
     def random_configuration(
         self, rng: Seed = None, batch: int | tuple[int, ...] = (), *, closed: bool = True
     ) -> Array:
@@ -62,6 +64,8 @@ class Configurations(Parts):
         """
         rng = np.random.default_rng(rng)
         batch = (batch,) if isinstance(batch, (int, np.integer)) else tuple(batch)
+        if not all(is_whole(n) and n >= 0 for n in batch):
+            raise KindError("random_configuration", "batch", batch, "how many, 0 or more")
         if closed and (self.loops or self.distances or self.rollings):
             from mozzi.algorithms.loops.random import random_closed
 
@@ -99,6 +103,7 @@ class Configurations(Parts):
             out[left] = coupled(self._model, rest)
         return out.reshape(*batch, self.nq)
 
+    @checked
     def check_configuration(self, q: ArrayLike) -> Array:
         """q as an array of floats, if it is a configuration of this model: nq finite numbers, unit
         quaternions.
@@ -144,6 +149,7 @@ class Configurations(Parts):
                 f"give nq = {self.nq} numbers on the last axis"
             )
 
+    @checked
     def normalize(self, q: ArrayLike) -> Array:
         """q with its quaternions scaled to unit length.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mozzi.checked import checked
 from mozzi.errors import ModelError, known
 from mozzi.model import edit
 from mozzi.model.constraints.contact import (
@@ -38,6 +39,7 @@ class ConstraintChanges(Configurations):
             return body
         return None if body == WORLD else self.bodies[self.index(body)]
 
+    @checked
     def with_loop(
         self,
         name: str,
@@ -67,6 +69,7 @@ class ConstraintChanges(Configurations):
         changed = edit.builder(self._model).loop(name, *ends, joint, placement_a, placement_b)
         return changed.build(physical=False)
 
+    @checked
     def without_loop(self, name: str) -> Model:
         """A copy without a loop, or without a rod that keeps a distance.
 
@@ -82,6 +85,7 @@ class ConstraintChanges(Configurations):
         rods = {rod.name for rod in self.distances}
         return self._without("distances" if name in rods else "loops", name)
 
+    @checked
     def with_distance(
         self,
         name: str,
@@ -110,6 +114,7 @@ class ConstraintChanges(Configurations):
         changed = edit.builder(self._model).distance(name, *ends, point_a, point_b, length)
         return changed.build(physical=False)
 
+    @checked
     def with_spring(
         self,
         name: str,
@@ -143,6 +148,7 @@ class ConstraintChanges(Configurations):
         changed.spring(name, *ends, point_a, point_b, stiffness, damping, length)
         return changed.build(physical=False)
 
+    @checked
     def without_spring(self, name: str) -> Model:
         """A copy without a spring between bodies.
 
@@ -156,6 +162,7 @@ class ConstraintChanges(Configurations):
         """
         return self._without("springs", name)
 
+    @checked
     def with_coupling(self, name: str, terms: Terms, offset: float = 0.0) -> Model:
         """A copy with one more linear relation between joint coordinates (see `Coupling`).
 
@@ -171,6 +178,7 @@ class ConstraintChanges(Configurations):
         """
         return edit.builder(self._model).coupling(name, terms, offset).build(physical=False)
 
+    @checked
     def without_coupling(self, name: str) -> Model:
         """A copy without a coupling: the joints it couples (mimic joints, gears) move alone.
 
@@ -185,6 +193,7 @@ class ConstraintChanges(Configurations):
         """
         return self._without("couplings", name)
 
+    @checked
     def with_contact(
         self, name: str, shape_a: str, shape_b: str,
         friction: float | tuple[float, float] = 0.8, restitution: float = 0.0,
@@ -213,6 +222,7 @@ class ConstraintChanges(Configurations):
         law = friction, restitution, stiffness, damping
         return with_contact(self._model, contact_of(self._model, name, shape_a, shape_b, *law))
 
+    @checked
     def with_rope(
         self, name: str, body_a: str | int | None, body_b: str | int | None,
         point_a: VectorLike = (0, 0, 0), point_b: VectorLike = (0, 0, 0), length: float = 1.0,
@@ -241,6 +251,7 @@ class ConstraintChanges(Configurations):
         law = restitution, stiffness, damping
         return with_rope(self._model, name, ends, (point_a, point_b), length, *law)
 
+    @checked
     def with_cone(
         self, name: str, body_a: str | int | None, body_b: str | int | None,
         axis_a: Axis = (0, 0, 1), axis_b: Axis = (0, 0, 1), angle: float = 1.0,
@@ -266,6 +277,7 @@ class ConstraintChanges(Configurations):
         ends = self._name(body_a), self._name(body_b)
         return with_cone(self._model, name, ends, (axis_a, axis_b), angle, restitution)
 
+    @checked
     def without_contact(self, name: str) -> Model:
         """A copy in which a contact is left out.
 
@@ -279,6 +291,7 @@ class ConstraintChanges(Configurations):
         """
         return without_contact(self._model, name)
 
+    @checked
     def with_ground(
         self, shapes: str | Sequence[str] | None = None, height: float = 0.0,
         friction: float | tuple[float, float] = 0.8, restitution: float = 0.0,
@@ -300,6 +313,7 @@ class ConstraintChanges(Configurations):
         """
         return with_ground(self._model, shapes, height, friction, restitution)
 
+    @checked
     def with_rolling(
         self, name: str, shape_a: str, shape_b: str, *, inside: bool = False
     ) -> Model:
@@ -323,6 +337,7 @@ class ConstraintChanges(Configurations):
         made = rolling_of(self._model, name, shape_a, shape_b, inside)
         return self._model._replace(rollings=(*self.rollings, made))
 
+    @checked
     def without_rolling(self, name: str) -> Model:
         """A copy without a rolling contact.
 
@@ -338,6 +353,7 @@ class ConstraintChanges(Configurations):
         """
         return self._without("rollings", name)
 
+    @checked
     def with_velocity_rows(self, name: str, function: RowFunction) -> Model:
         """A copy whose velocities satisfy A(q) v = 0, rows that have no position part: knife edges,
         skates, wheels of one's own (see `VelocityRows`).
@@ -358,6 +374,7 @@ class ConstraintChanges(Configurations):
         made = velocity_rows_of(self._model, name, function)
         return self._model._replace(velocity_rows=(*self.velocity_rows, made))
 
+    @checked
     def without_velocity_rows(self, name: str) -> Model:
         """A copy without rows that a user wrote.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from mozzi.errors import ModelError, known
+from mozzi.checked import checked, is_whole
+from mozzi.errors import KindError, ModelError, known
 from mozzi.lie import SE3
 from mozzi.model.body import Body
 from mozzi.model.content import Closure
@@ -48,9 +49,9 @@ class Parts(Derived):
                 raise ModelError(
                     f"model {self.name!r} has no body {body!r}; it has {known(body, self.bodies)}"
                 ) from None
-        if not 0 <= body < self.nb:
+        if not is_whole(body) or not 0 <= body < self.nb:
             raise ModelError(
-                f"model {self.name!r} has no body {body}; its bodies are 0 to {self.nb - 1}"
+                f"model {self.name!r} has no body {body!r:.60}; its bodies are 0 to {self.nb - 1}"
             )
         return int(body)
 
@@ -84,7 +85,7 @@ class Parts(Derived):
         """
         try:
             return self._joint_index[joint]
-        except KeyError:
+        except (KeyError, TypeError):  # a list is no key of a table
             there = known(joint, self.joint_names)
             raise ModelError(
                 f"model {self.name!r} has no joint {joint!r}; it has {there}"
@@ -103,6 +104,8 @@ class Parts(Derived):
             >>> arm.bodies[body]
             'link_3'
         """
+        if not isinstance(cast(object, name), str):
+            raise KindError("frame", "name", name, "the name of a frame or a body")
         if name in self._frame_index:
             return self._frame_index[name][1:]
         if name in self._index:
@@ -112,6 +115,7 @@ class Parts(Derived):
         there = known(name, self.frames)
         raise ModelError(f"model {self.name!r} has no frame {name!r}; it has {there}")
 
+    @checked
     def shape(self, name: str) -> Shape:
         """A shape, by name.
 
@@ -127,6 +131,7 @@ class Parts(Derived):
         names = tuple(shape.name for shape in self.shapes)
         raise ModelError(f"model {self.name!r} has no shape {name!r}; it has {known(name, names)}")
 
+    @checked
     def children(self, body: str | int | None = None) -> tuple[int, ...]:
         """The bodies that hang on a body (on the world, for None or −1).
 
@@ -138,6 +143,7 @@ class Parts(Derived):
         i = WORLD if body is None or body == WORLD else self.index(body)
         return tuple(k for k, parent in enumerate(self.parents) if parent == i)
 
+    @checked
     def subtree(self, body: str | int) -> tuple[int, ...]:
         """A body and all that hangs on it.
 
@@ -158,6 +164,7 @@ class Parts(Derived):
         """The mass of all moving bodies."""
         return sum(float(body.inertia.m) for body in self._bodies)
 
+    @checked
     def singular_joints(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """The joints with a motion that nothing resists: see `mozzi.model.parameters.physical`.
 
@@ -169,7 +176,7 @@ class Parts(Derived):
             >>> arm.singular_joints()
             ()
         """
-        return singular_joints(self._model, q)
+        return singular_joints(self._model, None if q is None else self.check_configuration(q))
 
     @property
     def q_names(self) -> tuple[str, ...]:

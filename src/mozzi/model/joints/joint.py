@@ -503,7 +503,7 @@ def as_pitch(pitch: float | None, what: str) -> float:
 
 def check_coordinates(coordinates: str, kinds: tuple[str, ...], what: str) -> str:
     """One of these kinds of coordinates."""
-    if coordinates not in kinds:
+    if not isinstance(cast(object, coordinates), str) or coordinates not in kinds:
         raise ModelError(
             f"{what}: coordinates {coordinates!r}; choose one of {known(coordinates, kinds)}"
         )

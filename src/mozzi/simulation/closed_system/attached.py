@@ -11,7 +11,15 @@ import numpy as np
 from mozzi.algorithms.constraints.rows.rows import loop_rows
 from mozzi.algorithms.kinematics.poses import pose
 from mozzi.algorithms.loops.topology import Attachment, State
-from mozzi.errors import ConfigurationError, ModelError, UnknownNameError, known
+from mozzi.checked import are_names, checked, is_listed
+from mozzi.errors import (
+    ConfigurationError,
+    KindError,
+    ModelError,
+    ShapeError,
+    UnknownNameError,
+    known,
+)
 from mozzi.lie import SE3
 from mozzi.model import Fixed, Joint, Model
 from mozzi.model.frames import PoseLike, as_pose
@@ -38,7 +46,9 @@ class AttachedSystems:
         attachments: Sequence[Attachment] = (),
     ):
         if not isinstance(systems, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"{type(self).__name__}: give the systems as {{name: (model, frames)}}")
+            raise KindError("ClosedSystem", "systems", systems, "{name: (model, frames)}")
+        if not is_listed(attachments):
+            raise KindError("ClosedSystem", "attachments", attachments, "a list of Attachments")
         self.systems = {name: self._checked(name, x) for name, x in systems.items()}
         self.attachments = tuple(attachments)
         self._made: dict[Model, Model] = {}
@@ -48,6 +58,8 @@ class AttachedSystems:
             for frame in frames:
                 model.frame(frame)
         for part in self.attachments:
+            if not isinstance(cast(object, part), Attachment):
+                raise KindError("ClosedSystem", "attachments", part, "Attachments, or attach()")
             for system, frame in (part.a, part.b):
                 self._check_place(system, frame, part.name)
 
@@ -63,8 +75,8 @@ class AttachedSystems:
         ):
             kinds = ", ".join(type(x).__name__ for x in pair)
             raise ModelError(
-                f"system {name!r}: give (model, [names of frames that others may be attached to]), "
-                f"not ({kinds})"
+                f"system {name!r} is ({kinds}); "
+                "give (model, [names of frames that others may be attached to])"
             )
         return model, tuple(cast("Iterable[str]", frames))
 
@@ -105,6 +117,7 @@ class AttachedSystems:
         new._made = self._made
         return new
 
+    @checked
     def attach(
         self,
         name: str,
@@ -137,6 +150,11 @@ class AttachedSystems:
         """
         if any(part.name == name for part in self.attachments):
             raise ModelError(f"attachment {name!r} is there; detach it, or give another name")
+        for x in (a, b):
+            if not isinstance(cast(object, x), (tuple, list)) or len(x) != 2:
+                raise KindError("attach", "a place", x, "(system, frame), or ('world', '')")
+        if joint is not None and not isinstance(cast(object, joint), Joint):
+            raise KindError("attach", "joint", joint, "a joint, such as mz.Revolute('z'), or None")
         ends = (a[0], a[1]), (b[0], b[1])
         T_a, T_b = (as_pose(T, f"attachment {name!r}") for T in (placement_a, placement_b))
         if at is not None:
@@ -156,6 +174,7 @@ class AttachedSystems:
             raise ConfigurationError(f"attachment {what!r}: nothing for {system!r} in at")
         return pose(self.systems[system][0], q[system], frame)
 
+    @checked
     def detach(self, name: str) -> Self:
         """Without a joint.
 
@@ -176,6 +195,7 @@ class AttachedSystems:
             raise UnknownNameError(f"no attachment {name!r} to detach; there are {there}")
         return self._changed(self.systems, left)
 
+    @checked
     def with_system(self, name: str, model: Model, frames: Sequence[str]) -> Self:
         """With one more mechanism, or another in its place.
 
@@ -192,6 +212,7 @@ class AttachedSystems:
         """
         return self._changed({**self.systems, name: (model, frames)}, self.attachments)
 
+    @checked
     def without_system(self, name: str) -> Self:
         """Without a mechanism, and what was attached to it.
 
@@ -285,6 +306,7 @@ class AttachedSystems:
             arrays = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in arrays]
         return np.concatenate(arrays, axis=-lead)
 
+    @checked
     def parts(self, array: Array, axis: str = "v") -> Parts:
         """An array of `model` as a table.
 
@@ -298,6 +320,11 @@ class AttachedSystems:
             >>> {name: x.shape for name, x in both.parts(np.zeros(9)).items()}
             {'arm': (3,), 'ball': (6,)}
         """
+        if axis not in self._slices:
+            raise ConfigurationError(f"parts: no axis {axis!r}; give {known(axis, self._slices)}")
+        array, size = np.asarray(array), self.model.nq if axis == "q" else self.model.nv
+        if array.shape[-1:] != (size,):
+            raise ShapeError("parts", "array", array.shape, (size,))
         return {name: array[..., s] for name, s in self._slices[axis].items()}
 
     def _rows(self, what: str, rows: Mapping[str, ArrayLike] | None) -> Array | None:
@@ -324,7 +351,10 @@ class AttachedSystems:
             if isinstance(item, str) and item in self.systems:
                 out += [f"{item}.{joint}" for joint in self.systems[item][0].joint_names]
             else:
-                out.append(item if isinstance(item, str) else ".".join(item))
+                pair = (item,) if isinstance(item, str) else item
+                if not are_names(pair):
+                    raise KindError("ClosedSystem", "a joint", item, "'arm.elbow'")
+                out.append(".".join(pair))
         return out
 
     def _given(

@@ -24,6 +24,7 @@ from mozzi.algorithms.loops.assemble import assemble, consistent_velocities
 from mozzi.algorithms.loops.forces import loop_forces
 from mozzi.algorithms.loops.topology import State, distributed_accelerations, refuse_open
 from mozzi.algorithms.loops.wrenches import LoopWrench, loop_wrenches
+from mozzi.checked import checked
 from mozzi.lie import SE3
 from mozzi.lie.vec import number
 from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
@@ -63,6 +64,7 @@ class ClosedSystem(AttachedSystems):
 
     # -- closing --
 
+    @checked
     def residual(self, q: State) -> Parts:
         """How far each attachment is open (B, m), row by row: see `loop_residual`.
 
@@ -81,6 +83,7 @@ class ClosedSystem(AttachedSystems):
         rows = loop_rows(self.model)
         return {part.name: found[..., rows[part.name]] for part in self.attachments}
 
+    @checked
     def check_closed(self, q: State, tolerance: float = 1e-4) -> None:
         """Raise a `LoopError` where an attachment is open by more than a tolerance.
 
@@ -105,6 +108,7 @@ class ClosedSystem(AttachedSystems):
             error[..., 3] = np.linalg.norm(gap[..., ~np.array(turns, bool)], axis=-1)
             refuse_open(part.name, error, tolerance)
 
+    @checked
     def assemble(
         self, q: State, hold: Joints = (), *,
         loop_offsets: Mapping[str, ArrayLike] | None = None,
@@ -129,6 +133,7 @@ class ClosedSystem(AttachedSystems):
         start = self.whole("q", q, "q")
         return self.parts(assemble(self.model, start, joints, loop_offsets=offsets), "q")
 
+    @checked
     def consistent_velocities(
         self, q: State, v: State, *, loop_rates: Mapping[str, ArrayLike] | None = None
     ) -> Parts:
@@ -155,6 +160,7 @@ class ClosedSystem(AttachedSystems):
 
     # -- dynamics --
 
+    @checked
     def accelerations(
         self, q: State, v: State, tau: State | None = None, *,
         loop_accelerations: Mapping[str, ArrayLike] | None = None,
@@ -188,6 +194,7 @@ class ClosedSystem(AttachedSystems):
         rows = loop_rows(self.model)
         return a, {part.name: lam[..., rows[part.name]] for part in self.attachments}
 
+    @checked
     def distributed_accelerations(
         self, q: State, v: State, tau: State | None = None, *,
         loop_accelerations: Mapping[str, ArrayLike] | None = None,
@@ -219,6 +226,7 @@ class ClosedSystem(AttachedSystems):
         parts = self.systems, self.attachments
         return distributed_accelerations(*parts, q, v, tau or {}, loop_accelerations or {})
 
+    @checked
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
         loop_accelerations: Mapping[str, ArrayLike] | None = None, resistance: bool = False,
@@ -253,6 +261,7 @@ class ClosedSystem(AttachedSystems):
             )
         return self.parts(forward_dynamics(self.model, *state))
 
+    @checked
     def inverse_dynamics(
         self, q: State, v: State, a: State, actuated: Joints | None = None,
         wrenches: State | None = None, **options: Unpack[LeastOptions],
@@ -285,6 +294,7 @@ class ClosedSystem(AttachedSystems):
         found = inverse_dynamics(self.model, *state, actuated=joints, **given, **options)
         return self.parts(found)
 
+    @checked
     def hybrid_dynamics(
         self, q: State, v: State, tau: State, a: State, prescribed: Joints = (),
         wrenches: State | None = None, *,
@@ -321,6 +331,7 @@ class ClosedSystem(AttachedSystems):
         )
         return self.parts(found[0]), self.parts(found[1])
 
+    @checked
     def loop_forces(
         self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
         loop_accelerations: Mapping[str, ArrayLike] | None = None,
@@ -348,6 +359,7 @@ class ClosedSystem(AttachedSystems):
         given = self._given(wrenches, loop_accelerations)
         return loop_wrenches(self.model, state[0], loop_forces(self.model, *state, **given))
 
+    @checked
     def energy(self, q: State, v: State) -> Array:
         """Kinetic and potential energy of all systems together, with their springs.
 
@@ -367,6 +379,7 @@ class ClosedSystem(AttachedSystems):
         at, u = self.whole("q", q, "q"), self.whole("v", v)
         return kinetic_energy(self.model, at, u) + potential_energy(self.model, at)
 
+    @checked
     def simulate(
         self, q0: State, v0: State, duration: float, dt: float, torque: Torque | None = None,
         changes: Sequence[Change] = (), *, tolerance: float = 1e-4,

@@ -10,7 +10,7 @@ import numpy as np
 
 from mozzi.algorithms.dynamics.energy import kinetic_energy
 from mozzi.algorithms.loops.topology import State
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, KindError
 from mozzi.program.scalar import Real
 from mozzi.simulation.forces.resistance import Limits, Resistance
 from mozzi.simulation.methods.dormand_prince import DormandPrince, Event, EventFunction
@@ -143,6 +143,9 @@ def simulated(
     """See `ClosedSystem.simulate`."""
     start = float(options.get("t0", 0.0))
     t, end, left = start, start + float(duration), list(changes)
+    for change in left:
+        if not isinstance(cast(object, change), (tuple, list)) or len(change) != 2:
+            raise KindError("simulate", "a change", change, "(time or event, function)")
     q, v = dict(q0), dict(v0)
     phases: list[Phase] = []
     while True:

@@ -13,6 +13,7 @@ from mozzi.algorithms.constraints.rows.rows import loop_jacobian, position_rows
 from mozzi.algorithms.derivatives.loops.first import loop_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -43,6 +44,7 @@ class Modes(NamedTuple):
     shapes: NDArray[np.complex128]
 
 
+@checked
 def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """An orthonormal basis N of the deviations (δ, δv) that loops, rolling and velocity rows allow.
 
@@ -76,6 +78,7 @@ def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     return _null(rows, np.abs(rows).max(initial=1.0))
 
 
+@checked
 def modes(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *,
     resistance: bool = True,

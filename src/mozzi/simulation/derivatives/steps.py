@@ -26,7 +26,8 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
-from mozzi.errors import ConfigurationError, as_numbers
+from mozzi.checked import checked
+from mozzi.errors import ConfigurationError, ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real
@@ -187,6 +188,7 @@ def rollout(
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
     torque: Law | Feedback, t0: float = 0.0,
 ) -> tuple[Array, Array, Array]: ...  # fmt: skip
+@checked
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
@@ -223,10 +225,11 @@ def rollout(
     """
     as_model(model, "rollout")
     kernel = _cached(model, "step", method, resistance)
-    tau = as_numbers(tau, "rollout", "tau")
+    q0, v0 = _ending_in("rollout", q0=(q0, model.nq), v0=(v0, model.nv))
+    (tau,) = _ending_in("rollout", 1, tau=(tau, model.nv))
     if closed(model):
-        check_closed(model, np.asarray(q0, dtype=float), np.asarray(v0, dtype=float))
-    batch = np.broadcast_shapes(np.shape(q0)[:-1], np.shape(v0)[:-1], tau.shape[1:-1])
+        check_closed(model, q0, v0)
+    batch = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1], tau.shape[1:-1])
     q = np.empty((len(tau) + 1, *batch, model.nq))
     v = np.empty((len(tau) + 1, *batch, model.nv))
     q[0], v[0] = q0, v0
@@ -248,11 +251,6 @@ def rollout(
 def _as_law(torque: Law | Feedback) -> Law:
     if isinstance(torque, Law):
         return torque
-    if not callable(cast(object, torque)):
-        raise ConfigurationError(
-            f"torque: {torque!r:.60} is no law; give a function of (t, q, v) or a mz.Law, and "
-            "numbers as tau"
-        )
     return _laws(torque)
 
 
@@ -260,6 +258,20 @@ def _as_law(torque: Law | Feedback) -> Law:
 def _laws(function: Feedback) -> Law:
     """Functions of callers as laws, kept with their kernels."""
     return Law(function)
+
+
+def _ending_in(
+    function: str, leading: int = 0, **arrays: tuple[ArrayLike, int]
+) -> tuple[Array, ...]:
+    """Arrays with as many axes before the last, whose length is told."""
+    found: list[Array] = []
+    for name, (values, length) in arrays.items():
+        x = as_numbers(values, function, name)
+        if x.ndim <= leading or x.shape[-1] != length:
+            axes = f"({'steps, ' * leading}…, {length})"
+            raise ShapeError(function, name, x.shape, (length,), f"give {axes}")
+        found.append(x)
+    return tuple(found)
 
 
 def _of_law(model: Model, law: Law, make: Callable[[Law, Model], Kernel[Result]]) -> Kernel[Result]:
@@ -283,6 +295,7 @@ def rollout_gradient(
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
     torque: Law | Feedback, rows: Array, t0: float = 0.0,
 ) -> tuple[Array, Array, Array, dict[str, Array]]: ...  # fmt: skip
+@checked
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
@@ -324,12 +337,21 @@ def rollout_gradient(
     """
     as_model(model, "rollout_gradient")
     kernel = _cached(model, "pullback", method, resistance)
-    tau = as_numbers(tau, "rollout_gradient", "tau")
-    p, r = np.array(dq[-1], dtype=float), np.array(dv[-1], dtype=float)
+    nq, nv = model.nq, model.nv
+    q, v, tau, dq, dv = _ending_in(
+        "rollout_gradient", 1, q=(q, nq), v=(v, nv), tau=(tau, nv), dq=(dq, nv), dv=(dv, nv)
+    )
+    for name, x in {"q": q, "v": v, "dq": dq, "dv": dv}.items():
+        if len(x) != len(tau) + 1:
+            fact = f"tau has {len(tau)} steps; give {len(tau) + 1} states"
+            raise ShapeError("rollout_gradient", name, x.shape, (), fact)
+    p, r = dq[-1].copy(), dv[-1].copy()
     out = np.empty((len(tau), *p.shape))
     if torque is not None:
         if rows is None:
-            raise ConfigurationError("rollout_gradient: give rows, the third result of rollout")
+            raise ConfigurationError(
+                "rollout_gradient: a law has rows; give rows=, the third result of rollout"
+            )
         torque = _as_law(torque)
         pull = _of_law(model, torque, law_pullback)
         s = np.zeros((*p.shape[:-1], torque.size(model)))

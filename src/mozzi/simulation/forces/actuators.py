@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -17,6 +18,7 @@ from mozzi.types import Traced
 __all__ = ["actuate"]
 
 
+@checked
 def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
 

@@ -61,12 +61,6 @@ class Drives:
     ):
         self.user = model
         self.joints: dict[tuple[str, int | None], TimeLaw] = {}
-        for name, laws in (("prescribed", prescribed), ("loop_offsets", loop_offsets)):
-            if laws is not None and not isinstance(cast("object", laws), Mapping):
-                key = "joint" if name == "prescribed" else "loop"
-                raise ConfigurationError(
-                    f"{name}: {laws!r} is no mapping; give {{{key}: law}}, laws as functions of t"
-                )
         given = cast("Mapping[str | tuple[str, int], TimeLaw]", prescribed or {})
         for key, law in given.items():
             joint, component = key if isinstance(key, tuple) else (key, None)

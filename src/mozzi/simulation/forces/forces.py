@@ -94,7 +94,7 @@ def torque_of(
     except (TypeError, ValueError):
         raise ConfigurationError("torque: give numbers or a function of (t, q, v)") from None
     if not np.isfinite(tau).all():
-        raise ConfigurationError("torque holds numbers that are not finite")
+        raise ConfigurationError("torque holds numbers that are not finite; give finite ones")
     over_time = tau.ndim == len(batch) + 2
     shape = (*batch, steps, model.nv) if over_time else (*batch, model.nv)
     try:

@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, MozziError
 from mozzi.model import Model
 from mozzi.program.arrays import TracedArray, traced_array
@@ -29,6 +30,7 @@ Sampled: TypeAlias = Callable[..., object]
 HELD, DUE = "tau", "due"  # what a state holds besides the caller's
 
 
+@checked
 class Law:
     """A feedback law that is sampled at the start of steps and held between samples.
 
@@ -62,8 +64,6 @@ class Law:
         state: Mapping[str, ArrayLike] | None = None,
         period: float | None = None,
     ):
-        if not callable(function):
-            raise ConfigurationError("Law: give a function of (t, q, v), or (t, q, v, x, h)")
         if period is not None and not 0.0 < period < math.inf:
             raise ConfigurationError(f"Law: period {period!r}: give a positive time in seconds")
         self.function, self.period = function, period

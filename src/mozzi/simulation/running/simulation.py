@@ -12,6 +12,7 @@ import numpy as np
 
 from mozzi.algorithms.contact.gaps import contact_count
 from mozzi.algorithms.recursion.representations import check
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
@@ -59,6 +60,7 @@ class Simulation:
         (1.0, (101, 3))
     """
 
+    @checked
     def __init__(
         self,
         model: Model,

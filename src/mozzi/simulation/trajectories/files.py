@@ -18,6 +18,7 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.files import write_atomically
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.trajectories.saved_runs import CONTACT, opened, origin_of
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
@@ -78,6 +79,8 @@ def save(trajectory: Trajectory, path: Path, fields: Sequence[str] | None = None
 def load(path: Path, model: Model | None = None) -> Trajectory:
     if path.suffix == ".zarr":
         return opened(path, model)
+    if model is not None:
+        as_model(model, "Trajectory.load")
     if path.suffix not in (".npz", ".csv"):
         raise ConfigurationError(f"{path}: no format {path.suffix!r}; give a .npz or .csv file")
     try:

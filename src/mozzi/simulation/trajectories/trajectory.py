@@ -19,6 +19,7 @@ from mozzi.algorithms.contact.inverse import contact_wrenches
 from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential_energy
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.algorithms.loops.wrenches import LoopWrench, drive_wrenches, loop_wrenches
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
@@ -437,6 +438,7 @@ class Trajectory:
 
     # -- files, pictures -----------------------------------------------------------------------
 
+    @checked
     def save(self, path: str | os.PathLike[str], fields: Sequence[str] | None = None) -> Path:
         """Write the trajectory with its energies and momentum to .npz or .csv.
 
@@ -459,6 +461,7 @@ class Trajectory:
         return save(self, Path(path), fields)
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:
         """Read what `save`, or ``simulate(save=…)``, wrote; ``model`` gives back what needs the
         mechanism, such as poses.
@@ -477,6 +480,7 @@ class Trajectory:
 
         return load(Path(path), model)
 
+    @checked
     def plot(
         self, path: str | os.PathLike[str] | None = None, sample: Sample | None = None
     ) -> Figure:
@@ -518,6 +522,7 @@ class Trajectory:
 
         return to_xarray(self)
 
+    @checked
     def animate(
         self,
         path: str | os.PathLike[str],

@@ -34,6 +34,7 @@ from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector
+from mozzi.checked import checked
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import (
     Closure,
@@ -61,6 +62,7 @@ COINCIDE = 1e-30  # m²: points that are one
 # -- how many rows, and where --
 
 
+@checked
 def loop_rows(model: Model) -> Mapping[str, slice]:
     """Which rows of residual, Jacobian and multipliers belong to which loop, distance, coupling,
     rolling contact (normal first, then two across it) and velocity rows.

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 
 __all__ = ["cell", "get_num_threads", "run", "set_num_threads"]
@@ -98,6 +99,7 @@ def cell() -> ctypes.c_int64:
     return _cell
 
 
+@checked
 def set_num_threads(number: int | None) -> None:
     """Run large batches on so many threads.
 
