@@ -8,7 +8,7 @@ import inspect
 import linecache
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +41,7 @@ WRONG = {
     "complex": np.full(3, 1.0j), "NaN": float("nan"), "list": [None], "dict": {"no such key": 1},
     "number": -3.5, "class": int,
 }  # fmt: skip
-Good = tuple[Callable[..., object], dict[str, object]]
+Good = tuple[Callable[..., object], Mapping[str, object]]
 
 
 def algorithms() -> Iterator[tuple[str, Good]]:
@@ -223,9 +223,11 @@ def of_models(folder: Path) -> Iterator[tuple[str, Good]]:
     yield "Model.with_contact", (BALL.with_contact, dict(shapes))
     yield "Model.with_rolling", (BALL.with_rolling, dict(shapes))
     for method, full in {
-        "contact": BALL.with_contact(**shapes), "rolling": BALL.with_rolling(**shapes),
-        "shape": ARM.with_shape(TIP, mz.Sphere(1.0), name="x"), "spring": ARM.with_spring(**pair),
-        "loop": ARM.with_loop(**pair, joint=mz.Revolute()),
+        "contact": BALL.with_contact("x", "s", "floor"),
+        "rolling": BALL.with_rolling("x", "s", "floor"),
+        "shape": ARM.with_shape(TIP, mz.Sphere(1.0), name="x"),
+        "spring": ARM.with_spring("x", body, TIP),
+        "loop": ARM.with_loop("x", body, TIP, mz.Revolute()),
         "coupling": ARM.with_coupling("x", {joint: 1.0}),
         "velocity_rows": ARM.with_velocity_rows("x", lambda model, q: np.zeros((1, 3))),
     }.items():

@@ -184,7 +184,7 @@ def checked(function: F) -> F:
     if isinstance(function, type):
         made = _checked(function.__init__, function.__name__, function)
         setattr(function, "__init__", made)  # noqa: B010
-        return function
+        return cast(F, function)
     return cast(F, _checked(function, function.__name__, function))
 
 

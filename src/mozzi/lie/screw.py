@@ -472,7 +472,7 @@ class Screws(Spatial, Generic[Column]):
             36
         """
         array = np.asarray(array)
-        if array.ndim < 2 or not isinstance(cast(object, kind), type) or not issubclass(kind, Six):
+        if array.ndim < 2 or not any(kind is k for k in (Twist, Wrench, Momentum)):
             raise ConfigurationError(
                 f"Screws: an array of shape {array.shape} of {kind!r}; give (..., 6, n) of Twist, "
                 "Wrench or Momentum"

@@ -243,7 +243,7 @@ def test_laws_that_nothing_can_follow():
         run({"base": lambda t: [0.0, t * t, 0.0]})
     with pytest.raises(mz.ConfigurationError, match="joint 'base' has no rate at the start"):
         run({"base": lambda t: [np.sqrt(t), 0.0, 0.0]})
-    with pytest.raises(mz.ConfigurationError, match=r"give a dict or None \(prescribed: driven joints"):
+    with pytest.raises(mz.ConfigurationError, match=r"give a dict or None \(prescribed"):
         run(["base"])
     model = four_bar()
     q = mz.assemble(model, [0.3, 0.5, 1.5], hold=["crank"])

@@ -176,7 +176,8 @@ class Parts(Derived):
             >>> arm.singular_joints()
             ()
         """
-        return singular_joints(self._model, None if q is None else self.check_configuration(q))
+        at = None if q is None else self._model.check_configuration(q)
+        return singular_joints(self._model, at)
 
     @property
     def q_names(self) -> tuple[str, ...]:
