@@ -17,6 +17,7 @@ from types import UnionType
 from typing import TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.errors import KindError
 
@@ -36,7 +37,8 @@ def is_number(x: object) -> bool:
     if isinstance(x, (int, float)):
         return x == x
     if isinstance(x, (np.ndarray, np.generic)):
-        return x.ndim == 0 and x.dtype.kind in "iuf" and bool(x == x)
+        number = np.asarray(cast(object, x))
+        return number.ndim == 0 and number.dtype.kind in "iuf" and bool(number == number)
     return hasattr(x, "__float__") or (is_arithmetic(x) and not isinstance(x, complex))
 
 
@@ -46,18 +48,20 @@ def is_whole(x: object) -> bool:
 
 def is_array(x: object) -> bool:
     """Real numbers, or what stands for them, alone, in an array or in nested lists."""
-    if not isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray):
+        array = cast("NDArray[np.generic]", x)
+    else:
         if isinstance(x, (float, int)) or hasattr(x, "dtype") or hasattr(x, "__array__"):
             return True
         if isinstance(x, (str, bytes, Mapping, type)) or x is None:
             return False
         try:
-            x = np.asarray(x)
+            array = np.asarray(x)
         except (TypeError, ValueError):
             return False
-    if x.dtype.kind == "O":
-        return all(is_arithmetic(e) for e in x.flat)
-    return x.dtype.kind in "biuf"
+    if array.dtype.kind == "O":
+        return all(is_arithmetic(e) for e in cast("Iterable[object]", array.flat))
+    return array.dtype.kind in "biuf"
 
 
 def is_arithmetic(x: object) -> bool:
@@ -144,7 +148,7 @@ def kinds_of(annotation: object, names: Mapping[str, object]) -> list[Kind]:
     """The kinds of which one must fit; none where a word is not known."""
     if not isinstance(annotation, str):
         head: object = get_origin(annotation)
-        if head in (Union, UnionType):
+        if head is Union or head is UnionType:
             parts = [kinds_of(x, names) for x in get_args(annotation)]
             return [kind for part in parts for kind in part] if all(parts) else []
         if isinstance(annotation, type) and annotation.__name__ not in (*KINDS, *OTHERS):
