@@ -1,5 +1,6 @@
 """Environments of gymnasium: their checker, the same motion as simulate, resets, arrays."""
 
+import time
 import warnings
 
 import gymnasium
@@ -149,6 +150,61 @@ def test_it_is_a_vector_environment_of_gymnasium():
     for _ in range(55):
         seen, *_, told = many.step(many.action_space.sample())
     assert many.observation_space.contains(seen) and many.episode_count > 0 and told
+
+
+def test_pictures():
+    """Arrays of pixels in which the mechanism moves; nothing without a mode."""
+    pytest.importorskip("PIL")
+    one = Environment(balance(terminated=None), render_mode="rgb_array")
+    one.reset(seed=0, options={"q": [0.0, 0.0]})
+    first = one.render()
+    assert first.shape == (480, 480, 3) and first.dtype == np.uint8 and np.ptp(first) > 50
+    assert one.metadata["render_fps"] == 50
+    one.reset(options={"q": [0.1, 1.2]})
+    assert np.mean(one.render() != first) > 0.005
+    one.reset(options={"q": [30.0, 0.0]})  # the camera follows
+    assert 0.5 < np.mean(one.render() != 244) / np.mean(first != 244) < 2.0
+    many = VectorEnvironment(balance(), 20, render_mode="rgb_array")
+    many.reset(seed=0)
+    assert [x.shape for x in many.render()] == [(480, 480, 3)] * 16
+    assert Environment(balance()).render() is None
+    with pytest.raises(mz.ConfigurationError, match="'rgb_array', 'human' or None"):
+        Environment(balance(), render_mode="ansi")
+
+
+def test_gymnasium_makes_it(tmp_path):
+    """By a name, with pictures, recorded by gymnasium's own wrapper."""
+    pytest.importorskip("PIL")
+    pytest.importorskip("viser")
+    make = lambda **options: Environment(balance(), **options)
+    gymnasium.register("mozzi/Balance-v0", entry_point=make)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            check_env(gymnasium.make("mozzi/Balance-v0", render_mode="rgb_array").unwrapped)
+        one = gymnasium.wrappers.RenderCollection(
+            gymnasium.make("mozzi/Balance-v0", render_mode="rgb_array")
+        )
+        one.reset(seed=0)
+        one.step(np.zeros(1))
+        assert len(one.render()) == 2
+    finally:
+        gymnasium.registry.pop("mozzi/Balance-v0")
+
+
+def test_a_page_moves_with_the_episode(capsys):
+    """render_mode="human", at the pace of time."""
+    pytest.importorskip("viser")
+    one = Environment(balance(noise=0.0, terminated=None), render_mode="human")
+    one.reset(seed=0)
+    start = time.monotonic()
+    for _ in range(10):
+        one.step(np.array([10.0]))
+    assert time.monotonic() - start > 0.18
+    assert "http://127.0.0.1" in capsys.readouterr().out
+    np.testing.assert_allclose(one._viewer.q, one.q)
+    one.close()
+    assert one._viewer is None
 
 
 def test_mistakes_are_told():

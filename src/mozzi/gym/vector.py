@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
 from mozzi.gym.task import Task
 from mozzi.types import DType
 
+if TYPE_CHECKING:
+    from mozzi.viz.pictures import Pictures
+
 __all__ = ["State", "VectorEnvironment"]
 
 POOL = 4096  # starts that are drawn beforehand
+PICTURES = 16  # samples of which there are pictures
 
 
 class State(NamedTuple):
@@ -45,21 +50,39 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         dtype: the numbers of observations and kernels.
         device: of tensors, such as "cuda".
         pool: starts that are drawn beforehand.
+        render_mode: "rgb_array": `render` gives pictures of the first samples (extra ``viz``).
+
+    Example:
+        >>> from mozzi.gym import Task, VectorEnvironment
+        >>> from mozzi.model import generate
+        >>> cart = generate.cart_pole()
+        >>> task = Task(cart, reward=lambda q, v, u: np.cos(q[1]), actuated=["slider"],
+        ...             actions=(-10.0, 10.0))
+        >>> many = VectorEnvironment(task, 100)
+        >>> seen, told = many.reset(seed=0)
+        >>> many.step(np.zeros((100, 1)))[1].shape
+        (100,)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore
-        "render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP,
+    metadata: dict[str, Any] = {  # noqa: RUF012 (as gymnasium has it)
+        "render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.SAME_STEP,
     }  # fmt: skip
 
     def __init__(
         self, task: Task, num_envs: int, target: Literal["cpu", "torch", "jax"] = "cpu",
         dtype: DType = "float64",
         device: str | None = None, pool: int = POOL,
+        render_mode: Literal["rgb_array"] | None = None,
     ):  # fmt: skip
         if target not in ("cpu", "torch", "jax"):
             raise ConfigurationError(f"target {target!r}: give 'cpu', 'torch' or 'jax'")
+        if render_mode not in (None, "rgb_array"):
+            raise ConfigurationError(f"render_mode {render_mode!r}: give 'rgb_array' or None")
         self.task, self.num_envs, self.dtype, self.target = task, num_envs, dtype, target
-        self.render_mode, self.device, self.pool = None, device, pool
+        self.render_mode, self.device, self.pool = render_mode, device, pool
+        rate = 1.0 / (task.dt * task.substeps)
+        self.metadata = {**type(self).metadata, "render_fps": max(1, round(rate))}
+        self._pictures: Pictures | None = None
         self.single_action_space = task.action_space(dtype)
         self.single_observation_space = task.observation_space(dtype)
         self.action_space = task.action_space(dtype, (num_envs,))
@@ -119,6 +142,18 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         with np.errstate(all="ignore"):
             self._state, (seen, *found), told = self._advance(self, *given)
         return seen, *found, told
+
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Pictures (480, 480, 3) of the first samples, at most 16, with render_mode="rgb_array"."""
+        if self.render_mode is None:
+            return None
+        from mozzi.viz.pictures import Pictures
+
+        self._pictures = self._pictures or Pictures(self.task.model)
+        q = self.state.q[:PICTURES]
+        rows = np.asarray(q.cpu() if self.target == "torch" else q, dtype=float)
+        return tuple(self._pictures.picture(row) for row in rows)
 
 
 def _drawn(draws: Any, pool: int) -> tuple[Any, Any]:
