@@ -133,7 +133,16 @@ class ShapeError(ConfigurationError):
 
 
 class KindError(ConfigurationError, TypeError):
-    """An argument of a wrong kind: a word where a number is needed, a number where a model is."""
+    """An argument of a wrong kind: a word where a number is needed, a number where a model is.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> try:
+        ...     mz.simulate(arm, "home", np.zeros(3), 1.0, 0.01)
+        ... except mz.KindError as error:
+        ...     print("q0 is 'home'; give an array of real numbers" in str(error))
+        True
+    """
 
     def __init__(self, function: str, argument: str, given: object, wanted: str) -> None:
         self.function, self.argument, self.wanted = function, argument, wanted

@@ -284,7 +284,7 @@ class ClosedSystem(AttachedSystems):
             >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
             >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
             >>> a = held.forward_dynamics(q, v)
-            >>> tau = held.inverse_dynamics(q, v, a, {"arm": arm.joint_names})
+            >>> tau = held.inverse_dynamics(q, v, a, "arm")
             >>> np.allclose(tau["arm"], 0, atol=1e-9)
             True
         """
@@ -319,7 +319,7 @@ class ClosedSystem(AttachedSystems):
             >>> q = {"arm": np.zeros(3), "ball": ball.neutral()}
             >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
             >>> v = {"arm": np.zeros(3), "ball": np.zeros(6)}
-            >>> tau, a = held.hybrid_dynamics(q, v, v, v, {"arm": ["joint_1"]})
+            >>> tau, a = held.hybrid_dynamics(q, v, v, v, ["arm.joint_1"])
             >>> float(a["arm"][0])
             0.0
         """

@@ -145,6 +145,11 @@ class Law:
         Args:
             model: the mechanism.
             row: (size,), traced.
+
+        Example:
+            >>> arm, law = mz.load("arm.urdf"), mz.Law(lambda t, q, v: 1.0 - v)
+            >>> law.held(arm, law.start(arm)).shape
+            (3,)
         """
         return cast("Traced", self.parts(model, cast(Array, row))[HELD])
 
