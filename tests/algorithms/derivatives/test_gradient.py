@@ -51,6 +51,22 @@ def test_a_body_more_costs_the_same_at_every_size(name):
     assert each[-1] < (500 if name.startswith("inverse") else 950)
 
 
+def floating(n: int) -> mz.Model:
+    """A chain on a body that floats: its first joint is as general as the others."""
+    links, b = chain(n), mz.Builder("floating")
+    b.add("base", None, mz.Free(), mz.Inertia(2.0, (0.1, 0.2, 0.3), np.diag([0.3, 0.4, 0.5])))
+    for x in links:
+        b.add(x.name, "base" if x.parent < 0 else links.bodies[x.parent], x.joint, x.inertia)
+    return b.build()
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics_gradient", "forward_dynamics_gradient"])
+def test_operations_a_body_are_constant_where_no_body_is_special(name):
+    """From ten to a hundred: a chain on the ground has two joints that are nearly for nothing."""
+    each = [program_of(getattr(mz, name), floating(n), rolled=False).flops / n for n in (10, 100)]
+    assert max(each) < 1.1 * min(each)
+
+
 def test_loops_in_a_row_cost_the_same_each():
     """The same with loops: windows in a row."""
     counts = [program_of(mz.forward_dynamics_gradient, n_four_bar(n)).flops for n in (4, 8, 16)]

@@ -17,6 +17,7 @@ from mozzi.algorithms.calls.guard import configurations, finite, unchecked
 from mozzi.errors import ConfigurationError
 from mozzi.lie import Inertia
 from mozzi.model import Builder, Composite, Free, Prismatic, Revolute, Spherical
+from mozzi.model.generate import chain
 
 
 def body(mass: float) -> Inertia:
@@ -268,3 +269,15 @@ def test_a_diverged_motion_still_has_its_energy():
         motion = mz.simulate(model, q, v, 1.0, 0.01)
         assert motion.diverged
         assert np.isfinite(motion.energy()[0]).all()
+
+
+@pytest.mark.parametrize("where", [0, 7, 8, 150, 295, 299])
+@pytest.mark.parametrize("argument", [0, 1, 2])
+def test_many_numbers_are_looked_at_in_a_loop(where: int, argument: int):
+    """Every one of them, of every sample."""
+    model = chain(300)
+    x = [np.zeros((3, 300)) for _ in range(3)]
+    mz.inverse_dynamics(model, *x)
+    x[argument][2, where] = np.inf if where % 2 else np.nan
+    with pytest.raises(mz.ConfigurationError, match=r"in sample \[2\]"):
+        mz.inverse_dynamics(model, *x)

@@ -12,6 +12,8 @@ of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivati
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
@@ -30,6 +32,7 @@ from mozzi.types import Traced
 
 __all__ = [
     "forward_dynamics_hessian", "inverse_dynamics_hessian", "mirrored", "tangent_basis",
+    "tangent_pull",
 ]  # fmt: skip
 
 @algorithm(threshold=ALWAYS_UNROLLED)
@@ -93,8 +96,27 @@ def forward_dynamics_hessian(
 
 def tangent_basis(model: Model, q: Traced) -> Traced:
     """N(q) (nq, nv): the rates of the coordinates for each unit velocity."""
-    columns = [rates(model, q, e) for e in np.eye(model.nv)]
-    return np.array(columns, dtype=object).reshape(model.nv, model.nq).T
+    N = np.full((model.nq, model.nv), 0.0, dtype=object)
+    for j, own, column in _joint_tangents(model, q):
+        N[own, j] = column
+    return N
+
+
+def tangent_pull(model: Model, q: Traced, covector: Traced) -> Traced:
+    """N(q)ᵀ of a covector (nq), joint by joint."""
+    out = np.full(model.nv, 0.0, dtype=object)
+    for j, own, column in _joint_tangents(model, q):
+        out[j] = np.dot(column, covector[own])
+    return out
+
+
+def _joint_tangents(model: Model, q: Traced) -> Iterator[tuple[int, slice, Traced]]:
+    """Velocities, the coordinates of their joint, and the rates of these."""
+    for body, k, j in zip(model, model.q_offsets, model.v_offsets, strict=False):
+        own = slice(k, k + body.joint.nq)
+        for c in range(body.joint.nv):
+            unit = [float(c == i) for i in range(body.joint.nv)]
+            yield j + c, own, np.array(body.joint.rates(list(q[own]), unit), dtype=object)
 
 
 # -- programs, traced once for a model and inlined where they are used --

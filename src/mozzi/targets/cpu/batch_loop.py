@@ -37,6 +37,7 @@ UNIT = 2e-6  # how far the squared length of a unit quaternion may be from 1
 SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")
 RESTORE_FLAGS = ("  call void @llvm.x86.sse.ldmxcsr(ptr %flags)",)
 CLEAR_FLAGS = ("  %cleared = call i32 %f.clear_flags(i32 31)",)
+LONG_RUN = 256  # arguments in a row that are looked at in a loop: long blocks take LLVM long
 STREAM_BYTES = 1 << 24  # of results of a call, that do not stay in the caches for who reads them
 STACK_BYTES = 32768  # that a call may take from the stack; more comes from alloc, once per call
 
@@ -73,6 +74,17 @@ def promises(inputs: Sequence[Input]) -> list[Promise]:
             alone = tuple(slot + k for k in range(x.size) if k not in inside)
             found.append(Promise(alone, tuple(slot + k for k in x.units)))
         slot += x.size
+    return found
+
+
+def _long_runs(slots: Sequence[int]) -> list[tuple[int, int]]:
+    """(first, how many) of many slots in a row, eighths of them whole."""
+    found, first = list[tuple[int, int]](), 0
+    for k in range(1, len(slots) + 1):
+        if k == len(slots) or slots[k] != slots[k - 1] + 1:
+            if k - first >= LONG_RUN:
+                found.append((slots[first], (k - first) // 8 * 8))
+            first = k
     return found
 
 
@@ -222,7 +234,11 @@ class _BatchLoop:
         slots = [slot for p in promises for slot in p.slots]
         if slots:  # x y is finite where both are (or a false alarm); four sums, for their latency
             sums = [add(f"load {V}, ptr %sum"), zero, zero, zero]
-            for k, (x, y) in enumerate(zip(slots[::2], [*slots[1::2], slots[-1]])):
+            at = "watch"
+            for first, count in _long_runs(slots):
+                slots = [k for k in slots if not first <= k < first + count]
+                sums, at = self._summed_run(code, multiply_add, first, count, sums, at)
+            for k, (x, y) in enumerate(zip(slots[::2], [*slots[1::2], *slots[-1:]])):
                 sums[k % 4] = fma(take(x), take(y), sums[k % 4])
             while len(sums) > 1:
                 a, b, *sums = sums
@@ -242,6 +258,37 @@ class _BatchLoop:
         for x in bad[1:]:
             some = add(f"or <{W} x i1> {some}, {x}")
         return [*code, *self._alarm(some, "unit", "body")]
+
+    def _summed_run(
+        self, code: list[str], multiply_add: str, first: int, count: int, sums: Sequence[str],
+        before: str,
+    ) -> tuple[list[str], str]:  # fmt: skip
+        """The same of so many slots in a row, eight at a time, in a loop; what it is called."""
+        V, name = self.V, f"run{first}"
+        code += [
+            f"  br label %{name}", f"{name}:",
+            f"  %{name}.k = phi i64 [{first}, %{before}], [%{name}.next, %{name}]",
+        ]  # fmt: skip
+        code += [
+            f"  %{name}.s{j} = phi {V} [{x}, %{before}], [%{name}.t{j}, %{name}]"
+            for j, x in enumerate(sums)
+        ]
+        for j in range(4):
+            for i, slot in enumerate((2 * j, 2 * j + 1)):
+                x = f"%{name}.{j}.{i}"
+                code += [
+                    f"  {x}.k = add i64 %{name}.k, {slot}",
+                    f"  {x}.p = getelementptr {V}, ptr %memory, i64 {x}.k",
+                    f"  {x} = load {V}, ptr {x}.p, align {self.vector}",
+                ]
+            x, y, total = f"%{name}.{j}.0", f"%{name}.{j}.1", f"%{name}.s{j}"
+            code.append(f"  %{name}.t{j} = call {V} {multiply_add}({V} {x}, {V} {y}, {V} {total})")
+        code += [
+            f"  %{name}.next = add i64 %{name}.k, 8",
+            f"  %{name}.more = icmp slt i64 %{name}.next, {first + count}",
+            f"  br i1 %{name}.more, label %{name}, label %{name}.end", f"{name}.end:",
+        ]  # fmt: skip
+        return [f"%{name}.t{j}" for j in range(4)], f"{name}.end"
 
     def _watched_sum(self, promises: Sequence[Promise]) -> list[str]:
         """Count an alarm where the sum over all samples is not finite."""

@@ -30,7 +30,7 @@ from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
-from mozzi.algorithms.derivatives.second import tangent_basis
+from mozzi.algorithms.derivatives.second import tangent_basis, tangent_pull
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.momenta import AtRest
@@ -180,8 +180,8 @@ def _motion(
     loop_covector: Traced,
 ) -> tuple[Traced, Traced]:  # fmt: skip
     L = _loop_powers(model, q, v, a, multipliers, covector, loop_covector)
-    both, N = reverse(L, np.concatenate([q, v]), 1.0), tangent_basis(model, q)
-    return N.T @ both[: model.nq], both[model.nq :]
+    both = reverse(L, np.concatenate([q, v]), 1.0)
+    return tangent_pull(model, q, both[: model.nq]), both[model.nq :]
 
 
 def _loop_powers(
@@ -213,7 +213,7 @@ def _position(
     A = loop_jacobian(model, q)
     L = -(multipliers @ (A @ covector))
     L = L - loop_covector @ (A @ a + loop_drift(model, q))
-    return (tangent_basis(model, q).T @ reverse(L, q, 1.0),)
+    return (tangent_pull(model, q, reverse(L, q, 1.0)),)
 
 
 def _velocity(
@@ -223,4 +223,4 @@ def _velocity(
     A = loop_jacobian(model, q)
     L = -(multipliers @ (A @ covector))
     L = L - loop_covector @ (A @ (v + a))
-    return tangent_basis(model, q).T @ reverse(L, q, 1.0), -(loop_covector @ A)
+    return tangent_pull(model, q, reverse(L, q, 1.0)), -(loop_covector @ A)
