@@ -17,7 +17,8 @@ def page(table: Table) -> str:
     rows = "\n".join(f"| {what} | {cell(a)} | {cell(b)} |" for what, a, b in table.rows)
     return (
         f"# {table.title}\n\n## What differs\n{table.differences}\n"
-        f"## Names\n\nEvery row is run with both libraries and compared, behind this set-up:\n\n"
+        f"## Names\n\nEvery row is run with both libraries and compared "
+        f"(`tests/test_coming_from.py`), behind this set-up:\n\n"
         f"```python\n{table.setup.strip()}\n```\n\n"
         f"| | {table.title} | mozzi |\n|---|---|---|\n{rows}\n"
     )

@@ -205,8 +205,8 @@ def extent(model: Model) -> float:
 
 
 def skeleton(model: Model, color: Color | None = None) -> list[Part]:
-    """A mechanism drawn from its joints and masses: limbs between joints, drums on hinges, balls
-    at centres of mass at the ends.
+    """A mechanism drawn from its joints and masses: limbs between joints (those that close loops,
+    too), drums on hinges, balls at centres of mass at the ends.
     """
     size = extent(model)
     r = 0.022 * size
@@ -224,6 +224,7 @@ def skeleton(model: Model, color: Color | None = None) -> list[Part]:
             drum = sphere(1.8 * r, start)
         parts.append(Part(i, *drum, _darker(tint), f"{body.joint_name}"))
         ends = [_origin(model.body(k).joint.frame_parent) for k in model.children(i)]
+        ends += _closing(model, i)
         com, mass = _com(body), float(body.inertia.m)
         if not ends and mass > 0.0:
             ends = [com]
@@ -233,6 +234,20 @@ def skeleton(model: Model, color: Color | None = None) -> list[Part]:
             if np.linalg.norm(end - start) > 1e-6 * size:
                 parts.append(Part(i, *capsule(start, end, r), tint, body.name))
     return parts
+
+
+def _closing(model: Model, i: int) -> list[np.ndarray]:
+    """Where loops and rods meet body i."""
+    found = list[np.ndarray]()
+    for loop in model.loops:
+        if loop.body_a == i:
+            found.append(_origin(loop.placement_a @ loop.joint.frame_parent))
+        if loop.body_b == i:
+            found.append(_origin(loop.placement_b @ loop.joint.frame_child))
+    for rod in model.distances:
+        points = ((rod.body_a, rod.point_a), (rod.body_b, rod.point_b))
+        found += [np.array(point, dtype=float) for body, point in points if body == i]
+    return found
 
 
 def _darker(c: tuple[float, float, float]) -> tuple[float, float, float]:
