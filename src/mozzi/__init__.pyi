@@ -4732,8 +4732,8 @@ def sweep(
         parameters: by name, arrays of one length (`grid` makes combinations); or distributions,
             such as ``mz.Uniform(0.8, 1.2)`` or its text "uniform(0.8, 1.2)"; or a table with named
             columns.
-        executor: None for this process; anything with the interface of `concurrent.futures`; or a
-            Dask `Client`.
+        executor: None for this process; anything whose ``submit`` gives futures, as the executors
+            of `concurrent.futures`, mpi4py and submitit do; or a Dask `Client`.
         chunk: samples of a job; chosen where not given.
         store: a path for a zarr store, with a chunk for each job. One of another model or other
             parameters is refused.

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,8 +136,8 @@ def sweep(
         parameters: by name, arrays of one length (`grid` makes combinations); or distributions,
             such as ``mz.Uniform(0.8, 1.2)`` or its text "uniform(0.8, 1.2)"; or a table with named
             columns.
-        executor: None for this process; anything with the interface of `concurrent.futures`; or a
-            Dask `Client`.
+        executor: None for this process; anything whose ``submit`` gives futures, as the executors
+            of `concurrent.futures`, mpi4py and submitit do; or a Dask `Client`.
         chunk: samples of a job; chosen where not given.
         store: a path for a zarr store, with a chunk for each job. One of another model or other
             parameters is refused.
@@ -227,8 +227,7 @@ class _Driver:
                 job = queue.popleft()
                 tries[job.number] = tries.get(job.number, 0) + 1
                 pending[self._submit(engine, job)] = job, tries[job.number]
-            finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in finished:
+            for future in _finished(pending):
                 job, count = pending.pop(future)
                 outcome = _outcome(future)
                 if outcome.error and count < TRIES:
@@ -331,6 +330,20 @@ class _Driver:
                     )
                 out[name][start:stop] = x
         return out
+
+
+def _finished(pending: Iterable[Future[Outcome]]) -> list[Future[Outcome]]:
+    """Those that are over; waits until there is one. Jobs of submitit are asked in turn: they have
+    the methods of futures, and nobody to wake a waiter.
+    """
+    given = list(pending)
+    if all(isinstance(cast(object, future), Future) for future in given):
+        return list(wait(given, return_when=FIRST_COMPLETED)[0])
+    pause = 0.005
+    while not (over := [future for future in given if future.done()]):
+        time.sleep(pause)
+        pause = min(2.0 * pause, 1.0)
+    return over
 
 
 def _engine(executor: object) -> Executor | None:
