@@ -229,9 +229,39 @@ def test_a_catch_on_an_event():
     assert np.abs(after.q["bar"][..., :3]).max() < 1e-9
     E = after.trajectory.energy()
     assert np.abs(E - E[0]).max() < 1e-6
-    with pytest.raises(mz.ConfigurationError, match="events are found by method 'dopri5'"):
-        never = lambda t, q, v: t + 1.0, lambda x, q: x
-        free.simulate(q, v, 1.0, 0.01, changes=[never], method="rkmk4")
+    never = lambda t, q, v: t + 1.0, lambda x, q: x
+    with pytest.raises(mz.ConfigurationError, match="carries more than q and v"):
+        free.simulate(q, v, 1.0, 0.01, changes=[never], method="generalized_alpha")
+    assert len(free.simulate(q, v, 1.0, 0.01, changes=[never], method="rkmk4")) == 1
+
+
+@pytest.mark.parametrize(("method", "every"), [
+    ("rkmk4", 1), ("rkmk4", 7), ("semi_implicit", 1), ("moreau", 1)
+])  # fmt: skip
+def test_events_by_methods_of_constant_step(method: str, every: int):
+    """The last step ends at the event, so that the order of the method stays: a bar that falls and
+    turns under a law is caught by a hinge, and let go when it has swung through.
+    """
+    free = mz.ClosedSystem({"bar": (bar(), ["bar"])})
+    q = {"bar": np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0])}
+    v = {"bar": np.array([0.0, 0.3, 0.0, 0.0, 0.0, 0.0])}
+    changes = [
+        (lambda t, q, v: q["bar"][..., 2],
+         lambda x, q: x.attach("pin", ("world", ""), ("bar", "bar"), mz.Spherical(), at=q)),
+        (lambda t, q, v: v["bar"][..., 1] - 2.0, lambda x, q: x.detach("pin")),
+    ]  # fmt: skip
+    law = lambda t, q, v: {"bar": -0.1 * v["bar"]}
+    right = free.simulate(q, v, 0.8, 0.01, law, changes, method="dopri5", rtol=1e-11, atol=1e-12)
+    ends = []
+    for h in (0.01, 0.005):
+        x = free.simulate(q, v, 0.8, h, law, changes, method=method, record_every=every)
+        assert len(x) == len(right) == 3
+        assert abs(x[0].q["bar"][-1, 2]) < 1e-13
+        times = [abs(a.t[-1] - b.t[-1]) for a, b in zip(x[:2], right[:2], strict=True)]
+        ends.append([*times, np.abs(x.end[0]["bar"] - right.end[0]["bar"]).max()])
+    off, half = np.array(ends)
+    order = 4 if method == "rkmk4" else 1
+    assert np.all((half < 1e-9) | (off / half > 0.7 * 2**order)), (off, half)
 
 
 def test_a_law_of_tables_in_a_batch(held: tuple):

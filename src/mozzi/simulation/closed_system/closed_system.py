@@ -399,7 +399,8 @@ class ClosedSystem(AttachedSystems):
             dt: a step, in seconds.
             torque: joint forces by system, constant; or a law τ(t, q, v) of tables that gives one.
             changes: pairs (when, change), one after the other. when: a time, or a function
-                g(t, q, v) of tables at whose next zero it happens (with dopri5, of one sample);
+                g(t, q, v) of tables at whose next zero it happens (of one sample; by dopri5 on its
+                dense output, by rkmk4, semi_implicit and moreau with a step that ends there);
                 change: a function (system, q) that gives another system; q is the table there.
             tolerance: metres or radians by which attachments may be open.
             options: of `simulate`: method, wrenches (by system), record_every, resistance, ...

@@ -12,6 +12,7 @@ from mozzi.algorithms.dynamics.energy import kinetic_energy
 from mozzi.algorithms.loops.topology import State
 from mozzi.errors import ConfigurationError, KindError
 from mozzi.program.scalar import Real
+from mozzi.simulation.closed_system.events import until_event
 from mozzi.simulation.forces.resistance import Limits, Resistance
 from mozzi.simulation.methods.dormand_prince import DormandPrince, Event, EventFunction
 from mozzi.simulation.methods.method import OneStep
@@ -162,11 +163,13 @@ def simulated(
                 )
             until = min(until, end)
         if until > t or not phases:
-            given = _options(system, options, event)
-            law = _law(system, torque)
+            given, law = _options(system, options), _law(system, torque)
             given["t0"] = t
-            x = simulate(system.model, now, moving, until - t, dt, torque=law, **given)
-            ended = x.events[-1] if event is not None and x.events else None
+            state = system.model, now, moving, until - t, dt
+            if event is None:
+                x, ended = simulate(*state, torque=law, **given), None
+            else:
+                x, ended = until_event(event, *state, law, given)
             phases.append(Phase(system, x if ended is None else _to(x, ended), taken))
             t = until if ended is None else float(ended.t)
             q, v = phases[-1].q, phases[-1].v
@@ -234,20 +237,10 @@ def _event(
     return event
 
 
-def _options(
-    system: ClosedSystem, options: SystemOptions, event: EventFunction | None
-) -> WholeOptions:
+def _options(system: ClosedSystem, options: SystemOptions) -> WholeOptions:
     out = cast("WholeOptions", dict(options))
     if "wrenches" in options:
         out["wrenches"] = system.whole("wrenches", options["wrenches"], "b")
-    if event is None:
-        return out
-    if out.setdefault("method", "dopri5") != "dopri5":
-        raise ConfigurationError(
-            f"changes: events are found by method 'dopri5', not {out.get('method')!r}; give times, "
-            "or take dopri5"
-        )
-    out["events"] = (event,)
     return out
 
 
