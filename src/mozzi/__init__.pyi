@@ -3672,8 +3672,9 @@ def linearize(
     v: ArrayLike,
     tau: ArrayLike,
     dt: float | None = None,
-    method: Method | None = None,
+    method: Method | OneStep | None = None,
     resistance: bool = True,
+    limits: Limits = False,
 ) -> tuple[Array, Array]:
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
@@ -3687,7 +3688,8 @@ def linearize(
     step takes others back onto the loops.
 
     What resists in the model acts as it does in `simulate`, dry friction with the slope of its
-    slip; ``resistance=False`` takes it out.
+    slip; ``resistance=False`` takes it out. ``limits="rigid"``: of a step of moreau, with the
+    limits of joints as stops.
 
     Args:
         model: the mechanism.
@@ -3698,6 +3700,7 @@ def linearize(
         method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5",
             "generalized_alpha", "momentum" or "moreau".
         resistance: whether damping, friction and springs act.
+        limits: with a time step of moreau, whether limits are stops: "rigid", or how they are.
 
     Returns:
         A (B, 2 nv, 2 nv): rows and columns are (δ, δv).
@@ -3823,6 +3826,7 @@ def rollout(
     *,
     torque: None = None,
     t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array]:
     """(q, v) along as many steps as tau has rows.
 
@@ -3837,11 +3841,12 @@ def rollout(
         v0 (B, nv): the velocities at the start.
         tau: (steps, B, nv), held over each step.
         dt: a step, in seconds.
-        method: "rkmk4" or "semi_implicit", or such a method.
+        method: "rkmk4", "semi_implicit" or "moreau", or such a method.
         resistance: as in `simulate`.
         torque: a `Law` that acts besides tau, or a traced function of (t, q, v); sampled at the
             starts of steps.
         t0: the time at the start, in seconds, for the law.
+        limits: rigid stops of joints, as in `simulate`, with moreau.
 
     Returns:
         q: (steps + 1, B, nq), and v: (steps + 1, B, nv); with a law also its rows of state,
@@ -3865,6 +3870,7 @@ def rollout(
     *,
     torque: Law | Feedback,
     t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array, Array]:
     ...
 
@@ -3883,6 +3889,7 @@ def rollout_gradient(
     torque: None = None,
     rows: None = None,
     t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array, Array]:
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -3905,6 +3912,7 @@ def rollout_gradient(
         torque: that of the rollout.
         rows: (steps + 1, B, size), the rows of state of the law, as `rollout` gives them.
         t0: that of the rollout.
+        limits: those of the rollout.
 
     Returns:
         Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv); with a law also
@@ -3933,6 +3941,7 @@ def rollout_gradient(
     torque: Law | Feedback,
     rows: Array,
     t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array, Array, dict[str, Array]]:
     ...
 

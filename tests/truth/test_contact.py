@@ -127,6 +127,46 @@ def test_rimless_wheel():
     assert error[0] < 1.2e-2 and error[1] < 6e-3
 
 
+def strides(run, inertia, alpha=math.pi / 8, slope=0.08):
+    """The speeds after the impacts of a rimless wheel, from its energy in the middle of strides."""
+    E, g = run.energy(), np.array([G * math.sin(slope), 0.0, -G * math.cos(slope)])
+    foot = run.contact_gaps.argmin(-1)
+    ends = np.flatnonzero(np.diff(foot)) + 1
+    middle = (ends[1:] + ends[:-1]) // 2
+    frames = mz.contact_frames(run.model, run.q[middle])
+    points = frames[np.arange(len(middle)), foot[middle], :3, 3]
+    hub = points + np.array([-math.sin(alpha), 0.0, math.cos(alpha)])
+    return np.sqrt(2 * (E[middle] + hub @ g) / (1 + inertia))
+
+
+def test_rimless_wheel_with_steps_cut_at_impacts():
+    """The same to 0.1 % at a step of 1 ms: steps end where spokes meet the ground."""
+    inertia, alpha = 0.01, math.pi / 8
+    model, q, v = rimless_wheel(inertia)
+    kept = (math.cos(2 * alpha) + inertia) / (1 + inertia)
+    gain = 4 * G * math.sin(alpha) * math.sin(0.08) / (1 + inertia)
+    steady = math.sqrt(kept**2 * gain / (1 - kept**2))
+    run = mz.simulate(model, q, 1.1 * v, 15.0, 1e-3, cut=True)
+    w = strides(run, inertia)[-6:] / steady - 1
+    assert abs(w.mean()) < 6e-4 and abs(w).max() < 1.2e-3, w
+    assert run.contact_residual.max() < EXACT * 10
+
+
+@pytest.mark.parametrize(("height", "e"), [(1.0, 0.8), (0.5, 1.0)])
+def test_bouncing_ball_with_steps_cut_at_impacts(height, e):
+    """Apexes to second order, and the balance of energies with them."""
+    model, h = ball(restitution=e), 1e-3
+    q = model.neutral()
+    q[2] = 0.1 + height
+    run = mz.simulate(model, q, np.zeros(6), 4.0, h, cut=True)
+    z = run.q[:, 2] - 0.1
+    tops = [b for a, b, c in zip(z, z[1:], z[2:], strict=False) if a < b >= c]
+    np.testing.assert_allclose(tops[:5], height * e ** (2.0 * np.arange(1, 6)), atol=2e-5)
+    assert z.min() > -1e-12
+    balance = run.energy() + run.energy_taken().sum(-1)
+    np.testing.assert_allclose(balance, balance[0], rtol=1e-4)
+
+
 @pytest.mark.parametrize(("b", "torque"), [(50.0, 0.0), (0.5, 0.4999), (0.5, -0.3)])
 def test_dry_joint(b, torque):
     """ω = ω₀ − (b − T)/I t until rest; then it rests, exactly."""

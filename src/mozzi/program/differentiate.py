@@ -235,8 +235,8 @@ def _active(y: np.ndarray, x: np.ndarray) -> list[Node]:
         node = stack.pop()
         if node in stops:
             continue
-        if node.op == "load" and node.address.buffer.kind != "table":
-            buffer = node.address.buffer
+        buffer = node.address.buffer if node.op == "load" else None
+        if buffer is not None and buffer.kind != "table" and not buffer.held:
             raise DifferentiationError(
                 f"a value is loaded from {buffer.name!r}, which loops may have filled; "
                 "trace the function unrolled to differentiate it"

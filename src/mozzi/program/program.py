@@ -45,7 +45,8 @@ class Buffer:
     """Memory of a program, addressed in scalars.
 
     kind: "input" (an argument), "scratch" (per evaluation), "table" (constants `data`, the same
-    for all evaluations).
+    for all evaluations). held: what is loaded from it counts as a constant where derivatives are
+    taken; who fills it adds what changes.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Buffer:
     kind: str
     data: np.ndarray | None = None
     position: int = -1  # which input
+    held: bool = False
 
 
 @dataclass(eq=False)

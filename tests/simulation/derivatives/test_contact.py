@@ -88,14 +88,99 @@ def test_gradients_of_rollouts():
     )
 
 
-def test_finite_everywhere():
-    """Also at exact touch, at rest, and with nothing to divide by."""
-    model = ball(friction=0.3)
+METHODS = {"rigid": Moreau(), "cut": Moreau(cut=True), "smooth": Moreau(smoothing=1e-3)}
+
+
+def check_finite(model, q, v, method, limits=False):
+    """Both derivatives of a step."""
+    n, tau = model.nv, np.zeros(model.nv)
+    A, B = mz.linearize(model, q, v, tau, dt=H, method=method, limits=limits)
+    assert np.isfinite(A).all() and np.isfinite(B).all()
+    Q, V = mz.rollout(model, q, v, tau[None], H, method, limits=limits)
+    ones = np.ones((2, n))
+    for by in mz.rollout_gradient(model, Q, V, tau[None], H, ones, ones, method, limits=limits):
+        assert np.isfinite(by).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_finite_everywhere(method):
+    """Also at exact touch, at rest, with nothing to divide by, and far inside."""
+    model = ball(friction=0.3, restitution=0.5)
     q = model.neutral()
     for z in (0.1, 0.0, -1.0):
         q[2] = z
-        A, B = mz.linearize(model, q, np.zeros(6), np.zeros(6), dt=H)
-        assert np.isfinite(A).all() and np.isfinite(B).all()
+        for v in (np.zeros(6), [0.0, 0.0, 0.0, 0.0, 0.0, -1.0]):
+            check_finite(model, q, np.array(v), METHODS[method])
+
+
+PAIRS = {
+    "spheres": (mz.Sphere(0.1), mz.Sphere(0.2)), "capsules": (mz.Capsule(0.1, 0.3),) * 2,
+    "box": (mz.Sphere(0.1), mz.Box((0.2, 0.3, 0.4))), "boxes": (mz.Box((0.2, 0.3, 0.4)),) * 2,
+}  # fmt: skip
+SLOWLY = pytest.param("boxes", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("kind", ["spheres", "capsules", "box", "rope", "cone", SLOWLY])
+def test_finite_where_centres_coincide(kind):
+    """Bodies inside each other, parallel capsules, a rope of no length, axes that are one."""
+    builder = mz.Builder("pair", gravity=(0, 0, 0))
+    for k, name in enumerate("ab"):
+        builder.add(name, None, mz.Free(), mz.Inertia(1.0, (0, 0, 0), 0.1 * np.eye(3)))
+        if kind in PAIRS:
+            builder.shape(name, PAIRS[kind][k], name=f"shape_{name}")
+    model = builder.build()
+    if kind in PAIRS:
+        model = model.with_contact("c", "shape_a", "shape_b", 0.5)
+    elif kind == "rope":
+        model = model.with_rope("c", "a", "b", (0, 0, 0), (0, 0, 0), 0.1)
+    else:
+        model = model.with_cone("c", "a", "b", "z", "z", 0.5)
+    q = model.neutral()
+    check_finite(model, q, np.zeros(12), Moreau())
+    q[7] = 0.2 if kind == "capsules" else 0.3  # touching along a line; beside
+    check_finite(model, q, np.zeros(12), Moreau())
+
+
+def test_finite_at_limits():
+    """At a stop, at rest, with dry friction: modes meet there."""
+    builder = mz.Builder("arm", gravity=(0, 0, 0))
+    arm = mz.Inertia(1.0, (0.1, 0, 0), 0.1 * np.eye(3))
+    builder.add("arm", None, mz.Revolute("z"), arm, limits=(0.0, 1.0), friction=1.0)
+    model = builder.build()
+    for method in METHODS.values():
+        for q in (0.0, 1.0, 0.5, -0.1):
+            check_finite(model, np.array([q]), np.zeros(1), method, "rigid")
+
+
+def test_smoothing_sees_what_does_not_touch():
+    """Without it, a ball above the ground has the derivative of a free one; with κ it is pushed by
+    κ/gap at the end of the step, and κ → 0 leads back.
+    """
+    model, z = ball(friction=0.3), 0.01
+    q = model.neutral()
+    q[2] = 0.1 + z
+    still = np.zeros(6)
+    A = mz.linearize(model, q, still, still, dt=H)[0]
+    assert A[11, 5] == 0.0
+    for kappa in (1e-2, 1e-4, 1e-6):
+        run = mz.simulate(model, q, still, H, H, smoothing=kappa)
+        force, gap = run.contact_forces[-1, 0, 2], run.contact_gaps[-1, 0]
+        np.testing.assert_allclose(force * gap, kappa, rtol=1e-9)
+        A = mz.linearize(model, q, still, still, dt=H, method=Moreau(smoothing=kappa))[0]
+        np.testing.assert_allclose(A[11, 5], -H * kappa / z**2, rtol=0.2)
+    rest = q.copy()
+    rest[2] = 0.1 - 1e-6
+    exact = mz.linearize(model, rest, still, still, dt=H)[0]
+    rest[2] = 0.1
+    near = mz.linearize(model, rest, still, still, dt=H, method=Moreau(smoothing=1e-10))[0]
+    assert abs(near - exact)[6:, 6:].max() < 1e-2
+
+
+def test_what_smoothing_is_not():
+    with pytest.raises(ConfigurationError, match="joules"):
+        Moreau(smoothing=-1.0)
+    with pytest.raises(ConfigurationError, match="rigid"):
+        mz.rollout(ball(), ball().neutral(), np.zeros(6), np.zeros((1, 6)), H, limits=True)
 
 
 def test_contacts_are_not_ignored():

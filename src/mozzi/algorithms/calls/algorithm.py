@@ -54,6 +54,7 @@ class Options(TypedDict):
     weighting: ArrayLike | None
     dt: float | None
     method: Method
+    limits: object
 
 
 

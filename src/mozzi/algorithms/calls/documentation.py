@@ -75,6 +75,7 @@ MEANING: dict[str, str] = {
     "source": "representation of what is given: {words}.",
     "target": "representation of the result: {words}.",
     "resistance": "whether damping, friction and springs act.",
+    "limits": 'with a time step of moreau, whether limits are stops: "rigid", or how they are.',
     "prescribed": "joints whose a is given: names, or pairs (name, number of a coordinate).",
     "actuated": "joints that bear the loads of a model with loops; None: all of them.",
     "minimize": "which of several answers, {words}: the one with least squares of these.",

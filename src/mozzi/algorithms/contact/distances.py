@@ -241,24 +241,28 @@ def field_height(x: Real, y: Real, b: HeightField) -> tuple[Real, Real, Real]:
     hats = [_hat(u - float(k)) for k in range(columns)]
     if active() is None:
         lines = [[float(h) for h in row] for row in b.heights]
-        total: list[Real] = [0.0, 0.0, 0.0]
+        total: list[Real] = [0.0] * 4
         for k, line in enumerate(lines):
             total = _field_row(total, line, hats, _hat(v - float(k)))
+        z, by_u, by_v, _ = total
     else:
         data = b.heights.astype(float)
         table = Buffer("heights", data.size, "table", data.ravel())
         number = Buffer("row", rows, "table", np.arange(float(rows)))
-        memory = Buffer("field", 3, "scratch")
-        for k in range(3):
-            store(memory, None, 0, k, 0.0)
+        memory = Buffer("field", 6, "scratch", held=True)
+        for k, x in enumerate((0.0, 0.0, 0.0, 0.0, u, v)):
+            store(memory, None, 0, k, x)
         for _, k in loop(0, rows, name="row"):
             line = [load(table, k, columns, j) for j in range(columns)]
-            before = [load(memory, None, 0, j) for j in range(3)]
+            before = [load(memory, None, 0, j) for j in range(4)]
             at = _hat(v - load(number, k, 1, 0))
             for j, s in enumerate(_field_row(before, line, hats, at)):
                 store(memory, None, 0, j, s)
-        total = [load(memory, None, 0, k) for k in range(3)]
-    return total[0], total[1] * (1.0 / dx), total[2] * (1.0 / dy)
+        z, by_u, by_v, by_both, u0, v0 = (load(memory, None, 0, k) for k in range(6))
+        du, dv = u - u0, v - v0  # zero: what derivatives see of the surface
+        z = z + by_u * du + by_v * dv + by_both * (du * dv)
+        by_u, by_v = by_u + by_both * dv, by_v + by_both * du
+    return z, by_u * (1.0 / dx), by_v * (1.0 / dy)
 
 
 def _field_row(
@@ -269,7 +273,8 @@ def _field_row(
 ) -> list[Real]:
     z = sum((h * c for h, (c, _) in zip(line, hats, strict=True)), 0.0)
     slope = sum((h * s for h, (_, s) in zip(line, hats, strict=True)), 0.0)
-    return [total[0] + at[0] * z, total[1] + at[0] * slope, total[2] + at[1] * z]
+    new = (at[0] * z, at[0] * slope, at[1] * z, at[1] * slope)
+    return [a + b for a, b in zip(total, new, strict=True)]
 
 
 def _hat(x: Real) -> tuple[Real, Real]:

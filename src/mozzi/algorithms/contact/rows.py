@@ -24,6 +24,7 @@ from mozzi.algorithms.constraints.one_sided.sets import Cone, Line, Set
 from mozzi.algorithms.constraints.rows.relative_motion import Rows
 from mozzi.algorithms.contact.distances import Touch
 from mozzi.algorithms.contact.gaps import touches
+from mozzi.algorithms.contact.parts import APART, SLOW, Part
 from mozzi.algorithms.recursion.containers import ZERO
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
@@ -33,18 +34,12 @@ from mozzi.model import Contact, Model
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 
 __all__ = [
-    "NO_LAWS", "JointLaws", "OneSided", "contact_rows", "joint_row_count", "one_sided",
+    "NO_LAWS", "SLOW", "JointLaws", "OneSided", "contact_rows", "joint_row_count", "one_sided",
     "velocities",
 ]  # fmt: skip
 
 TOUCH = 1e-9
 """The gap (m) below which an impact happens."""
-
-APART = -1e9
-"""The velocity of what does not touch, measured from its set, in an impact: it never closes."""
-
-SLOW = 1e-6
-"""The speed (m/s) below which nothing comes back from an impact: bouncing ends."""
 
 PUSH = 0.2
 """The part of an overlap that a step takes back."""
@@ -96,15 +91,22 @@ def one_sided(
     h: Real | None,
     joints: JointLaws,
     touching: Sequence[Real] | None = None,
+    part: Part | None = None,
 ) -> list[OneSided]:
     """All rows at q: contacts, then joints. v and V: velocities and twists before the step, free
     and F: those after it without the rows. touching: of an impact, the points that take part.
+    part: of a step that is cut at impacts; its length is found here.
     """
+    met = [Met.of(model, contact, x, C, V, F) for contact, x in touches(model, C)]
+    if part is not None:
+        rigid = [m for m in met if m.contact.stiffness is None]
+        times = [part.closing(m.touch.gap, m.before, m.after) for m in rigid]
+        part.cut(times + [part.closing(*x) for x in _stop_gaps(model, q, v, free, joints)])
     out: list[OneSided] = []
-    for k, (contact, x) in enumerate(touches(model, C)):
+    for k, m in enumerate(met):
         meets = None if touching is None else touching[k]
-        out.append(_contact(model, contact, x, C, V, F, h, meets))
-    return [*out, *_joints(model, q, v, free, h, joints)]
+        out.append(_contact(model, m, h, meets, part))
+    return [*out, *_joints(model, q, v, free, h, joints, part)]
 
 
 def velocities(
@@ -129,39 +131,75 @@ def _rows(
     return Rows(name, wrenches, forces, lambda small: [0.0] * n, [0.0] * n)
 
 
+@dataclass
+class Met:
+    """A contact point: its rows and their axes; its normal velocity before, and after without."""
+
+    contact: Contact
+    touch: Touch
+    rows: Rows
+    axes: list[Vec3]
+    ends: Mapping[int, float]
+    before: Real
+    after: Real
+
+    @staticmethod
+    def of(
+        model: Mechanism, contact: Contact, x: Touch, C: ByBody[SE3], V: ByBody[Twist],
+        F: ByBody[Twist],
+    ) -> Met:  # fmt: skip
+        """The rows of a touch."""
+        rows, axes = contact_rows(model, contact, x, C)
+        before, after = (velocities(model, rows, U)[0] for U in (V, F))
+        return Met(contact, x, rows, axes, ends(model, contact), before, after)
+
+
 def _contact(
-    model: Mechanism,
-    contact: Contact,
-    x: Touch,
-    C: ByBody[SE3],
-    V: ByBody[Twist],
-    F: ByBody[Twist],
-    h: Real | None,
-    meets: Real | None,
+    model: Mechanism, m: Met, h: Real | None, meets: Real | None, part: Part | None
 ) -> OneSided:
     """(n, t₁, t₂) of a contact point, t scaled by friction; without friction n alone."""
-    rows, axes = contact_rows(model, contact, x, C)
-    point = None if contact.kind == "cone" else x.point
-    before, after = (velocities(model, rows, U)[0] for U in (V, F))
+    contact, gap = m.contact, m.touch.gap
+    point = None if contact.kind == "cone" else m.touch.point
     kind: Set = Line(0.0, math.inf, 0.0) if is_zero(contact.friction[0]) else Cone()
     if h is None:
-        back = -contact.restitution * before
+        back = -contact.restitution * m.before
         if meets is not None:  # 1: with restitution, 2: without
             back = select(meets > 1.5, 0.0, back)
         least = select(back > SLOW, back, 0.0)
-        touch = x.gap <= TOUCH if meets is None else meets > 0.5
+        touch = gap <= TOUCH if meets is None else meets > 0.5
         shift = select(touch, least, APART)
-        return OneSided(rows, kind, shift, 0.0, None, axes, point, ends(model, contact))
-    inverse = divide(1.0, h, nonzero=True)
+        return OneSided(m.rows, kind, shift, 0.0, None, m.axes, point, m.ends)
+    compliance: Real = 0.0
     if contact.stiffness is not None:
+        if part is not None:
+            gap, h = part.gap(gap, m.before), part.length
+        inverse = divide(1.0, h, nonzero=True)
         k, c = contact.stiffness, contact.damping or 0.0
         soft = divide(1.0, h * k + c, nonzero=True)
-        shift, compliance = -x.gap * k * soft, soft * inverse
-        shift = select(x.gap > 0.0, -x.gap * inverse, shift)
+        shift, compliance = -gap * k * soft, soft * inverse
+        shift = select(gap > 0.0, -gap * inverse, shift)
     else:
-        shift, compliance = _approach(model, x.gap, inverse), 0.0
-        shift = _bounce(shift, before, after, contact.restitution)
-    return OneSided(rows, kind, shift, compliance, None, axes, point, ends(model, contact))
+        shift = _least(model, gap, m.before, m.after, contact.restitution, h, part)
+    return OneSided(m.rows, kind, shift, compliance, None, m.axes, point, m.ends)
+
+
+def _least(
+    model: Mechanism, gap: Real, before: Real, after: Real, e: Real, h: Real, part: Part | None
+) -> Real:
+    """The least velocity of a rigid row at the end of a step, or of a part of it."""
+    inverse = divide(1.0, h, nonzero=True)
+    if part is None:
+        least = _approach(model, gap, inverse, inverse)
+        return _bounce(least, before, after, after, e)
+    now = part.gap(gap, before)
+    soon = divide(1.0, part.horizon(now, before, after), nonzero=True)
+    least = _approach(model, now, soon, inverse)
+    end = part.reached(before, after)
+    back = _bounce(least, before, after, end, e, end - before)
+    comes = select(part.fast(before, after) > 0.5, part.first, 0.0) > 0.5  # in the next part
+    slack = maximum(before - after, after - before) + SLOW  # it is open until it meets
+    free = select(gap - before * part.ahead > 0.0, least - slack, APART)
+    return select(comes, free, back)
 
 
 def contact_rows(
@@ -192,21 +230,45 @@ def ends(model: Mechanism, contact: Contact) -> dict[int, float]:
     return {model.at(k).index: sign for k, sign in both if k >= 0}
 
 
-def _approach(model: Mechanism, gap: Real, inverse: Real) -> Real:
-    """The least velocity of a gap: what closes it, or what opens an overlap."""
+def _approach(model: Mechanism, gap: Real, soon: Real, inverse: Real) -> Real:
+    """The least velocity of a gap: what closes it within 1/soon, or what opens an overlap, in
+    steps of 1/inverse.
+    """
     depth = maximum(-gap, 0.0)
     g = math.hypot(*(number(x) or 0.0 for x in model.gravity)) or 9.81
-    push = minimum(PUSH * depth * inverse, sqrt(2.0 * g * depth))
-    return select(gap > 0.0, -gap * inverse, push)
+    push = minimum(PUSH * depth * inverse, sqrt(2.0 * g * depth + 1e-30))
+    return select(gap > 0.0, -gap * soon, push)
 
 
-def _bounce(least: Real, before: Real, after: Real, e: Real) -> Real:
-    """The least velocity with restitution, where the row closes within the step."""
+def _bounce(
+    least: Real, before: Real, after: Real, end: Real, e: Real, more: Real = 0.0
+) -> Real:
+    """The least velocity with restitution, where the row closes until the end; more: what the free
+    motion adds then.
+    """
     if is_zero(e):
         return least
     back = -e * before
     lost = before - after  # in the step, to what pulls it closed
-    return select(after < least, select(back > maximum(lost, 0.0), back, least), least)
+    return select(end < least, select(back > maximum(lost, 0.0), back + more, least), least)
+
+
+def _stop_gaps(
+    model: Mechanism, q: JointVector, v: JointVector, free: JointVector, joints: JointLaws
+) -> Iterator[tuple[Real, Real, Real]]:
+    """Of rigid stops: how far they are, and velocities before and after."""
+    if joints.stops is None or joints.stiffness is not None:
+        return
+    for k, body in enumerate(model.model):
+        i, own, joint = model.at(k), body.dynamics, body.joint
+        if not any(map(math.isfinite, (*own.lower, *own.upper))):
+            continue
+        rate, new = joint.rates(q[i], list(v[i])), joint.rates(q[i], list(free[i]))
+        for n, (low, high) in enumerate(zip(own.lower, own.upper, strict=True)):
+            if math.isfinite(low):
+                yield q[i][n] - low, rate[n], new[n]
+            if math.isfinite(high):
+                yield high - q[i][n], -rate[n], -new[n]
 
 
 def _joints(
@@ -216,11 +278,12 @@ def _joints(
     free: JointVector,
     h: Real | None,
     joints: JointLaws,
+    part: Part | None,
 ) -> Iterator[OneSided]:
     if joints == NO_LAWS:
         return
     assert h is not None  # in impacts joints have no laws
-    inverse = divide(1.0, h, nonzero=True)
+    over = h if part is None else part.length
     for k, body in enumerate(model.model):
         i, own, joint = model.at(k), body.dynamics, body.joint
         friction = list(own.friction) if joints.friction else [0.0] * joint.nv
@@ -236,39 +299,25 @@ def _joints(
                 line: list[Real] = [columns[m][n] for m in range(joint.nv)]
                 rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
                 if joints.stiffness is not None:
-                    yield from _soft_stops(rows, q[i][n], low, high, h, joints)
+                    at = q[i][n] if part is None else part.gap(q[i][n], rate[n])
+                    yield from _soft_stops(rows, at, low, high, over, joints)
                     continue
                 b = 0.0
                 if joint.flat:
                     b, friction[n] = friction[n], 0.0
-                lo, hi = _stops(model, q[i][n], low, high, rate[n], new[n], inverse, joints.stops)
+                e = joints.stops
+                lo, hi = -math.inf, math.inf  # velocities between which it keeps its limits
+                if math.isfinite(low):
+                    lo = _least(model, q[i][n] - low, rate[n], new[n], e, h, part)
+                if math.isfinite(high):
+                    hi = -_least(model, high - q[i][n], -rate[n], -new[n], e, h, part)
                 at = start + n if joint.flat else None
-                yield OneSided(rows, Line(lo, hi, 0.0 if is_zero(b) else h * b), coordinate=at)
+                yield OneSided(rows, Line(lo, hi, 0.0 if is_zero(b) else over * b), coordinate=at)
         for m, b in enumerate(friction):
             if not is_zero(b):
                 line: list[Real] = [float(n == m) for n in range(joint.nv)]
                 rows = _rows(body.joint_name, {}, {i.index: [line]}, 1)
-                yield OneSided(rows, Line(-math.inf, math.inf, h * b), coordinate=start + m)
-
-
-def _stops(
-    model: Mechanism,
-    q: Real,
-    low: float,
-    high: float,
-    before: Real,
-    after: Real,
-    inverse: Real,
-    e: float,
-) -> tuple[Real, Real]:
-    """The velocities between which a coordinate keeps its limits."""
-    lo: Real = -math.inf
-    hi: Real = math.inf
-    if math.isfinite(low):
-        lo = _bounce(_approach(model, q - low, inverse), before, after, e)
-    if math.isfinite(high):
-        hi = -_bounce(_approach(model, high - q, inverse), -before, -after, e)
-    return lo, hi
+                yield OneSided(rows, Line(-math.inf, math.inf, over * b), coordinate=start + m)
 
 
 def _soft_stops(

@@ -27,9 +27,11 @@ from mozzi.algorithms.constraints.one_sided.problem import (
     newton,
 )
 from mozzi.algorithms.constraints.one_sided.sets import Cone, Line
+from mozzi.algorithms.constraints.one_sided.smooth import smoothed, smoothed_from
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import contact_points
+from mozzi.algorithms.contact.parts import Part
 from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import (
     NO_LAWS,
@@ -67,19 +69,27 @@ SolverName = Literal["fast", "robust", "given"]
 class Solver:
     """How the one-sided problem is solved: steps of Newton's method, and of the interior point
     before it where it is "robust". "given": the start is the solution, and one step of Newton's
-    method says how it changes.
+    method says how it changes. smoothing: κ of the softened laws (`smooth`), or 0.
     """
 
     name: SolverName = "robust"
     steps: int = 10
     interior: int = 15
+    smoothing: float = 0.0
 
     def solve(self, problem: Problem, start: Sequence[Real]) -> Solution:
         """The best that this many iterations give, from a start."""
+        if self.smoothing:
+            if self.name == "given":
+                return smoothed_from(problem, self.smoothing, start)
+            return smoothed(problem, self.smoothing, self.interior)
         rows, to = problem.by_rows, problem.rounding
         if self.name == "given":
             laws = problem.laws(start, problem.velocities(start))
-            return _at(problem, problem.solve(laws, 1e-10 if rows else 0.1 * to.warm, start))
+            if rows:
+                return _at(problem, problem.solve(laws, 1e-10, start))
+            near = problem.solve(laws, 0.1 * to.warm, start)
+            return _at(problem, problem.solve(laws, 0.1 * to.warm, near))  # takes the term back
         warm = (start, 1e-10 if rows else 1e-1, to.warm)
         if self.name == "fast":
             return _at(problem, self.descend(problem, [warm]).x)
@@ -149,13 +159,16 @@ def row_count(model: Model, joints: JointLaws) -> int:
 def stepped_velocities(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, h: Real = 0.0,
     impulses: Sequence[Real] | Traced | None = None,
-    joints: JointLaws = NO_LAWS, solver: Solver = ROBUST,
+    joints: JointLaws = NO_LAWS, solver: Solver = ROBUST, part: Part | None = None,
 ) -> tuple[BlockArray, Traced, Traced, Traced, Traced]:  # fmt: skip
     """(v⁺, x, residual, taken, impulses): velocities at the end of a step h whose free acceleration
     is a; what the rows exert; the largest velocity by which a law is missed; the energy that normal
     impulses and friction took; the impulses of the contacts on bodies a in world axes, 3 each.
+    part: of the step, where it is cut at impacts; its length is found.
     """
-    new, x, residual, work, on_a = velocities_after(model, q, v, a, h, impulses, joints, solver)
+    new, x, residual, work, on_a = velocities_after(
+        model, q, v, a, h, impulses, joints, solver, part=part
+    )
     return new, as_array(x), as_array([residual]), as_array(work), as_array(on_a)
 
 
@@ -206,12 +219,13 @@ def velocities_after(
     solver: Solver,
     touching: Sequence[Real] | None = None,
     drift: Sequence[Real] | None = None,
+    part: Part | None = None,
 ) -> tuple[BlockArray, list[Real], Real, list[Real], list[Real]]:
     """Of a step h with the free acceleration a, or of an impact (both None): new velocities, what
     the rows exert, the residual, the energy taken and the impulses of contacts.
 
     touching: which points take part in an impact, where the gaps do not say it; drift: added to the
-    velocities of the rows.
+    velocities of the rows. part: of a step that is cut at impacts.
     """
     model = held_by(model, ())
     T, C, V, F = per_body(model, "T C V F", Local[RelativePose], SE3, Twist, Twist)
@@ -229,7 +243,7 @@ def velocities_after(
         F[i] = T[i].pull(F[i.parent]) + S @ free[i]
     for _ in articulated(model, q, T, P, U, D):
         pass
-    blocks = one_sided(model, q, v, free, C, V, F, h, joints, touching)
+    blocks = one_sided(model, q, v, free, C, V, F, h, joints, touching, part)
     move = Moving(q, T)
     ties = closures(model, move) if model.model.closures else ()
     loops = [propagate(model, x, move, U, D) for x in ties]
@@ -237,9 +251,17 @@ def velocities_after(
     if drift is not None:
         g = [x + y for x, y in zip(g, drift, strict=True)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
-    g_shifted = shifted(blocks, g)
+    fell: list[Real] = []
+    if part is not None:
+        g = [part.reached(x, y) for x, y in zip(before, g, strict=True)]
+        fell = [(x - y) * (1.0 - part.first) for x, y in zip(before, g, strict=True)]
+        for i in model.outward():
+            free[i] = [part.reached(x, y) for x, y in zip(v[i], free[i], strict=True)]
+    g_shifted = shifted(blocks, g, FAR if solver.smoothing == 0.0 else math.inf)
     problem, parts, answer = problem_of(model, q, C, blocks, loops, move, g_shifted, U, D)
     x, w, residual, held = _solved(blocks, problem, impulses, solver)
+    if part is not None:  # after the impact: what the free motion adds comes later
+        w = [a + b for a, b in zip(w, fell, strict=True)]
     out = joint_vector(model, "v_new")
     for i, d in moved_by(model, q, T, U, D, parts, answer(x)):
         new = [f + e for f, e in zip(free[i], d, strict=True)]
@@ -252,7 +274,7 @@ def velocities_after(
     return out, x, residual, _taken(blocks, x, w, before), _world(blocks, x)
 
 
-def shifted(blocks: Sequence[OneSided], g: Sequence[Real]) -> list[Real]:
+def shifted(blocks: Sequence[OneSided], g: Sequence[Real], far: float = FAR) -> list[Real]:
     """g as the sets measure it; gaps that are far are no farther than need be."""
     out, n = list(g), 0
     speed: Real = 1e-12
@@ -260,8 +282,8 @@ def shifted(blocks: Sequence[OneSided], g: Sequence[Real]) -> list[Real]:
         speed = maximum(speed, maximum(x, -x))
     for block in blocks:
         out[n] = out[n] - block.shift
-        if block.axes:
-            out[n] = minimum(out[n], FAR * speed + maximum(block.shift, 0.0))
+        if block.axes and far < math.inf:
+            out[n] = minimum(out[n], far * speed + maximum(block.shift, 0.0))
         n += len(block.rows)
     return out
 
@@ -286,7 +308,7 @@ def _solved(
     for block, kind, rows, law in parts:
         a, k = unit[rows[0]], rows[0]
         most = maximum(most, law.error * (a * a))
-        if block.coordinate is not None and isinstance(kind, Line):
+        if block.coordinate is not None and isinstance(kind, Line) and not solver.smoothing:
             is_held, stop, _ = kind.branch(found.w[k] - found.x[k])
             held[block.coordinate] = (is_held, stop * a)
         w[k] = w[k] + block.shift - block.compliance * x[k]

@@ -18,11 +18,11 @@ from mozzi.algorithms.recursion.containers import BlockArray, joint_configuratio
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Rotation, Vec3
-from mozzi.model import Composite, Free, Joint, Planar, PlanarScrew, Schoenflies
+from mozzi.model import Composite, Free, Joint, Planar, PlanarScrew, Schoenflies, Spherical
 from mozzi.model.joints.planar import plane_log
 from mozzi.program.scalar import Real, cos, sin
 
-__all__ = ["coast", "turning_rates"]
+__all__ = ["carried", "coast", "turning_rates"]
 
 PLANAR = (Planar, PlanarScrew, Schoenflies)
 
@@ -59,6 +59,29 @@ def _coast(
         ahead = (c * v[0] + s * v[1], c * v[1] - s * v[0])
         return _moved(joint, q, step), (*ahead, *v[2:])
     return joint.integrate(q, step), v
+
+
+@algorithm
+def carried(model: Mechanism, v: JointVector, dv: JointVector, h: Real = 0.0) -> BlockArray:
+    """Velocities dv as bodies see them that have turned with the velocity v for a time h."""
+    out = joint_vector(model, "dv_out")
+    for i in model.outward():
+        out[i] = _carried(i.joint, v[i], dv[i], h)
+    return out
+
+
+def _carried(joint: Joint, v: Sequence[Real], w: Sequence[Real], h: Real) -> Sequence[Real]:
+    if isinstance(joint, Composite):
+        at = joint.neutral()
+        both = zip(joint._parts(at, v), joint._parts(at, w), strict=True)
+        return tuple(x for (f, _, a), (_, _, b) in both for x in _carried(f, a, b, h))
+    if isinstance(joint, (Free, Spherical)):
+        turn = Rotation.exp(Vec3(*v[:3]) * h)
+        return tuple(x for k in range(0, len(w), 3) for x in turn.unrotate(Vec3(*w[k : k + 3])))
+    if isinstance(joint, PLANAR):
+        c, s = cos(h * v[-1]), sin(h * v[-1])
+        return (c * w[0] + s * w[1], c * w[1] - s * w[0], *w[2:])
+    return w
 
 
 def _moved(

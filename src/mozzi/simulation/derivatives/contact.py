@@ -1,16 +1,19 @@
+# pyright: reportConstantRedefinition=false
 """Derivatives of a step of Moreau and Jean's, through the modes of its contacts.
 
 At a solution the modes are known, and the step is the smooth solution of equations. One Newton step
 from the solution, with the impulses held as the point where it starts, has the same value and the
 same derivative (implicit differentiation: what multiplies the change of its matrix is zero). That
 step is a straight-line program, which is differentiated as it is: forward for Jacobians, reverse
-for gradients. Where a mode changes, the derivative is that of the mode which the step takes.
+for gradients. Where a mode changes, the derivative is that of the mode which the step takes. A step
+that is cut at an impact is two parts, and what is left of it for the second depends on the state:
+so the derivative knows when the impact is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,8 +27,8 @@ from mozzi.program.differentiate import forward, reverse
 from mozzi.program.scalar import Real
 from mozzi.simulation.derivatives.projection import deviations_closed_again, pull_closing
 from mozzi.simulation.forces.resistance import Resistance
-from mozzi.simulation.methods.method import as_state
-from mozzi.simulation.methods.moreau import Moreau, honoured
+from mozzi.simulation.methods.method import as_state, one_number
+from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, row_sizes
 from mozzi.simulation.system import System
@@ -36,19 +39,61 @@ __all__ = ["contact_jacobians", "contact_pullback", "solved_step"]
 
 def solved_step(
     model: Model, rule: Moreau, acting: Resistance | None
-) -> Kernel[tuple[Array, ...]]:
-    """The kernel (q, v, tau, dt) ↦ (q′, v′, force, q, v) of a step that starts from no impulse; the
-    last two before the way back onto the loops.
-    """
-    rule = honoured(model, rule, None, acting)[1]
+) -> Kernel[tuple[Array, Array]]:
+    """The kernel (q, v, tau, dt) ↦ (q′, v′) of a step that starts from no impulse."""
 
     def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, ...]:
         x = rule.start(System(model), as_state(("q", "v"), (q, v), 0.0))
         new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
         shut = closed_again(model, new, last=True)
-        return shut["q"], shut["v"], new["force"], new["q"], new["v"]
+        return shut["q"], shut["v"]
 
     return _kept(model, ("step", rule, acting), step, _shapes(model, "q", "v", "tau", "dt"))
+
+
+@dataclass
+class Solved:
+    """A part of a step that is solved: where it starts, and where it ends, with its impulses."""
+
+    q: Array
+    v: Array
+    left: Array
+    first: float
+    impulses: Array
+    q1: Array
+    v1: Array
+    rest: Array
+
+    @property
+    def held(self) -> tuple[Array, ...]:
+        """What its derivatives are taken at, behind q, v, tau and dt."""
+        return self.left, np.asarray(self.first), self.impulses, self.q1
+
+
+def solved_parts(
+    model: Model, rule: Moreau, acting: Resistance | None, q: Array, v: Array, tau: Array, dt: float
+) -> list[Solved]:
+    """The parts of a step: one, or two where it is cut for any sample."""
+
+    def part(
+        q: Traced, v: Traced, tau: Traced, dt: Real, left: Real, first: Real
+    ) -> tuple[Traced, ...]:
+        x = as_state(("q", "v"), (q, v), 0.0)
+        system = System(model, resistance=acting, tau=tau)
+        new, rest = rule.part(system, x, dt, left, first, None)
+        return new["q"], new["v"], new["force"], one_number(rest)
+
+    shapes = _shapes(model, "q", "v", "tau", "dt", "left", "first")
+    kernel = _kept(model, ("part", rule, acting), part, shapes)
+    left = np.asarray(dt, dtype=float)
+    out: list[Solved] = []
+    for first in (1.0, 0.0):
+        q1, v1, impulses, rest = (np.asarray(x) for x in kernel(q, v, tau, dt, left, first))
+        out.append(Solved(q, v, left, first, impulses, q1, v1, rest[..., 0]))
+        q, v, left = q1, v1, rest[..., 0]
+        if not (left > 0.0).any():
+            break
+    return out
 
 
 def contact_jacobians(
@@ -56,17 +101,28 @@ def contact_jacobians(
 ) -> tuple[Array, Array]:
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ."""
     n = model.nv
-    rule = honoured(model, rule, None, acting)[1]
-    _, _, force, q1, v1 = solved_step(model, rule, acting)(q, v, tau, dt)
 
-    def tangent(d: Traced, dt: Real, **at: Traced) -> Traced:
-        return forward(*_step(model, rule, acting, dt, **at), d)
+    def tangent(d: Traced, dt: Real, left: Real, first: Real, **at: Traced) -> Traced:
+        return forward(*_part(model, rule, acting, dt, left, first, **at), d)
 
-    shapes = _held(model, rule) | {"d": (3 * n,)}
+    shapes = _held(model, rule) | {"d": (3 * n + 1,)}
     kernel = _kept(model, ("tangent", rule, acting), tangent, shapes)
-    each = [np.asarray(x)[..., None, :] for x in (q, v, tau, force, q1)]
-    columns = kernel(*each[:3], dt, *each[3:], np.zeros(n), np.eye(3 * n))
-    J = deviations_closed_again(model, q1, v1, np.swapaxes(columns, -1, -2))
+    J: Array = np.zeros(0)
+    q1, v1 = q, v
+    for part in solved_parts(model, rule, acting, q, v, tau, dt):
+        each = [np.asarray(x)[..., None, :] for x in (part.q, part.v, tau)]
+        held = [x[..., None, :] if x.ndim > part.rest.ndim else x[..., None] for x in part.held]
+        columns = kernel(*each, dt, *held, np.zeros(n), np.eye(3 * n + 1))
+        new = np.swapaxes(columns, -1, -2)  # of (δ, v, left) by (δ, v, left, τ)
+        if part.first == 1.0:
+            J, q1, v1 = np.delete(new, 2 * n, axis=-1), part.q1, part.v1
+            continue
+        on = new[..., : 2 * n + 1] @ J
+        on[..., 2 * n :] += new[..., 2 * n + 1 :]
+        cut = part.left > 0.0
+        J = np.where(cut[..., None, None], on, J)
+        q1, v1 = (np.where(cut[..., None], a, b) for a, b in ((part.q1, q1), (part.v1, v1)))
+    J = deviations_closed_again(model, q1, v1, J[..., : 2 * n, :])
     return J[..., : 2 * n], J[..., 2 * n :]
 
 
@@ -76,20 +132,28 @@ def contact_pullback(
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """(q̄, v̄, τ̄) of the derivatives dq, dv of a number with respect to the state after a step."""
     n = model.nv
-    rule = honoured(model, rule, None, acting)[1]
-    _, _, force, q1, v1 = solved_step(model, rule, acting)(q, v, tau, dt)
+    parts = solved_parts(model, rule, acting, q, v, tau, dt)
     if closed(model):
+        q1, v1 = parts[0].q1, parts[0].v1
+        for part in parts[1:]:
+            cut = (part.left > 0.0)[..., None]
+            q1, v1 = np.where(cut, part.q1, q1), np.where(cut, part.v1, v1)
         dq, dv = _kept(model, ("closing", rule, acting), partial(_closing, model),
                        _shapes(model, "q", "v", "dq", "dv"))(q1, v1, dq, dv)  # fmt: skip
 
-    def pull(bar: Traced, dt: Real, **at: Traced) -> Traced:
-        return reverse(*_step(model, rule, acting, dt, **at), bar)
+    def pull(bar: Traced, dt: Real, left: Real, first: Real, **at: Traced) -> Traced:
+        return reverse(*_part(model, rule, acting, dt, left, first, **at), bar)
 
-    shapes = _held(model, rule) | {"bar": (2 * n,)}
+    shapes = _held(model, rule) | {"bar": (2 * n + 1,)}
     kernel = _kept(model, ("pull", rule, acting), pull, shapes)
-    bar = np.concatenate([dq, dv], axis=-1)
-    out = kernel(q, v, tau, dt, force, q1, np.zeros(n), bar)
-    return out[..., :n], out[..., n : 2 * n], out[..., 2 * n :]
+    bar = np.concatenate([dq, dv, np.zeros((*np.shape(dq)[:-1], 1))], axis=-1)
+    by_tau: Array = np.zeros(n)
+    for part in reversed(parts):
+        out = kernel(part.q, part.v, tau, dt, *part.held, np.zeros(n), bar)
+        own = part.left > 0.0
+        by_tau = by_tau + np.where(own[..., None], out[..., 2 * n + 1 :], 0.0)
+        bar = np.where(own[..., None], out[..., : 2 * n + 1], bar)
+    return bar[..., :n], bar[..., n : 2 * n], by_tau
 
 
 def _closing(
@@ -98,27 +162,32 @@ def _closing(
     return pull_closing(model, q, v, dq, dv)
 
 
-def _step(
-    model: Model, rule: Moreau, acting: Resistance | None, dt: Real, **at: Traced
-) -> tuple[Traced, Traced]:
-    """(δ′, v′) from the solution, and (δ, v, τ) that they depend on; δ is zero."""
+def _part(
+    model: Model, rule: Moreau, acting: Resistance | None, dt: Real, left: Real, first: Real,
+    **at: Traced,
+) -> tuple[Traced, Traced]:  # fmt: skip
+    """(δ′, v′, what is left) from the solution, and (δ, v, left, τ) that they depend on; δ is
+    zero.
+    """
     given = replace(rule, solver="given")
     q = integrate(model, at["q"], at["delta"])
-    x = given.start(System(model), as_state(("q", "v"), (q, at["v"]), 0.0)) | {"force": at["force"]}
-    new = given.step(System(model, resistance=acting, tau=at["tau"]), x, dt)
+    x = as_state(("q", "v"), (q, at["v"]), 0.0)
+    system = System(model, resistance=acting, tau=at["tau"])
+    new, rest = given.part(system, x, dt, left, first, at["impulses"])
     away = difference(model, at["q1"], new["q"])
-    return np.concatenate([away, new["v"]]), np.concatenate([at["delta"], at["v"], at["tau"]])
+    inputs = [at["delta"], at["v"], one_number(left), at["tau"]]
+    return np.concatenate([away, new["v"], one_number(rest)]), np.concatenate(inputs)
 
 
 def _held(model: Model, rule: Moreau) -> dict[str, tuple[int, ...]]:
-    shapes = _shapes(model, "q", "v", "tau", "dt")
+    shapes = _shapes(model, "q", "v", "tau", "dt", "left", "first")
     return shapes | {
-        "force": (rule.extra(model)["force"],), "q1": (model.nq,), "delta": (model.nv,),
+        "impulses": (rule.extra(model).get("force", 0),), "q1": (model.nq,), "delta": (model.nv,),
     }  # fmt: skip
 
 
 def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:
-    sizes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "dt": ()}
+    sizes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "dt": (), "left": (), "first": ()}
     return {name: sizes.get(name, (model.nv,)) for name in names}
 
 

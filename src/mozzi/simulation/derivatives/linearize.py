@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import NotImplementedType
+from typing import cast
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.model import Composite, Joint, Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.derivatives.steps import step_jacobians
-from mozzi.simulation.forces.resistance import Resistance, resistance_of
+from mozzi.simulation.forces.resistance import Limits, Resistance, resistance_of
+from mozzi.simulation.methods.method import OneStep
 from mozzi.types import Array, Method, Traced
 
 __all__ = ["linearize"]
@@ -27,7 +29,7 @@ __all__ = ["linearize"]
 @algorithm(regroup=True, threshold=20, loops="honour")
 def linearize(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, dt: float | None = None,
-    method: Method | None = None, resistance: bool = True,
+    method: Method | OneStep | None = None, resistance: bool = True, limits: Limits = False,
 ) -> tuple[Traced, Traced]:  # fmt: skip
     """(A, B) of ẋ = A x + B u near a motion, with x = (δ, δv) and u = δτ.
 
@@ -41,7 +43,8 @@ def linearize(
     step takes others back onto the loops.
 
     What resists in the model acts as it does in `simulate`, dry friction with the slope of its
-    slip; ``resistance=False`` takes it out.
+    slip; ``resistance=False`` takes it out. ``limits="rigid"``: of a step of moreau, with the
+    limits of joints as stops.
 
     Returns:
         A (B, 2 nv, 2 nv): rows and columns are (δ, δv).
@@ -80,7 +83,8 @@ def of_a_step(
     if dt is None:
         return NotImplemented
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
-    return step_jacobians(model, q, v, tau, dt, options["method"], options["resistance"])
+    method, limits = options["method"], cast("Limits", options["limits"])
+    return step_jacobians(model, q, v, tau, dt, method, options["resistance"], limits)
 
 
 @linearize.with_loops

@@ -10,7 +10,6 @@ the loops, as `simulate` takes it: see `projection_derivatives` for deviations t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import cast, overload
 
@@ -41,7 +40,13 @@ from mozzi.simulation.derivatives.laws import held_forces, law_kernel, law_pullb
 from mozzi.simulation.derivatives.projection import deviations_closed_again
 from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.forces.law import Law, check_traceable
-from mozzi.simulation.forces.resistance import Resistance, resistance_of
+from mozzi.simulation.forces.resistance import (
+    Limits,
+    Resistance,
+    Stops,
+    resistance_of,
+    stops_of,
+)
 from mozzi.simulation.methods import Moreau, MuntheKaas, SemiImplicit, method_for, method_of
 from mozzi.simulation.methods.method import OneStep, as_state
 from mozzi.simulation.methods.moreau import honoured
@@ -55,7 +60,7 @@ __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "
 
 
 def _rule(
-    model: Model, method: Method | OneStep | None
+    model: Model, method: Method | OneStep | None, acting: Resistance | None, limits: Limits
 ) -> MuntheKaas | SemiImplicit | Moreau:
     rule = method_of(method_for(model, method), {})
     if not isinstance(rule, (MuntheKaas, SemiImplicit, Moreau)):
@@ -66,9 +71,13 @@ def _rule(
         raise ConfigurationError(
             f"method {method!r}: state={rule.state!r} has no derivatives of steps; take rkmk4"
         )
-    if not isinstance(rule, Moreau):
-        honoured(model, rule, None, None)  # which refuses contacts
-    return rule
+    stops = stops_of(limits)
+    if isinstance(stops, Stops):
+        raise ConfigurationError(
+            f"limits {limits!r}: derivatives of steps know rigid stops; take limits='rigid' with "
+            "method='moreau', and RigidStops(stiffness=…) where they give way"
+        )
+    return honoured(model, rule, stops, acting)[1]  # which refuses contacts and stops
 
 
 # -- Jacobians --
@@ -77,22 +86,23 @@ def _rule(
 def step_jacobians(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True,
+    limits: Limits = False,
 ) -> tuple[Array, Array]:  # fmt: skip
     """(A, B) of x′ = A x + B u after one step, x = (δ, δv), u = δτ held over the step.
 
-    (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance``: as in
-    `simulate`.
+    (…, 2 nv, 2 nv) and (…, 2 nv, nv), over leading batch axes. ``resistance`` and
+    ``limits``: as in `simulate`, the latter rigid ones only.
 
     With loops A maps deviations that keep them closed to such; one that opens them is taken back
     with the state at the end of the step.
     """
-    rule, n = _rule(model, method), model.nv
+    acting, n = resistance_of(resistance, model), model.nv
+    rule = _rule(model, method, acting, limits)
     q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
     if closed(model):
         check_closed(model, q, v)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     start = np.broadcast_to(np.eye(2 * n, 3 * n), (*batch, 2 * n, 3 * n))
-    acting = resistance_of(resistance, model)
     if isinstance(rule, Moreau):
         return contact_jacobians(model, rule, acting, q, v, tau, dt)
     kept = first_rows(model, q).get("rows")
@@ -180,19 +190,21 @@ def _munthe_kaas(
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
-    torque: None = None, t0: float = 0.0,
+    torque: None = None, t0: float = 0.0, limits: Limits = False,
 ) -> tuple[Array, Array]: ...  # fmt: skip
 @overload
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
     torque: Law | Feedback, t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array, Array]: ...  # fmt: skip
 @checked
 def rollout(
     model: Model, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike, dt: float,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
     torque: Law | Feedback | None = None, t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, ...]:  # fmt: skip
     """(q, v) along as many steps as tau has rows.
 
@@ -207,11 +219,12 @@ def rollout(
         v0 (B, nv): the velocities at the start.
         tau: (steps, B, nv), held over each step.
         dt: a step, in seconds.
-        method: "rkmk4" or "semi_implicit", or such a method.
+        method: "rkmk4", "semi_implicit" or "moreau", or such a method.
         resistance: as in `simulate`.
         torque: a `Law` that acts besides tau, or a traced function of (t, q, v); sampled at the
             starts of steps.
         t0: the time at the start, in seconds, for the law.
+        limits: rigid stops of joints, as in `simulate`, with moreau.
 
     Returns:
         q: (steps + 1, B, nq), and v: (steps + 1, B, nv); with a law also its rows of state,
@@ -224,7 +237,7 @@ def rollout(
         ((6, 3), (6, 3))
     """
     as_model(model, "rollout")
-    kernel = _cached(model, "step", method, resistance)
+    kernel = _cached(model, "step", method, resistance, limits)
     q0, v0 = _ending_in("rollout", q0=(q0, model.nq), v0=(v0, model.nv))
     (tau,) = _ending_in("rollout", 1, tau=(tau, model.nv))
     if closed(model):
@@ -287,19 +300,21 @@ def _of_law(model: Model, law: Law, make: Callable[[Law, Model], Kernel[Result]]
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
-    torque: None = None, rows: None = None, t0: float = 0.0,
+    torque: None = None, rows: None = None, t0: float = 0.0, limits: Limits = False,
 ) -> tuple[Array, Array, Array]: ...  # fmt: skip
 @overload
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
     torque: Law | Feedback, rows: Array, t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array, Array, dict[str, Array]]: ...  # fmt: skip
 @checked
 def rollout_gradient(
     model: Model, q: Array, v: Array, tau: ArrayLike, dt: float, dq: Array, dv: Array,
     method: Method | OneStep | None = None, resistance: bool | Resistance = True, *,
     torque: Law | Feedback | None = None, rows: Array | None = None, t0: float = 0.0,
+    limits: Limits = False,
 ) -> tuple[Array, Array, Array] | tuple[Array, Array, Array, dict[str, Array]]:  # fmt: skip
     """The gradient of a cost of the states of a `rollout` with respect to q0, v0 and every tau.
 
@@ -322,6 +337,7 @@ def rollout_gradient(
         torque: that of the rollout.
         rows: (steps + 1, B, size), the rows of state of the law, as `rollout` gives them.
         t0: that of the rollout.
+        limits: those of the rollout.
 
     Returns:
         Gradients with respect to q0 (B, nv), v0 (B, nv) and tau (steps, B, nv); with a law also
@@ -336,7 +352,7 @@ def rollout_gradient(
         (5, 3)
     """
     as_model(model, "rollout_gradient")
-    kernel = _cached(model, "pullback", method, resistance)
+    kernel = _cached(model, "pullback", method, resistance, limits)
     nq, nv = model.nq, model.nv
     q, v, tau, dq, dv = _ending_in(
         "rollout_gradient", 1, q=(q, nq), v=(v, nv), tau=(tau, nv), dq=(dq, nv), dv=(dv, nv)
@@ -372,23 +388,25 @@ def rollout_gradient(
 
 
 def _cached(
-    model: Model, what: str, method: Method | OneStep | None, resistance: bool | Resistance
+    model: Model, what: str, method: Method | OneStep | None, resistance: bool | Resistance,
+    limits: Limits,
 ) -> Callable[..., tuple[Array, ...]]:
-    key = ("step derivatives", what, method, resistance)
+    key = ("step derivatives", what, method, resistance, limits)
     if key not in model.cache:
         make = step_kernel if what == "step" else pullback_kernel
-        model.cache[key] = make(model, method, resistance=resistance)
+        model.cache[key] = make(model, method, resistance=resistance, limits=limits)
     return model.cache[key]
 
 
 def step_kernel(
     model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
-    resistance: bool | Resistance = True,
+    resistance: bool | Resistance = True, limits: Limits = False,
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """(q, v, tau, dt) ↦ (q′, v′)."""
-    rule, acting = _rule(model, method), resistance_of(resistance, model)
+    acting = resistance_of(resistance, model)
+    rule = _rule(model, method, acting, limits)
     if isinstance(rule, Moreau):
-        return _Solved(solved_step(model, rule, acting))
+        return solved_step(model, rule, acting)
 
     def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, Traced]:
         rows = first_rows(model, q)
@@ -403,7 +421,7 @@ def step_kernel(
 
 def pullback_kernel(
     model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
-    resistance: bool | Resistance = True,
+    resistance: bool | Resistance = True, limits: Limits = False,
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
@@ -412,7 +430,8 @@ def pullback_kernel(
     dynamics: ∂a/∂x of forward dynamics is −M⁻¹ ∂τ/∂x. With loops `constrained_solve` (2) in place
     of both. O(n), rolled where the dynamics is.
     """
-    rule, acting = _rule(model, method), resistance_of(resistance, model)
+    acting = resistance_of(resistance, model)
+    rule = _rule(model, method, acting, limits)
     if isinstance(rule, Moreau):
         return partial(contact_pullback, model, rule, acting)
 
@@ -428,21 +447,6 @@ def pullback_kernel(
 
     shapes = _shapes(model, "q", "v", "tau", "dq", "dv", "dt")
     return named(pullback, shapes, model, "pullback", target)
-
-
-@dataclass(frozen=True)
-class _Solved:
-    """A step of moreau without its forces."""
-
-    kernel: Kernel[tuple[Array, ...]]
-
-    def __call__(
-        self, *arrays: ArrayLike, out: tuple[Array, Array] | None = None
-    ) -> tuple[Array, Array]:
-        q, v = self.kernel(*arrays)[:2]
-        if out is not None:
-            out[0][...], out[1][...] = q, v
-        return q, v
 
 
 def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:

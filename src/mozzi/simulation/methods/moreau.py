@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from mozzi.algorithms.contact.gaps import contact_count
+from mozzi.algorithms.contact.parts import Part
 from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.algorithms.contact.step import Solver, SolverName, row_count, stepped_velocities
-from mozzi.algorithms.kinematics.coasting import coast
+from mozzi.algorithms.kinematics.coasting import carried, coast
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
+from mozzi.model.frames import as_number
+from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, divide, maximum
 from mozzi.simulation.forces.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.system import System
+from mozzi.types import Traced
 
 __all__ = ["Moreau", "honoured"]
 
@@ -34,14 +38,31 @@ class Moreau:
     impulses: enough where rows do not depend on each other, such as on the feet of a quadruped).
     ``steps`` of Newton's method and ``interior`` of the interior point; what they reached is the
     residual. Which laws act in joints is said by ``limits`` and ``resistance`` of `simulate`.
+
+    cut: whether a step in which a gap closes is cut there (`contact.parts`). Speeds after impacts
+    and times of flight are then of second order, and so are their derivatives; a step in which
+    something meets costs twice, and its forces are the mean of two parts.
+
+    smoothing: κ (J) of softened laws (`constraints.one_sided.smooth`), for those who optimise
+    through contact: at a distance d a contact pushes with κ/d, friction creeps, and derivatives are
+    those of a smooth step, also where nothing touches yet. 0: the laws as they are.
     """
 
     solver: SolverName = "robust"
     steps: int = 10
     interior: int = 15
+    cut: bool = False
+    smoothing: float = 0.0
     joints: JointLaws = NO_LAWS
 
     order = 1
+
+    def __post_init__(self) -> None:
+        kappa = as_number(self.smoothing, "moreau: smoothing")
+        if kappa < 0.0:
+            raise ConfigurationError(
+                f"moreau: smoothing {kappa}; give an energy in joules, 1e-4 for one, or 0"
+            )
 
     def extra(self, model: Model) -> Mapping[str, int]:
         """force: what the rows exert (N, N m), from which the next step starts; residual: the
@@ -58,19 +79,69 @@ class Moreau:
 
     def step(self, system: System, x: State, h: Real) -> State:
         """One step."""
-        model = system.model
+        if self.cut:
+            return self._cut(system, x, h)
+        warm = x["force"] * h if "force" in x else None
+        new, _ = self.part(system, x, h, h, 1.0, warm)
+        rate = divide(1.0, h, nonzero=True)
+        new |= {n: new[n] * rate for n in ("force", "contact_force")}
+        new["residual"] = np.array([maximum(x["residual"][0], new["residual"][0])], dtype=object)
+        return new | ({"taken": x["taken"] + new["taken"]} if "taken" in x else {})
+
+    def part(
+        self, system: System, x: State, h: Real, left: Real, first: Real, impulses: Traced | None
+    ) -> tuple[State, Real]:
+        """The state after a part of a step h of which so much is left, with impulses for forces,
+        and what is left then. A step that is not cut is one part.
+        """
         if self.joints.friction and system.resistance is not None:
             system = replace(system, resistance=replace(system.resistance, friction=False))
-        a = system.acceleration(x["t"][0], x["q"], x["v"])
-        v, impulse, residual, taken, on_a = stepped_velocities(
-            model, x["q"], x["v"], a, h=h, impulses=x["force"] * h if "force" in x else None,
-            joints=self.joints, solver=Solver(self.solver, self.steps, self.interior),
+        model, q, v, t = system.model, x["q"], x["v"], x["t"][0]
+        part = Part(h, left, first) if self.cut else None
+        if part is not None:
+            q, v = coast(model, q, v, h=part.ahead)
+            t = t + (h - left) + part.ahead
+        a = system.acceleration(t, q, v)
+        u, impulse, residual, taken, on_a = stepped_velocities(
+            model, q, v, a, h=h, impulses=impulses, joints=self.joints, part=part,
+            solver=Solver(self.solver, self.steps, self.interior, self.smoothing),
         )  # fmt: skip
+        over, rest = h, 0.0
+        if part is not None:
+            back = part.middle - part.ahead
+            u = carried(model, v, u, h=back)
+            q = coast(model, q, v, h=back)[0]
+            over, rest = part.length - part.middle, left - part.length
+        q, u = coast(model, q, u, h=over)
+        new = {"q": q, "v": u, "force": impulse, "contact_force": on_a, "taken": taken}
+        return new | {"residual": residual}, rest
+
+    def _cut(self, system: System, x: State, h: Real) -> State:
+        """One step of two parts, the second where the first ends before the step."""
+        names = [n for n in ("q", "v", "force", "contact_force", "taken") if n in x]
+        ends = np.cumsum([0, *(len(x[n]) for n in names)]).tolist()
+        warm = x["force"] * h if "force" in x else None
+
+        def one(state: list[Real]) -> list[Real]:
+            old = {n: _array(state[a:b]) for n, a, b in zip(names, ends, ends[1:], strict=False)}
+            most, first, left = state[-3:]
+            new, rest = self.part(system, {"t": x["t"], **old}, h, left, first, warm)
+            sums = [old[n] + new[n] for n in names[2:]]
+            flat = [e for array in (new["q"], new["v"], *sums) for e in array]
+            return [*flat, maximum(most, new["residual"][0]), 0.0, rest]
+
+        nothing = [0.0] * (ends[-1] - ends[2])
+        begin = [*x["q"], *x["v"], *nothing, x["residual"][0], 1.0, h]
+        state = repeat(2, begin, one, "part", while_last=True)
+        new = {n: _array(state[a:b]) for n, a, b in zip(names, ends, ends[1:], strict=False)}
         rate = divide(1.0, h, nonzero=True)
-        q, v = coast(model, x["q"], v, h=h)
-        new = {"q": q, "v": v, "force": impulse * rate, "contact_force": on_a * rate}
-        new["residual"] = np.array([maximum(x["residual"][0], residual[0])], dtype=object)
-        return new | ({"taken": x["taken"] + taken} if "taken" in x else {})
+        new |= {n: new[n] * rate for n in ("force", "contact_force") if n in new}
+        new |= {"taken": x["taken"] + new["taken"]} if "taken" in x else {}
+        return new | {"residual": _array([state[-3]])}
+
+
+def _array(values: Sequence[Real]) -> Traced:
+    return np.array([*values, None], dtype=object)[:-1]
 
 
 def honoured(

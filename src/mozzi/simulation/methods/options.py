@@ -17,7 +17,8 @@ class MethodOptions(TypedDict, total=False):
     """Options of all methods; which has which is told where a method is made of its name.
 
     rtol, atol, events, tries: of dopri5. rho: of generalized_alpha. iterations: of
-    generalized_alpha and momentum. solver, steps, interior: of moreau. tableau, state: of rkmk4.
+    generalized_alpha and momentum. solver, steps, interior, cut,
+    smoothing: of moreau. tableau, state: of rkmk4.
     """
 
     rtol: float
@@ -29,5 +30,7 @@ class MethodOptions(TypedDict, total=False):
     solver: SolverName
     steps: int
     interior: int
+    cut: bool
+    smoothing: float
     tableau: Tableau
     state: IntegratedState

@@ -12,6 +12,7 @@ derivative is kept.
 # pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from mozzi.algorithms.constraints.one_sided.problem import Problem, dot
@@ -32,12 +33,14 @@ class ConePairs:
 
     count = 1.0
 
-    def __init__(self, kind: Cone, state: Sequence[Real], w: Sequence[Real], kappa: Real):
+    def __init__(
+        self, kind: Cone, state: Sequence[Real], w: Sequence[Real], soft: Real, lift: Real
+    ):
         self.l, self.u = l, u = list(state[:3]), list(state[3:])
         shift, g1, g2 = 0.0, 0.0, 0.0
         if not kind.convex:
-            shift = sqrt(u[1] * u[1] + u[2] * u[2] + SMOOTH * kappa * kappa + TINY)
-            inverse = reciprocal(shift)
+            root = sqrt(u[1] * u[1] + u[2] * u[2] + soft + TINY)
+            shift, inverse = root - lift, reciprocal(root)
             g1, g2 = u[1] * inverse, u[2] * inverse
         self.g1, self.g2 = g1, g2
         r = [w[0] + shift - u[0], w[1] - u[1], w[2] - u[2]]
@@ -85,7 +88,7 @@ class ConePairs:
 class LinePairs:
     """Of a line: (l, y) of every stop, then (x, p, m) of dry friction."""
 
-    def __init__(self, kind: Line, state: Sequence[Real], w: Sequence[Real], kappa: Real):
+    def __init__(self, kind: Line, state: Sequence[Real], w: Sequence[Real]):
         self.kind, self.state, self.w = kind, list(state), w[0]
         K: Real = 0.0
         self.stops: list[tuple[float, Real, Real, Real, Real]] = []
@@ -203,9 +206,9 @@ def _edge(x: Sequence[Real], d: Sequence[Real]) -> Real:
     return (sqrt(d1 * d1 + d2 * d2 + TINY) - along) * scale
 
 
-def interior_point(problem: Problem, steps: int) -> list[Real]:
-    """Impulses near a solution, from no start."""
-    V: Real = 1e-12
+def interior_point(problem: Problem, steps: int, end: float | None = None) -> list[Real]:
+    """Impulses near a solution, from no start; or, with an end κ > 0 of the path, where it is."""
+    V: Real = 1e-12 if end is None else math.sqrt(end)
     for g in problem.g:
         V = maximum(V, maximum(g, -g))
     for kind in problem.sets:  # distances of stops from rest are velocities, too
@@ -216,6 +219,7 @@ def interior_point(problem: Problem, steps: int) -> list[Real]:
     unit = reciprocal(V)
     sets = [kind.over(V, V) for kind in problem.sets]
     g = [x * unit for x in problem.g]
+    least = None if end is None else end * unit * unit
     begin: list[Real] = []
     spans: list[slice] = []
     total = 0.0
@@ -249,13 +253,15 @@ def interior_point(problem: Problem, steps: int) -> list[Real]:
         kappa = gap(state)
         x = impulses(state)
         w = [a + b for a, b in zip(problem.answer(x), g, strict=True)]
+        soft = SMOOTH * kappa * kappa if least is None else SMOOTH * least
+        lift = 0.0 if least is None else sqrt(soft)
         parts: list[ConePairs | LinePairs] = []
         for kind, span, rows in zip(sets, spans, problem.blocks, strict=True):
             own, at = state[span], [w[k] for k in rows]
             parts.append(
-                ConePairs(kind, own, at, kappa)
+                ConePairs(kind, own, at, soft, lift)
                 if isinstance(kind, Cone)
-                else LinePairs(kind, own, at, kappa)
+                else LinePairs(kind, own, at)
             )
         solve = problem.factored(parts, 0.0)
 
@@ -279,12 +285,17 @@ def interior_point(problem: Problem, steps: int) -> list[Real]:
         left = gap([s + a * d for s, d in zip(state, first, strict=True)])
         ratio = left * reciprocal(maximum(kappa, 1e-40))
         aim = minimum(maximum(ratio * ratio * ratio, 1e-6), 1.0) * kappa
+        if least is not None:  # near the end, Newton's steps towards it
+            aim, far = maximum(aim, least), select(kappa > 10.0 * least, 1.0, 0.0)
+            first = [far * x for x in first]
         d = direction(aim, first)
         inside = minimum(maximum(0.9, 1.0 - kappa), 0.9999)
         a = minimum(inside * farthest(d), 1.0)
         new = [s + a * c for s, c in zip(state, d, strict=True)]
-        going = select(gap(new) < 1e6, select(kappa > DONE, 1.0, 0.0), 0.0) > 0.5
+        more = select(kappa > DONE, 1.0, 0.0) if least is None else 1.0
+        going = select(gap(new) < 1e6, more, 0.0) > 0.5
         return [select(going, x, s) for x, s in zip(new, state, strict=True)]
 
     state = repeat(steps, begin, step, "interior")
-    return problem.fit([V * x for x in impulses(state)])
+    found = [V * x for x in impulses(state)]
+    return problem.fit(found) if least is None else found
