@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = [
-    "TARGETS", "compile", "key_of", "program_of", "run", "set_checks", "signature_of", "traced",
+    "TARGETS", "compile", "key_of", "program_of", "run", "set_checks", "settings_for",
+    "signature_of", "traced",
 ]  # fmt: skip
 
 #: Where each target lives: a folder or file with `build(make, dtype, key=None) -> kernel`, where
@@ -55,6 +56,7 @@ TARGETS: dict[str, str] = {
     "torch": "mozzi.targets.torch",
 }
 DTYPES = words(DType)
+CPU_COLUMNS = 5  # `Settings.columns`: talos's M⁻¹ takes 230 ns of loops, not 500 of straight code
 
 _LOCK = ForkLock()
 
@@ -174,7 +176,7 @@ def compile(
         key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
             units = guard.units_of(function.__name__, tuple(shapes), model)
-            with tracing(Settings(rolled)):
+            with tracing(settings_for(target, rolled)):
                 roll = rolls(model, function, function.unrolled(model, options)) and not parameters
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
@@ -183,7 +185,7 @@ def compile(
             return model.cache[key, title]
 
         def make() -> Program:
-            with tracing(Settings(rolled, dtype)):
+            with tracing(settings_for(target, rolled, dtype)):
                 return traced(shapes, call, title, units)
 
         with told_when_long(f"mozzi: compiling {title} for {model.name} …"):
@@ -202,13 +204,19 @@ def program_of(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
 ) -> Program:
-    """The program that `compile` would hand to a target, for float64."""
-    with _LOCK, tracing(Settings(rolled)):
+    """The program that `compile` would hand to the CPU, for float64."""
+    with _LOCK, tracing(settings_for("cpu", rolled)):
         function, options = _plain(function, model, options or {})
         shapes, call, _ = signature_of(
             function, model, inputs or {}, options, _names(parameters, rolled)
         )
         return traced(shapes, call, getattr(function, "__name__", "kernel"))
+
+
+def settings_for(target: Target, rolled: bool | None, dtype: DType = "float64") -> Settings:
+    """How programs for a target are traced."""
+    columns = Settings.columns if target != "cpu" else CPU_COLUMNS
+    return Settings(rolled, dtype, columns)
 
 
 def _plain(

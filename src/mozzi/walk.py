@@ -14,14 +14,14 @@ from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
 from mozzi.checked import checked
-from mozzi.compiler import DTYPES, key_of, signature_of, traced
+from mozzi.compiler import DTYPES, key_of, settings_for, signature_of, traced
 from mozzi.errors import ConfigurationError, known
 from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.program import Program
 from mozzi.program.schedule import schedule
-from mozzi.program.settings import Settings, tracing
+from mozzi.program.settings import tracing
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.build import entry_of, module_text, place_of
@@ -111,13 +111,13 @@ def walk_of(
     empty = inspect.Parameter.empty  # a call has the defaults among its options
     options = {n: x for n, x in function.defaults.items() if x is not empty} | options
     shapes, call, label = signature_of(function, model, {}, options)
-    with tracing(Settings(rolled, dtype)):
+    with tracing(settings_for("cpu", rolled, dtype)):
         roll = rolls(model, function, function.unrolled(model, options))
     walk = Walk("")
 
     def trace() -> Program:
         units = units_of(function.name, tuple(shapes), model)
-        with tracing(Settings(rolled, dtype)):
+        with tracing(settings_for("cpu", rolled, dtype)):
             return traced(shapes, call, function.name, units)
 
     program = walk.timed("trace", trace)

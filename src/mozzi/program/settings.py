@@ -18,6 +18,10 @@ class Settings:
     """Loops over bodies (True), straight-line code (False), or as sizes say (None)."""
     dtype: str = "float64"
     """The numbers that the program will run on, which decides what rounding leaves."""
+    columns: int = 20
+    """Products of joint matrices are loops over columns for mechanisms of more bodies than this: a
+    target may say from when on a loop is faster than straight-line code, which it fetches once for
+    every use."""
     varied: object = None
     """The model whose numbers are traced, where one stands for that with the numbers as they
     are."""

@@ -79,10 +79,10 @@ def test_many_rows_go_past_the_caches(make):
 
 def test_a_value_is_stored_once():
     """Zeros, constants and repeated values have one place each; what is in order needs no map."""
-    results = Results.of(repeating(70).outputs)
+    results = Results.of(repeating(70))
     assert set(results.constants.values()) == {0.0, 2.5}
     assert results.size == len(results.slots) + 2 <= 7 * 5 + 2
-    assert Results.of(distinct(70).outputs).operands[0].slots is None
+    assert Results.of(distinct(70)).operands[0].slots is None
 
 
 def test_rows_that_start_between_numbers():

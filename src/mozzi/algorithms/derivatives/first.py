@@ -28,10 +28,10 @@ from typing import NamedTuple
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
-from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.derivatives.springs import add_spring_changes
 from mozzi.algorithms.dynamics.coriolis import Flow
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.kinematics.accelerations import stages
@@ -97,7 +97,7 @@ def inverse_dynamics_derivatives(
     return inverse_changes(model, q, v, a, wrenches, resistance)
 
 
-@algorithm(regroup=True, threshold=20, loops="honour")
+@algorithm(regroup=True, loops="honour")
 def forward_dynamics_derivatives(
     model: Mechanism,
     q: JointVector,
@@ -129,7 +129,8 @@ def forward_dynamics_derivatives(
     inverse = InverseMass(model, mass_matrix(model, q))
     a = solved(model, inverse, q, v, tau, wrenches, resistance)
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
-    return inverse.times(dq, -1.0), inverse.times(dv, -1.0), inverse.matrix()
+    da_dq, da_dv = inverse.times_each(dq, dv, sign=-1.0)
+    return da_dq, da_dv, inverse.matrix()
 
 
 @algorithm

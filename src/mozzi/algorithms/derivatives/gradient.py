@@ -24,9 +24,9 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import given_or_zero
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
-from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.dynamics.springs import acting
 from mozzi.algorithms.recursion.blocks import apply, transposed
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.derivatives.first import inverse_changes
-from mozzi.algorithms.derivatives.inverse_mass import InverseMass, add_rows
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.inverse_mass import InverseMass, add_rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.blocks import Block, rows
 from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector

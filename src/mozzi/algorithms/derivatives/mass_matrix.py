@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.derivatives.inverse_mass import InverseMass
+from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import carried, mass_matrix
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_array, per_body

@@ -19,8 +19,8 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.inlining import along_units, inlined, loops_over_units
 from mozzi.algorithms.derivatives.first import inverse_changes, solved
-from mozzi.algorithms.derivatives.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.containers import BlockArray

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.derivatives.inverse_mass import InverseMass, rows
+from mozzi.algorithms.dynamics.inverse_mass import InverseMass, rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix, mass_matrix_rate, transposed
 from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.containers import (

@@ -16,7 +16,7 @@ from mozzi.lie import ArticulatedInertia, Screws, Wrench, inverse_spd
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 
-__all__ = ["articulated", "articulated_containers"]
+__all__ = ["articulated", "articulated_containers", "check_inertias"]
 
 
 def articulated_containers(
@@ -39,7 +39,7 @@ def articulated(
     Ψ = (Sᵀ P S + armature)⁻¹ over the coordinates that are free, Π = P − U Ψ Uᵀ, and P of a parent
     is its inertia and the Π of its children, moved there.  K49, K52; R.39.
     """
-    _check(model)
+    check_inertias(model)
     for i in model.outward():
         P[i] = i.inertia.articulated()  # K49
     for i in model.inward():
@@ -52,7 +52,7 @@ def articulated(
         P[i.parent] += T[i].push(Pi)  # K49
 
 
-def _check(model: Mechanism) -> None:
+def check_inertias(model: Mechanism) -> None:
     """No body at the end of a chain may be able to move without inertia."""
     parents = {body.parent for body in model.bodies}
     for k, body in enumerate(model.bodies):

@@ -16,13 +16,13 @@ from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.configuration import pull_increment_rates, pull_integrate
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
-from mozzi.algorithms.derivatives.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.derivatives.loops.solve import (
     constrained_accelerations,
     constrained_gradient,
     constrained_solve,
 )
 from mozzi.algorithms.dynamics.forward import forward_dynamics
+from mozzi.algorithms.dynamics.inverse_mass import mass_matrix_solve
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolled_or_not import rolls

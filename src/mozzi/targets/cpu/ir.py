@@ -23,6 +23,8 @@ __all__ = ["Body"]
 
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 POINTERS = ("%in", "%out", "%scratch", "%table")
+RELOAD = 24  # statements after which a value that crosses functions is loaded again
+BARRIER = 'call void asm sideeffect "", "~{memory}"()'
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
@@ -49,8 +51,9 @@ class Body:
             self.starts.append(slot)
             slot += x.size
         self.places: dict[int, tuple[str, int]] = {}  # scratch buffer → base pointer and first slot
-        self.results = Results.of(program.outputs)
+        self.results = Results.of(program)
         self.pending = dict(self.results.slots)  # results that are not stored yet
+        self.unused = self.results.read - _used(program) if self.results.read else set[int]()
         self._place(program)
         self.outline = Outline(program, self.scratch)
         self.scratch = self.outline.size
@@ -189,7 +192,11 @@ class Body:
         self.names, self.pairs = outside
 
     def _straight(self, statements: Sequence[Node | Store], kind: str = "") -> None:
-        for s in statements:
+        for n, s in enumerate(statements):
+            if id(s) in self.unused:
+                continue
+            if kind and n and n % RELOAD == 0:
+                self._forget()
             if isinstance(s, Store):
                 at = self._address(s.buffer, s.index, s.stride, s.offset)
                 self._store(at, self.number(s.value), kind)
@@ -199,6 +206,14 @@ class Body:
                 self._put("%scratch", self.outline.places[id(s)], self.number(s))
             if id(s) in self.pending:
                 self._put("%out", self.pending.pop(id(s)), self.number(s))
+
+    def _forget(self) -> None:
+        """Load again what has a place in memory: kept for long, it would be written to another one
+        and read from there.
+        """
+        self.code.append(f"  {BARRIER}")
+        for x in self.outline.places.keys() & self.names.keys() - self.booleans:
+            del self.names[x]
 
     def value(self, s: Node) -> str:
         op, V = s.op, self.V
@@ -355,3 +370,14 @@ class Body:
         self.code.append(f"  br label %{tag}.test")
         self._start(f"{tag}.end")
         del self.indices[id(loop.variable)]
+
+
+def _used(program: Program) -> set[int]:
+    """The values that statements use."""
+    found: set[int] = set()
+    for s, _ in program.walk():
+        if isinstance(s, Loop):
+            found |= {id(s.stop)}
+        else:
+            found.update(map(id, (s.value,) if isinstance(s, Store) else s.args))
+    return found

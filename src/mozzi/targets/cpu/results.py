@@ -2,17 +2,17 @@
 
 Results of mechanisms are often symmetric, and mostly zeros: talos's mass matrix has 1,444 elements
 and 337 values. The body stores a value once, constants are stored once per call, and `unpack` reads
-by the map.
+by the map. What a result reads from memory of the program, behind all that is written there, stays
+where it is.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mozzi.program.node import Node
-from mozzi.program.program import Buffer, Output
+from mozzi.program.program import Buffer, Loop, Program, Statement, Store
 from mozzi.targets.cpu.batch_loop import Operand
 
 __all__ = ["Results"]
@@ -20,22 +20,24 @@ __all__ = ["Results"]
 
 @dataclass
 class Results:
-    """slots: value → its place among the results; buffers: memory of the program that is a result →
+    """slots: value → its place among the results; read: values that a result reads from memory in
+    the end; buffers: memory of the program that is a result →
     its first place; constants: by place; operands: results with elements, at least one; size: how
     many places there are.
     """
 
     slots: dict[int, int] = field(default_factory=dict[int, int])
     buffers: dict[int, int] = field(default_factory=dict[int, int])
+    read: set[int] = field(default_factory=set[int])
     copied: list[tuple[Buffer, int]] = field(default_factory=list[tuple[Buffer, int]])
     constants: dict[int, float] = field(default_factory=dict[int, float])
     operands: list[Operand] = field(default_factory=list[Operand])
     size: int = 0
 
     @staticmethod
-    def of(outputs: Sequence[Output]) -> Results:
-        found, known = Results(), dict[bytes, int]()
-        for x in outputs:
+    def of(program: Program) -> Results:
+        found, known = Results(read=_read_in_the_end(program)), dict[bytes, int]()
+        for x in program.outputs:
             if isinstance(x.values, Buffer):
                 first = found._buffer(x.values, x.size)
                 table = None
@@ -61,6 +63,9 @@ class Results:
         return first
 
     def _value(self, value: Node, known: dict[bytes, int]) -> int:
+        if id(value) in self.read:
+            buffer = value.address.buffer
+            return self._buffer(buffer, buffer.size) + value.address.offset
         slot = self.slots.get(id(value))
         bits = struct.pack("d", value.value) if value.op == "const" else b""
         if slot is None and bits in known:
@@ -73,3 +78,30 @@ class Results:
             else:
                 self.slots[id(value)] = slot
         return slot
+
+
+def _read_in_the_end(program: Program) -> set[int]:
+    """Values of results that are read from memory behind all that is written there."""
+    written: dict[int, int] = {}
+    for n, s in enumerate(program.region.statements):
+        for buffer in _written(s):
+            written[buffer] = n
+    wanted = {id(v) for x in program.outputs if not isinstance(x.values, Buffer) for v in x.values}
+    return {
+        id(s)
+        for n, s in enumerate(program.region.statements)
+        if isinstance(s, Node) and s.op == "load" and id(s) in wanted
+        and s.address.buffer.kind == "scratch" and s.address.at is None
+        and written.get(id(s.address.buffer), n) < n
+    }  # fmt: skip
+
+
+def _written(s: Statement) -> set[int]:
+    """The memory that a statement writes to."""
+    if isinstance(s, Store):
+        return {id(s.buffer)}
+    if not isinstance(s, Loop):
+        return set()
+    inside = (x for branch in s.branches for x in branch.statements)
+    return {buffer for x in inside for buffer in _written(x)}
+

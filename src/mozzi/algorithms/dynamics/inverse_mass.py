@@ -6,6 +6,11 @@ import math
 from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.dynamics.column_loops import (
+    inverse_by_column_loops,
+    loops_over_columns,
+    products_by_column_loops,
+)
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.recursion.blocks import (
@@ -115,9 +120,17 @@ class InverseMass:
                 add_rows(out, i, rows(N[i, k], i.joint.nv), Y, k)
         return out
 
+    def times_each(self, *Xs: BlockArray, sign: float = 1.0) -> list[BlockArray]:
+        """± M⁻¹ X of joint matrices whose blocks are zero unless one joint is behind the other."""
+        if loops_over_columns(self.model):
+            return products_by_column_loops(self.model, self.N, self.D, Xs, sign)
+        return [self.times(X, sign) for X in Xs]
+
     def matrix(self) -> BlockArray:
         """M⁻¹."""
         model, D, N = self.model, self.D, self.N
+        if loops_over_columns(model):
+            return inverse_by_column_loops(model, N, D)
         P, Q, out = (joint_matrix(model, letter) for letter in ("P", "Q", "Minv"))
         for i in model.outward():
             for k in i.path():

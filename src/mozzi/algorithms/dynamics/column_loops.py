@@ -1,0 +1,160 @@
+"""M⁻¹ X by loops over columns, for mechanisms whose straight-line products would be long.
+
+A column of a joint matrix X that is zero unless one joint is behind the other has its numbers at
+one branch: the joints on the way of its joint to the base, and those behind it. Joints of one
+branch share the code of a loop over their columns, in which all that this branch leaves zero is
+left out. N and D are values from before the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from mozzi.algorithms.recursion.blocks import Block, apply, plus, rows, transposed
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Body, Mechanism
+from mozzi.algorithms.recursion.views import PerBody
+from mozzi.program.node import active
+from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.scalar import Real
+from mozzi.program.settings import settings
+
+__all__ = ["inverse_by_column_loops", "loops_over_columns", "products_by_column_loops"]
+
+Column: TypeAlias = dict[int, tuple[Real, ...]]
+"""A column of a joint matrix by blocks: slot of the body → numbers."""
+
+
+Blocks: TypeAlias = dict[tuple[int, int], list[Sequence[Real]]]
+"""Blocks of a joint matrix, by the slots of two bodies."""
+
+
+def loops_over_columns(model: Mechanism) -> bool:
+    """Whether products with M⁻¹ have loops over columns, where nobody said that programs shall
+    have loops or not, and where numbers of the model are no variables.
+    """
+    if model.rolled or active() is None:
+        return False
+    free = settings().rolled is None and model.model.nominal is None
+    return free and model.nb > settings().columns
+
+
+def products_by_column_loops(
+    model: Mechanism, N: BlockArray, D: PerBody[Block], Xs: Sequence[BlockArray], sign: float
+) -> list[BlockArray]:
+    """± N D⁻¹ Nᵀ X of joint matrices, column by column of all of them at once."""
+    n = model.nv
+    bodies, blocks = _blocks(model, N)
+    outs = [Buffer(X.letter, n * n, "scratch") for X in Xs]
+    for branch, own in _branches(bodies):
+        columns = [i.data.v + c for i in own for c in range(i.joint.nv)]
+        height = sum(i.joint.nv for i in branch)
+        held = [_held(X, branch, columns) for X in Xs]
+        for _, trip in loop(0, len(columns), name="column"):
+            at = Index(np.array(columns), trip, name="column")
+            for X, out in zip(held, outs, strict=True):
+                x, place = Column(), 0
+                for i in branch:
+                    size = i.joint.nv
+                    x[i.slot] = tuple(load(X, trip, height, place + r) for r in range(size))
+                    place += size
+                y = _scaled(branch, D, _inward(branch, blocks, x), sign)
+                for i in bodies:
+                    for r, value in enumerate(_outward(i, blocks, y)):
+                        store(out, at, 1, (i.data.v + r) * n, value)
+    return [_whole(model, X, out) for X, out in zip(Xs, outs, strict=True)]
+
+
+def inverse_by_column_loops(model: Mechanism, N: BlockArray, D: PerBody[Block]) -> BlockArray:
+    """N D⁻¹ Nᵀ, of which the rows of a branch and of those behind it in order are computed."""
+    n, order = model.nv, dict[int, int]()
+    bodies, blocks = _blocks(model, N)
+    out = Buffer("Minv", n * n, "scratch")
+    branches = _branches(bodies)
+    for number, (_, own) in enumerate(branches):
+        order |= {i.slot: number for i in own}
+    for number, (_, own) in enumerate(branches):
+        way = list(dict.fromkeys(k for i in own for k in i.path()))
+        columns = [i.data.v + c for i in own for c in range(i.joint.nv)]
+        height = sum(k.joint.nv for k in way)
+        held = Buffer("N", height * len(columns), "scratch")
+        entries = (
+            blocks[i.slot, k.slot][c][r] if (i.slot, k.slot) in blocks else 0.0
+            for i in own for c in range(i.joint.nv) for k in way for r in range(k.joint.nv)
+        )  # fmt: skip
+        for e, value in enumerate(entries):
+            store(held, None, 0, e, value)
+        for _, trip in loop(0, len(columns), name="column"):
+            at = Index(np.array(columns), trip, name="column")
+            z, place = Column(), 0
+            for k in way:
+                z[k.slot] = tuple(load(held, trip, height, place + r) for r in range(k.joint.nv))
+                place += k.joint.nv
+            y = _scaled(way, D, z)
+            for i in (i for i in bodies if order[i.slot] >= number):
+                for r, value in enumerate(_outward(i, blocks, y)):
+                    store(out, at, 1, (i.data.v + r) * n, value)
+    rank = [(order[i.slot], i.slot, r) for i in bodies for r in range(i.joint.nv)]
+    places = [
+        r * n + c if rank[r] >= rank[c] else c * n + r for r in range(n) for c in range(n)
+    ]  # symmetric to the last digit
+    values = np.array([load(out, None, 0, e) for e in range(n * n)], dtype=object)
+    return BlockArray(model, "Minv", ("v", "v"), values[places].reshape(n, n))
+
+
+def _blocks(model: Mechanism, N: BlockArray) -> tuple[list[Body], Blocks]:
+    """All bodies, outward, and the blocks of N."""
+    bodies = [model.at(k) for k in range(model.nb)]
+    return bodies, {(i.slot, k.slot): rows(N[i, k], i.joint.nv) for i in bodies for k in i.path()}
+
+
+def _branches(bodies: Sequence[Body]) -> list[tuple[list[Body], list[Body]]]:
+    """For every branch all its bodies, outward, and those whose columns have their numbers there:
+    the way to the base and what is behind are the same for them.
+    """
+    way = {i.slot: {k.slot for k in i.path()} for i in bodies}
+    found: dict[frozenset[int], list[Body]] = {}
+    for i in bodies:
+        behind = {k.slot for k in bodies if i.slot in way[k.slot]}
+        found.setdefault(frozenset(way[i.slot] | behind), []).append(i)
+    return [([k for k in bodies if k.slot in branch], own) for branch, own in found.items()]
+
+
+def _held(X: BlockArray, branch: Sequence[Body], columns: Sequence[int]) -> Buffer:
+    """The columns in memory, their numbers at the branch one behind the other."""
+    places = [i.data.v + r for i in branch for r in range(i.joint.nv)]
+    held = Buffer(X.letter, len(places) * len(columns), "scratch")
+    for n, (c, r) in enumerate((c, r) for c in columns for r in places):
+        store(held, None, 0, n, X.values[r, c])
+    return held
+
+
+def _inward(branch: Sequence[Body], N: Blocks, x: Column) -> Column:
+    """Nᵀ x."""
+    z = Column({i.slot: (0.0,) * i.joint.nv for i in branch})
+    for i in branch:
+        for k in i.path():
+            z[k.slot] = plus(z[k.slot], apply(transposed(N[i.slot, k.slot]), x[i.slot]))
+    return z
+
+
+def _scaled(branch: Sequence[Body], D: PerBody[Block], z: Column, sign: float = 1.0) -> Column:
+    """± D⁻¹ z."""
+    return {i.slot: apply([[sign * e for e in row] for row in D[i]], z[i.slot]) for i in branch}
+
+
+def _outward(i: Body, N: Blocks, y: Column) -> tuple[Real, ...]:
+    """(N y)ᵢ."""
+    total: tuple[Real, ...] = (0.0,) * i.joint.nv
+    for k in i.path():
+        if k.slot in y:
+            total = plus(total, apply(N[i.slot, k.slot], y[k.slot]))
+    return total
+
+
+def _whole(model: Mechanism, X: BlockArray, out: Buffer) -> BlockArray:
+    values = np.array([load(out, None, 0, e) for e in range(out.size)], dtype=object)
+    return BlockArray(model, X.letter, X.axes, values.reshape(X.shape))
