@@ -49,7 +49,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
-from mozzi.lie.vec import is_zero
+from mozzi.lie.vec import is_zero, number
 from mozzi.model import Model
 from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
@@ -280,6 +280,10 @@ def shifted(blocks: Sequence[OneSided], g: Sequence[Real], far: float = FAR) -> 
     speed: Real = 1e-12
     for x in g:
         speed = maximum(speed, maximum(x, -x))
+    for block in blocks:  # what overlaps is pushed, what bounces comes back
+        stops = (block.set.lo, -block.set.hi) if isinstance(block.set, Line) else ()
+        for x in (block.shift, *stops):
+            speed = speed if number(x) is not None else maximum(speed, x)
     for block in blocks:
         out[n] = out[n] - block.shift
         if block.axes and far < math.inf:
