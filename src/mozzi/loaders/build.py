@@ -77,7 +77,8 @@ def assemble(
             builder.coupling(coupling.name, coupling.terms, coupling.offset)
     for name, shape in zip(names_of(found.shapes), found.shapes, strict=True):
         with _At(shape.place):
-            builder.shape(shape.link, shape.geometry, shape.pose, name, shape.role, shape.color)
+            made = shape.geometry, shape.pose, name, shape.role, shape.color, shape.surface
+            builder.shape(shape.link, *made)
     for actuator in found.actuators:
         with _At(actuator.place):
             builder.actuator(actuator.name, actuator.joint, **actuator.numbers)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from mozzi.errors import ModelError
 from mozzi.lie import SE3
 from mozzi.loaders.source import Notes, Place, Roots
+from mozzi.loaders.xml.strict import Element
 from mozzi.model.shapes import Geometry, Mesh, Role
+from mozzi.model.surfaces import Surface
 
-__all__ = ["ContactData", "ShapeData", "mesh_of", "names_of", "note_fault"]
+__all__ = ["ContactData", "ShapeData", "mesh_of", "names_of", "note_fault", "surface_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class ShapeData:
     role: Role
     color: tuple[float, ...] | None = None
     name: str = ""
+    surface: Surface | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,26 @@ class ContactData:
     a: int
     b: int
     friction: tuple[float, float]
+
+
+def surface_of(
+    mu: float | None, mu2: float | None, restitution: float, kp: float | None, kd: float | None,
+    element: Element,
+) -> Surface | None:  # fmt: skip
+    """A surface of what a file says, checked; None where it says nothing that counts."""
+    for name, x in (("mu", mu), ("mu2", mu2), ("kp", kp), ("kd", kd)):
+        if x is not None and x < 0.0:
+            raise element.error(f"{name} {x:g} is negative", "give 0 or more")
+    if not 0.0 <= restitution <= 1.0:
+        raise element.error(f"restitution {restitution:g}", "give a number from 0 to 1")
+    one, two = (mu2 if mu is None else mu), (mu if mu2 is None else mu2)
+    friction = None if one is None or two is None else (one, two)
+    if friction is not None and min(friction) == 0.0:
+        friction = (0.0, 0.0)
+    k = kp if kp else None
+    if friction is None and restitution == 0.0 and k is None:
+        return None
+    return Surface(friction, restitution, k, None if k is None else kd or 0.0)
 
 
 def mesh_of(uri: str, scale: tuple[float, ...], place: Place, roots: Roots) -> Mesh:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Vec3
@@ -22,7 +22,7 @@ from mozzi.loaders.description import (
     pose_of_quaternion,
     pose_of_rpy,
 )
-from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
+from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault, surface_of
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.spanning_tree import split
 from mozzi.loaders.xml.strict import Element
@@ -40,6 +40,7 @@ from mozzi.model.shapes import (
     Sphere,
     as_color,
 )
+from mozzi.model.surfaces import Surface
 
 __all__ = ["read_sdf"]
 
@@ -444,8 +445,15 @@ def _shapes(model: Element, roots: Roots, frames: _Frames, found: Description) -
                 except ModelError as error:
                     note_fault(found.notes, element.place, f"{role} of link {name!r}", error)
                     continue
-                if shape is not None:
-                    found.shapes.append(shape)
+                if shape is None:
+                    continue
+                if role == "collision":
+                    try:
+                        shape = replace(shape, surface=_surface(element))
+                    except ModelError as error:
+                        what = f"the surface of link {name!r}"
+                        note_fault(found.notes, element.place, what, error)
+                found.shapes.append(shape)
 
 
 def _shape(
@@ -467,6 +475,25 @@ def _shape(
     made, turned = _geometry(geometry.children[0], roots)
     name = element.attributes.get("name", "")
     return ShapeData(link, element.place, made, T @ turned, role, rgba, name)
+
+
+def _surface(element: Element) -> Surface | None:
+    """mu and mu2 of ODE, the coefficient of restitution, kp and kd."""
+    surface = element.find("surface")
+    if surface is None:
+        return None
+    words = ("friction ode mu", "friction ode mu2", "bounce restitution_coefficient",
+             "contact ode kp", "contact ode kd")  # fmt: skip
+    mu, mu2, e, kp, kd = (_number_at(surface, *path.split()) for path in words)
+    return surface_of(mu, mu2, e or 0.0, kp, kd, surface)
+
+
+def _number_at(element: Element, *path: str) -> float | None:
+    """The number in an element below another, where it is there."""
+    at: Element | None = element
+    for tag in path:
+        at = None if at is None else at.find(tag)
+    return None if at is None else at.content(1)[0]
 
 
 def _geometry(shape: Element, roots: Roots) -> tuple[Geometry, SE3]:

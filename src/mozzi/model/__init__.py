@@ -37,6 +37,7 @@ from mozzi.model.shapes import (
     Sphere,
     Torus,
 )
+from mozzi.model.surfaces import Surface
 
 __all__ = [
     "JOINT_TYPES",
@@ -76,6 +77,7 @@ __all__ = [
     "Sphere",
     "Spherical",
     "Spring",
+    "Surface",
     "Torus",
     "Translation2",
     "Translation3",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mozzi.errors import ModelError
 from mozzi.model.frames import as_number, as_vector, pose_key
+from mozzi.model.surfaces import Surface
 
 if TYPE_CHECKING:
     from mozzi.lie import SE3
@@ -313,7 +314,8 @@ class Shape:
 
     ``body`` is the index of the body (−1: the world), ``placement`` the pose of the geometry's
     frame in that body's. ``role`` says whether it is what one sees, what touches, or both;
-    ``color`` is (red, green, blue, opacity) from 0 to 1, None where nobody chose one.
+    ``color`` is (red, green, blue, opacity) from 0 to 1, None where nobody chose one; ``surface``
+    what contacts of it are like, where nobody tells otherwise.
 
     Example:
         >>> shape = mz.load("ball.urdf", base="free").shapes[0]
@@ -327,6 +329,7 @@ class Shape:
     geometry: Geometry
     role: Role = "both"
     color: Color | None = None
+    surface: Surface | None = None
 
     @property
     def visual(self) -> bool:
@@ -342,7 +345,8 @@ class Shape:
     def key(self) -> tuple[object, ...]:
         """The content as a nested tuple of numbers and strings."""
         place = pose_key(self.placement)
-        return ("Shape", self.name, self.body, place, self.geometry.key, self.role, self.color)
+        own = ("Shape", self.name, self.body, place, self.geometry.key, self.role, self.color)
+        return own if self.surface is None else (*own, self.surface.key)
 
     def on(self, body: int, placement: SE3) -> Shape:
         """The same shape, fixed elsewhere.

@@ -7,16 +7,18 @@ This one refuses what is wrong with file, line and remedy, and notes what is odd
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 from mozzi.errors import ModelError
 from mozzi.loaders.description import Description, Edge, Link
-from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault
+from mozzi.loaders.geometry import ShapeData, mesh_of, note_fault, surface_of
 from mozzi.loaders.source import Notes, Roots
 from mozzi.loaders.urdf.joint_types import origin_of, read_joint
 from mozzi.loaders.xml.strict import Element
 from mozzi.loaders.xml.words import URDF, check_words
 from mozzi.model.shapes import Box, Capsule, Cylinder, Geometry, Role, Sphere, as_color
+from mozzi.model.surfaces import Surface
 
 __all__ = ["read_urdf"]
 
@@ -123,12 +125,17 @@ def _shapes(root: Element, roots: Roots, found: Description) -> None:
             materials[material.attributes.get("name", "")] = _color(material)
         except ModelError as error:
             note_fault(found.notes, material.place, material.thing, error)
+    worn = {x.attributes.get("reference", ""): x for x in root.all("gazebo")
+            if any(x.all(word) for word in ("mu1", "mu2", "kp", "kd"))}  # fmt: skip
     for link in root.all("link"):
         name = link.string("name")
         for role in ROLES:
             for element in link.all(role):
                 try:
-                    found.shapes.append(_shape(element, name, role, materials, roots))
+                    shape = _shape(element, name, role, materials, roots)
+                    if role == "collision":
+                        shape = replace(shape, surface=_surface(element, name, worn, found.notes))
+                    found.shapes.append(shape)
                 except ModelError as error:
                     note_fault(found.notes, element.place, f"a {role} of link {name!r}", error)
 
@@ -152,6 +159,24 @@ def _shape(
     name = element.attributes.get("name", "")
     made = _geometry(geometry.children[0], link, roots)
     return ShapeData(link, element.place, made, origin_of(element), role, color, name)
+
+
+def _surface(
+    element: Element, link: str, worn: dict[str, Element], notes: Notes
+) -> Surface | None:
+    """Of a collision: what it says itself (mu, kp, kd), or what Gazebo is told of its link."""
+    own, told = element.find("contact_coefficients"), worn.get(link)
+    try:
+        if own is not None:
+            x = {n: own.number(n) if n in own.attributes else None for n in ("mu", "kp", "kd")}
+            return surface_of(x["mu"], x["mu"], 0.0, x["kp"], x["kd"], own)
+        if told is not None:
+            given = {n: told.find(n) for n in ("mu1", "mu2", "kp", "kd")}
+            mu1, mu2, kp, kd = (None if e is None else e.content(1)[0] for e in given.values())
+            return surface_of(mu1, mu2, 0.0, kp, kd, told)
+    except ModelError as error:
+        note_fault(notes, element.place, f"the surface of link {link!r}", error)
+    return None
 
 
 def _geometry(shape: Element, link: str, roots: Roots) -> Geometry:

@@ -2,7 +2,8 @@
 
 A table lists elements, indented under their parents, each with its attributes (``@name``). A star
 marks what the format leaves to others (``gazebo*``, ``@current*``): it passes, is not looked into,
-and is noted. Words with a colon belong to an extension and pass as well.
+and is noted. A question mark (``gazebo?``) marks what others may add to. Words with a colon belong
+to an extension and pass as well.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ class Word:
     children: dict[str, Word] = field(default_factory=lambda: {})
     foreign: bool = False
     """Left to others: passed over, with a note."""
+    shared: bool = False
+    """Words of others may stand in it: passed over, with a note."""
     unchecked: bool = False
     """Somebody else checks what stands in it."""
 
@@ -37,10 +40,10 @@ def table(text: str) -> Word:
         tag, *attributes = line.split()
         depth = len(line) - len(line.lstrip())
         word = Word({a[1:].rstrip("*"): not a.endswith("*") for a in attributes})
-        word.foreign = tag.endswith("*")
+        word.foreign, word.shared = tag.endswith("*"), tag.endswith("?")
         while stack and stack[-1][0] >= depth:
             stack.pop()
-        (stack[-1][1] if stack else root).children[tag.rstrip("*")] = word
+        (stack[-1][1] if stack else root).children[tag.rstrip("*?")] = word
         stack.append((depth, word))
     return root
 
@@ -55,7 +58,7 @@ def check_words(
         element, word = stack.pop()
         for name in element.attributes:
             if not word.attributes.get(name, False) and ":" not in name and name != "xmlns":
-                if name in word.attributes or not strict:
+                if name in word.attributes or word.shared or not strict:
                     passed.setdefault(f"attribute {name!r} of <{element.tag}>", []).append(element)
                     continue
                 known = (w for w, read in word.attributes.items() if read)
@@ -66,7 +69,7 @@ def check_words(
                 )
         for child in element:
             inner = word.children.get(child.tag)
-            if inner is None and ":" not in child.tag and strict:
+            if inner is None and ":" not in child.tag and strict and not word.shared:
                 known = (w for w, x in word.children.items() if not x.foreign)
                 raise child.error(
                     f"<{child.tag}> is no element that {what} knows in <{element.tag}>",
@@ -105,7 +108,7 @@ _URDF_SHAPE = """
         color @rgba
         texture @filename
       verbose* @value
-      contact_coefficients* @mu @kp @kd
+      contact_coefficients @mu @kp @kd
 """
 
 URDF = table(
@@ -143,7 +146,11 @@ robot @name @version
     joint_properties*
     hardwareInterface*
   transmission*
-  gazebo*
+  gazebo? @reference
+    mu1
+    mu2
+    kp
+    kd
   sensor*
   ros2_control*
   plugin*
@@ -215,7 +222,35 @@ _SDF_SHAPE = f"""
           shader*
           script*
           pbr*
-        surface*
+        surface
+          friction
+            ode
+              mu
+              mu2
+              fdir1*
+              slip1*
+              slip2*
+            bullet*
+            torsional*
+          bounce
+            restitution_coefficient
+            threshold*
+          contact
+            ode
+              kp
+              kd
+              soft_cfm*
+              soft_erp*
+              max_vel*
+              min_depth*
+            bullet*
+            collide_without_contact*
+            collide_without_contact_bitmask*
+            collide_bitmask*
+            category_bitmask*
+            poissons_ratio*
+            elastic_modulus*
+          soft_contact*
         laser_retro*
         max_contacts*
         density*

@@ -29,6 +29,7 @@ from mozzi.model.interface.parts import WORLD
 from mozzi.model.joints.from_screws import ScrewLike, place
 from mozzi.model.joints.joint import Joint
 from mozzi.model.shapes import Geometry, Role, Shape, as_color, as_geometry, as_role
+from mozzi.model.surfaces import Surface
 from mozzi.types import ArrayLike, Placing, words
 
 __all__ = ["Additions"]
@@ -154,12 +155,13 @@ class Additions(ConstraintAdditions):
         name: str | None = None,
         role: Role = "both",
         color: Iterable[float] | None = None,
+        surface: Surface | None = None,
     ) -> Self:
         """Fix a geometry to a body, a frame or the world (None) at a placement: what one sees
         (``role="visual"``), what touches (``"collision"``), or both.
 
         Without a name it is called after its body and its geometry. ``color`` is (r, g, b) or
-        (r, g, b, a), from 0 to 1.
+        (r, g, b, a), from 0 to 1. ``surface``: friction and the like, of contacts of it.
 
         Example:
             >>> arm = mz.Builder("arm").add("link", None, mz.Revolute("z"))
@@ -177,7 +179,7 @@ class Additions(ConstraintAdditions):
             raise ModelError(f"{what}: a shape has this name; give another name")
         place = as_pose(placement, f"{what}: placement")
         made = as_geometry(geometry, what), as_role(role, what), as_color(color, what)
-        self._shapes[name] = (body, Shape(name, WORLD, place, *made))
+        self._shapes[name] = (body, Shape(name, WORLD, place, *made, surface))
         return self
 
     @checked

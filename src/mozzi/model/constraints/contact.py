@@ -16,6 +16,7 @@ import numpy as np
 from mozzi.errors import ModelError
 from mozzi.model.frames import as_axis, as_number, as_vector, rotation_to
 from mozzi.model.shapes import Box, Capsule, HeightField, Mesh, Plane, Sphere
+from mozzi.model.surfaces import FRICTION, mixed
 
 if TYPE_CHECKING:
     from mozzi.lie import SE3
@@ -77,10 +78,10 @@ class Contact:
 
 def contact_of(
     model: Model, name: str, shape_a: str, shape_b: str,
-    friction: float | tuple[float, float] = 0.8,
-    restitution: float = 0.0, stiffness: float | None = None, damping: float | None = None,
+    friction: float | tuple[float, float] | None = None,
+    restitution: float | None = None, stiffness: float | None = None, damping: float | None = None,
 ) -> Contact:  # fmt: skip
-    """A contact of a model, checked."""
+    """A contact of a model, checked; what is None, from the surfaces of the shapes."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"contact {name!r}: not a name; give a non-empty string")
     what = f"contact {name!r}"
@@ -99,6 +100,13 @@ def contact_of(
         )
     if a.body == b.body:
         raise ModelError(f"{what}: both shapes are on one body and never touch; give two bodies")
+    own = mixed(a.surface, b.surface)
+    if restitution is None and stiffness is None:
+        stiffness, damping = own.stiffness, own.damping if damping is None else damping
+        restitution = own.restitution
+    restitution = 0.0 if restitution is None else restitution
+    if friction is None:
+        friction = FRICTION if own.friction is None else own.friction
     mu = friction if isinstance(friction, Iterable) else (friction, friction)
     mu = as_vector(mu, 2, f"{what}: friction")
     if min(mu) < 0.0:
@@ -222,7 +230,7 @@ def without_contact(model: Model, name: str) -> Model:
 
 def with_ground(
     model: Model, shapes: str | Sequence[str] | None, height: float,
-    friction: float | tuple[float, float], restitution: float,
+    friction: float | tuple[float, float] | None, restitution: float | None,
 ) -> Model:  # fmt: skip
     """A copy that stands on a horizontal plane of the world."""
     from mozzi.lie import SE3

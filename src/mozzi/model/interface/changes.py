@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mozzi.model.joints.joint import Joint
     from mozzi.model.model import Model
     from mozzi.model.shapes import Geometry, Role
+    from mozzi.model.surfaces import Surface
 
 __all__ = ["Changes"]
 
@@ -130,6 +131,7 @@ class Changes(ConstraintChanges):
         name: str | None = None,
         role: Role = "both",
         color: Iterable[float] | None = None,
+        surface: Surface | None = None,
     ) -> Model:
         """A copy with one more shape, fixed to a body, a frame or the world (see `Shape`).
 
@@ -140,6 +142,7 @@ class Changes(ConstraintChanges):
             name: its name.
             role: "visual", "collision" or "both".
             color: (red, green, blue, alpha), from 0 to 1.
+            surface: `mozzi.model.Surface`: friction and the like, of contacts of it.
 
         Example:
             >>> arm = mz.load("arm.urdf")
@@ -147,7 +150,7 @@ class Changes(ConstraintChanges):
             1
         """
         changed = edit.builder(self._model)
-        changed.shape(self._name(body), geometry, placement, name, role, color)
+        changed.shape(self._name(body), geometry, placement, name, role, color, surface)
         return changed.build(physical=False)
 
     @checked

@@ -196,7 +196,7 @@ class ConstraintChanges(Configurations):
     @checked
     def with_contact(
         self, name: str, shape_a: str, shape_b: str,
-        friction: float | tuple[float, float] = 0.8, restitution: float = 0.0,
+        friction: float | tuple[float, float] | None = None, restitution: float | None = None,
         stiffness: float | None = None, damping: float | None = None,
     ) -> Model:  # fmt: skip
         """A copy in which two collision shapes may touch (see `Contact`).
@@ -208,9 +208,10 @@ class ConstraintChanges(Configurations):
             name: its name.
             shape_a: name of the first collision shape.
             shape_b: name of the second one.
-            friction: Coulomb's coefficient.
-            restitution: Newton's coefficient, 0 to 1.
-            stiffness: of a compliant contact, in N/m; None: it is rigid.
+            friction: Coulomb's coefficient; None: that of the surfaces of the shapes, 0.8 where
+                they have none.
+            restitution: Newton's coefficient, 0 to 1; None: that of the surfaces, or 0.
+            stiffness: of a compliant contact, in N/m; None: that of the surfaces, or rigid.
             damping: of a compliant contact, in N s/m.
 
         Example:
@@ -294,7 +295,7 @@ class ConstraintChanges(Configurations):
     @checked
     def with_ground(
         self, shapes: str | Sequence[str] | None = None, height: float = 0.0,
-        friction: float | tuple[float, float] = 0.8, restitution: float = 0.0,
+        friction: float | tuple[float, float] | None = None, restitution: float | None = None,
     ) -> Model:  # fmt: skip
         """A copy that stands on a horizontal plane z = height of the world, which the named
         collision shapes touch (all that move, unless told). The contacts are called
@@ -303,8 +304,9 @@ class ConstraintChanges(Configurations):
         Args:
             shapes: names of collision shapes; None: all that are not fixed to the world.
             height: of the plane, in metres.
-            friction: Coulomb's coefficient.
-            restitution: Newton's coefficient, 0 to 1.
+            friction: Coulomb's coefficient; None: that of the surfaces of the shapes, 0.8 where
+                they have none.
+            restitution: Newton's coefficient, 0 to 1; None: that of the surfaces, or 0.
 
         Example:
             >>> ball = mz.load("ball.urdf", base="free").with_ground()
