@@ -33,6 +33,7 @@ AS_POSITION = {f"{a}{x}": f"{b}{x}" for a, b in (("v", ""), ("w", "turn ")) for 
 """What sliders call velocities that they move along."""
 DIRECTION = np.array([0.51, -0.79, 0.34])  # from where the camera looks
 HALF = math.radians(25.0)  # half of viser's angle of view
+PACE = 0.2  # seconds from one setting of the sliders to the next while a motion is played
 
 
 class Viewer:
@@ -40,7 +41,7 @@ class Viewer:
 
     Sliders move every joint: coordinates where they are linear, and an increment from the start
     where they are not (balls, free bodies). In a closed mechanism the others follow the one that
-    is moved. Named configurations of the model are buttons. Joint screws are arrows, gold where
+    is moved, and all follow a replay. Named configurations of the model are buttons. Joint screws are arrows, gold where
     they turn, teal where they slide, violet where they do both, with their pitch. A trajectory adds
     a time slider and a replay, the axes of the bodies' twists, and forces of contacts as arrows
     where it has them.
@@ -73,6 +74,7 @@ class Viewer:
         port = free_port(host, port)
         with only_own_pages(host):
             self.server = viser.ViserServer(host=host, port=port, label="mozzi", verbose=False)
+        self.server.gui.main_panel.dock_right()  # beside the robot, not over it
         self.url = f"http://{host}:{self.server.get_port()}"
         self._closed = threading.Event()
         self._lock = threading.RLock()
@@ -196,7 +198,8 @@ class Viewer:
         self.sliders: list[viser.GuiSliderHandle[float]] = []
         with gui.add_folder("Joints"):
             values = difference(self.model, self.model.neutral(), self.start)
-            for k, (label, low, high) in enumerate(ranges(self.model)):
+            motion = None if self.trajectory is None else self.trajectory.q
+            for k, (label, low, high) in enumerate(ranges(self.model, motion)):
                 value = min(max(float(values[k]), low), high)
                 slider = gui.add_slider(label, low, high, (high - low) / 1000.0, value)
                 slider.on_update(lambda _, k=k: self._moved(k))
@@ -284,34 +287,53 @@ class Viewer:
     def _replay(self, motion: Trajectory) -> None:
         self.motion = motion
         gui, end = self.server.gui, float(motion.t[-1])
-        with gui.add_folder("Replay"):
+        with gui.add_folder("Replay", order=-1.0):
             self.clock = gui.add_slider("time / s", float(motion.t[0]), end, end / 2000.0, 0.0)
             self.playing = gui.add_checkbox("play", False)
             self.speed = gui.add_slider("speed", 0.1, 4.0, 0.1, 1.0)
-        self.clock.on_update(lambda _: self._seek())
+        self.clock.on_update(lambda _: self._seek(not self.playing.value))
         threading.Thread(target=self._play, daemon=True).start()
         self._seek()
 
-    def _seek(self) -> None:
+    def _seek(self, sliders: bool = True) -> None:
+        """To the time of the clock; the sliders of the joints as well."""
         k = min(int(np.searchsorted(self.motion.t, self.clock.value)), len(self.motion.t) - 1)
         q, v = self.motion.q[k], self.motion.v[k]
         if np.isfinite(q).all() and np.isfinite(v).all():
+            if sliders:
+                self._set_sliders(q)
             self.show(q, None if self.forces is None else self.forces[k], v)
 
     def _play(self) -> None:
-        before = time.monotonic()
+        before = told = time.monotonic()
+        moved = False
         while not self._closed.wait(1.0 / 40.0):
             now = time.monotonic()
             if self.playing.value:
                 t = self.clock.value + (now - before) * self.speed.value
                 self.clock.value = t if t < self.motion.t[-1] else float(self.motion.t[0])
+                tell = now - told > PACE
+                told = now if tell else told
+                moved = not tell
+                self._seek(tell)
+            elif moved:  # it was stopped between two settings of the sliders
+                moved = False
                 self._seek()
             before = now
 
 
-def ranges(model: Model) -> list[tuple[str, float, float]]:
-    """(label, low, high) of a slider for every degree of freedom."""
+def ranges(model: Model, motion: np.ndarray | None = None) -> list[tuple[str, float, float]]:
+    """(label, low, high) of a slider for every degree of freedom, so that configurations of a
+    motion (…, nq) are in it.
+    """
     out: list[tuple[str, float, float]] = []
+    reached = np.zeros((1, model.nv))
+    if motion is not None:
+        q = motion.reshape(-1, model.nq)
+        q = q[np.isfinite(q).all(axis=1)]
+        reached = difference(model, model.neutral(), q) if len(q) else reached
+    least = np.floor(10.0 * reached.min(axis=0)) / 10.0
+    most = np.ceil(10.0 * reached.max(axis=0)) / 10.0
     for body in model:
         own, joint = body.dynamics, body.joint
         for k, name in enumerate(joint.v_names):
@@ -323,6 +345,7 @@ def ranges(model: Model) -> list[tuple[str, float, float]]:
             low, high = -reach, reach
             if joint.flat and math.isfinite(own.lower[k]) and math.isfinite(own.upper[k]):
                 low, high = own.lower[k], own.upper[k]
+            low, high = min(low, float(least[len(out)])), max(high, float(most[len(out)]))
             if high - low < 1e-9:
                 low, high = low - 1e-6, high + 1e-6
             out.append((label, low, high))
