@@ -41,10 +41,10 @@ class Viewer:
 
     Sliders move every joint: coordinates where they are linear, and an increment from the start
     where they are not (balls, free bodies). In a closed mechanism the others follow the one that
-    is moved, and all follow a replay. Named configurations of the model are buttons. Joint screws are arrows, gold where
-    they turn, teal where they slide, violet where they do both, with their pitch. A trajectory adds
-    a time slider and a replay, the axes of the bodies' twists, and forces of contacts as arrows
-    where it has them.
+    is moved, and all follow a replay. Named configurations of the model are buttons. Joint screws
+    are arrows, gold where they turn, teal where they slide, violet where they do both, with their
+    pitch. A trajectory adds a time slider and a replay, the axes of the bodies' twists, and forces
+    of contacts as arrows where it has them.
     """
 
     def __init__(
@@ -332,8 +332,7 @@ def ranges(model: Model, motion: np.ndarray | None = None) -> list[tuple[str, fl
         q = motion.reshape(-1, model.nq)
         q = q[np.isfinite(q).all(axis=1)]
         reached = difference(model, model.neutral(), q) if len(q) else reached
-    least = np.floor(10.0 * reached.min(axis=0)) / 10.0
-    most = np.ceil(10.0 * reached.max(axis=0)) / 10.0
+    least, most = reached.min(axis=0), reached.max(axis=0)
     for body in model:
         own, joint = body.dynamics, body.joint
         for k, name in enumerate(joint.v_names):
@@ -345,7 +344,10 @@ def ranges(model: Model, motion: np.ndarray | None = None) -> list[tuple[str, fl
             low, high = -reach, reach
             if joint.flat and math.isfinite(own.lower[k]) and math.isfinite(own.upper[k]):
                 low, high = own.lower[k], own.upper[k]
-            low, high = min(low, float(least[len(out)])), max(high, float(most[len(out)]))
+            if least[len(out)] < low:
+                low = math.floor(10.0 * least[len(out)]) / 10.0
+            if most[len(out)] > high:
+                high = math.ceil(10.0 * most[len(out)]) / 10.0
             if high - low < 1e-9:
                 low, high = low - 1e-6, high + 1e-6
             out.append((label, low, high))
