@@ -171,13 +171,13 @@ def compile(
         build = importlib.import_module(TARGETS[target]).build
         function, options = _plain(function, model, options or {})
         shapes, call, label = signature_of(
-            function, model, inputs or {}, options, _names(parameters, rolled)
+            function, model, inputs or {}, options, _names(parameters)
         )
         key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
             units = guard.units_of(function.__name__, tuple(shapes), model)
             with tracing(settings_for(target, rolled)):
-                roll = rolls(model, function, function.unrolled(model, options)) and not parameters
+                roll = rolls(model, function, function.unrolled(model, options))
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         title = name or getattr(function, "__name__", "kernel")
@@ -208,7 +208,7 @@ def program_of(
     with _LOCK, tracing(settings_for("cpu", rolled)):
         function, options = _plain(function, model, options or {})
         shapes, call, _ = signature_of(
-            function, model, inputs or {}, options, _names(parameters, rolled)
+            function, model, inputs or {}, options, _names(parameters)
         )
         return traced(shapes, call, getattr(function, "__name__", "kernel"))
 
@@ -277,14 +277,8 @@ def signature_of(
     return {**shapes, "parameters": (len(parameters),)}, varied, (label, parameters)
 
 
-def _names(parameters: str | Sequence[str], rolled: bool | None) -> tuple[str, ...]:
-    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    if names and rolled:
-        raise ConfigurationError(
-            "rolled=True with parameters: tables of rolled programs hold constants; leave rolled "
-            "out"
-        )
-    return names
+def _names(parameters: str | Sequence[str]) -> tuple[str, ...]:
+    return (parameters,) if isinstance(parameters, str) else tuple(parameters)
 
 
 def _signature(

@@ -29,8 +29,8 @@ from mozzi.lie.screw import Pullable, Pushable
 from mozzi.model import Model
 from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD
-from mozzi.program.program import Buffer, Index, load, loop
-from mozzi.program.scalar import Real
+from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.scalar import Node, Real
 
 __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
 
@@ -151,21 +151,31 @@ class SymbolicBody:
     ) -> tuple[Real, ...]:
         """Numbers of the body: constants where all bodies of the kind agree, else from tables."""
         if name not in self._read:
-            tables = self.mechanism.tables
-            if (self.kind, name) not in tables:
-                slots, own = self.mechanism.of_kind(self._example.kind)
-                columns = enumerate(zip(*map(values, own), strict=True))
-                made = [self._table(slots, column, f"{name}_{n}") for n, column in columns]
-                tables[self.kind, name] = made
             self._read[name] = tuple(
                 load(x, self.slot, 1, 0) if isinstance(x, Buffer) else x
-                for x in tables[self.kind, name]
+                for x in self._tables(name, values)
             )
         return self._read[name]
+
+    def _tables(
+        self, name: str, values: Callable[[BodyData], Sequence[Real]]
+    ) -> list[Real | Buffer]:
+        tables = self.mechanism.tables
+        if (self.kind, name) not in tables:
+            slots, own = self.mechanism.of_kind(self._example.kind)
+            columns = enumerate(zip(*map(values, own), strict=True))
+            made = [self._table(slots, column, f"{name}_{n}") for n, column in columns]
+            tables[self.kind, name] = made
+        return tables[self.kind, name]
 
     def _table(self, slots: list[int], column: Sequence[Real], name: str) -> Real | Buffer:
         if len(set(column)) == 1:
             return column[0]
+        if any(isinstance(x, Node) for x in column):  # numbers that vary from sample to sample
+            filled = Buffer(name, self.mechanism.nb + 1, "scratch")
+            for slot, x in zip(slots, column, strict=True):
+                store(filled, None, 0, slot, x)
+            return filled
         data = np.zeros(self.mechanism.nb + 1)
         data[slots] = [float(x) for x in column]
         return Buffer(name, len(data), "table", data)
@@ -255,6 +265,23 @@ class SymbolicBody:
     def path(self) -> Iterator[SymbolicBody]:
         """This body, its parent, and so on to the base."""
         return self.mechanism.each(self.slot, 1, follow=self.mechanism.parents)
+
+
+class _Filling(SymbolicBody):
+    """A body of a kind before any loop: tables are made, and nothing is read."""
+
+    def _numbers(
+        self, name: str, values: Callable[[BodyData], Sequence[Real]]
+    ) -> tuple[Real, ...]:
+        self._tables(name, values)
+        return tuple(values(self._example))
+
+    def fill(self) -> None:
+        """Make all tables of the kind."""
+        for name in ("joint", "placement", "link", "joint_angle", "joint_offset", "frame",
+                     "parent_frame", "inertia", "armature", "damping", "friction", "stiffness",
+                     "rest"):  # fmt: skip
+            getattr(self, name)
 
 
 class Mechanism:
@@ -383,4 +410,8 @@ def mechanism(model: Model, *, rolled: bool = False, regroup: bool | str = False
             else (bodies, Inertia.zero())
         )
     bodies, fixed = cache[key]
-    return Mechanism(model, bodies, rolled, fixed)
+    made = Mechanism(model, bodies, rolled, fixed)
+    if rolled and model.nominal is not None:  # once, not in every iteration of a loop
+        for kind in made.kinds:
+            _Filling(made, Index(), kind).fill()
+    return made

@@ -24,12 +24,10 @@ def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = No
     """Whether a model is traced rolled now, by this algorithm (most: from more bodies on).
 
     As the trace is told to (`Settings.rolled`); else from so many bodies on, which an algorithm may
-    say for itself. Loops are honoured in straight-line programs only, as parameters vary, and some
-    algorithms are nothing else (`ALWAYS_UNROLLED`).
+    say for itself. Loops are honoured in straight-line programs only, and some algorithms are
+    nothing else (`ALWAYS_UNROLLED`).
     """
     if algorithm is not None and algorithm.loops == "honour" and model.closures:
-        return False
-    if model.nominal is not None:  # tables hold constants
         return False
     if algorithm is not None and algorithm.threshold == ALWAYS_UNROLLED:
         return False
