@@ -103,7 +103,7 @@ def entry(name: str) -> str:
     members = "\n   :members:\n   :inherited-members: tuple" if kind == "class" else ""
     home = mozzi._HOME[name].replace(".", "/")
     if inspect.isclass(thing) or inspect.isfunction(thing):
-        home = "mozzi" + (inspect.getsourcefile(thing) or "").rpartition("mozzi")[2]
+        home = "mozzi" + (inspect.getsourcefile(inspect.unwrap(thing)) or "").rpartition("mozzi")[2]
     lines = [f"- **Equations**: {law}" for law in laws().get(name, [])[:6]]
     if counted := cost(name):
         lines.append(f"- **Counted**: {counted}.")
