@@ -26,8 +26,8 @@ THROUGHPUT = [
         "peer": "rnea_derivatives" if which == "inverse" else "aba_derivatives",
         "bar": bar,
     }
-    for robot, bar in (("panda", 6), ("solo12", 4), ("talos", 2.5))
-    for which in ("inverse", "forward")
+    for robot, bars in (("panda", (6, 6)), ("solo12", (4, 15)), ("talos", (2.5, 8)))
+    for which, bar in zip(("inverse", "forward"), bars, strict=True)
 ]
 
 COMPILE = [

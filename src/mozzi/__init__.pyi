@@ -44,6 +44,7 @@ from mozzi.types import Rep
 from mozzi.types import Residual
 from mozzi.types import Resolved
 from mozzi.types import Result
+from mozzi.types import ResultLayout
 from mozzi.types import ScrewRep
 from mozzi.types import Seed
 from mozzi.types import Target
@@ -4016,6 +4017,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = 'dense',
 ) -> CpuKernel[Result]:
     """A kernel of a function of q, v, … on this model.
 
@@ -4042,6 +4044,9 @@ def compile(
         parameters: names of numbers of the model, such as "link_3.mass", as in `sensitivity`. The
             kernel takes one more array (B, p) of them, behind the others.
         name: of the kernel, and of functions in its source.
+        layout: "packed" for results without zeros and mirrored elements: (B, size), every value
+            once, and ``kernel.packings[k]`` says which elements of result k they are (its
+            ``places``; ``dense`` puts them there). "cpu" only.
 
     Returns:
         A kernel: called with arrays it gives what the function gives; ``operations``, ``source``.
@@ -4064,6 +4069,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = 'dense',
 ) -> Kernel[Result]:
     ...
 @overload
@@ -4078,6 +4084,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = 'dense',
 ) -> CSource:
     ...
 @overload
@@ -4092,6 +4099,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = 'dense',
 ) -> Kernel[Any]:
     ...
 

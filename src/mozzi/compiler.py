@@ -29,10 +29,11 @@ from mozzi.model.as_model import as_model
 from mozzi.program.arrays import traced_array
 from mozzi.program.node import Node
 from mozzi.program.node import tracing as tracing_count
+from mozzi.program.packing import pack_results
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
-from mozzi.types import ArrayLike, DType, Kernel, Result, Target, Traced, words
+from mozzi.types import ArrayLike, DType, Kernel, Result, ResultLayout, Target, Traced, words
 from mozzi.viz.progress import told_when_long
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ TARGETS: dict[str, str] = {
     "jax": "mozzi.targets.jax",
     "torch": "mozzi.targets.torch",
 }
-DTYPES = words(DType)
+DTYPES, LAYOUTS = words(DType), words(ResultLayout)
 CPU_COLUMNS = 5  # `Settings.columns`: talos's M⁻¹ takes 230 ns of loops, not 500 of straight code
 
 _LOCK = ForkLock()
@@ -73,6 +74,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = "dense",
 ) -> CpuKernel[Result]: ...
 @overload
 def compile(
@@ -86,6 +88,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = "dense",
 ) -> Kernel[Result]: ...
 @overload
 def compile(
@@ -99,6 +102,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = "dense",
 ) -> CSource: ...
 @overload
 def compile(
@@ -112,6 +116,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = "dense",
 ) -> Kernel[Any]: ...
 @checked
 def compile(
@@ -125,6 +130,7 @@ def compile(
     options: Mapping[str, object] | None = None,
     parameters: Sequence[str] = (),
     name: str | None = None,
+    layout: ResultLayout = "dense",
 ) -> Kernel[Any] | CSource:
     """A kernel of a function of q, v, … on this model.
 
@@ -151,6 +157,9 @@ def compile(
         parameters: names of numbers of the model, such as "link_3.mass", as in `sensitivity`. The
             kernel takes one more array (B, p) of them, behind the others.
         name: of the kernel, and of functions in its source.
+        layout: "packed" for results without zeros and mirrored elements: (B, size), every value
+            once, and ``kernel.packings[k]`` says which elements of result k they are (its
+            ``places``; ``dense`` puts them there). "cpu" only.
 
     Returns:
         A kernel: called with arrays it gives what the function gives; ``operations``, ``source``.
@@ -164,6 +173,12 @@ def compile(
     as_model(model, "compile")
     if target not in TARGETS:
         raise ConfigurationError(f"no target {target!r}; there are {known(target, TARGETS)}")
+    if layout not in LAYOUTS:
+        raise ConfigurationError(f"no layout {layout!r}; there are {known(layout, LAYOUTS)}")
+    if layout == "packed" and target != "cpu":
+        raise ConfigurationError(
+            f"layout='packed' is for target 'cpu', not {target!r}; leave it out"
+        )
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
     if dtype not in DTYPES:
         raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
@@ -181,6 +196,13 @@ def compile(
             key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
 
         title = name or getattr(function, "__name__", "kernel")
+        if layout == "packed":
+            with tracing(settings_for(target, rolled, dtype)):
+                packed, packings = pack_results(traced(shapes, call, title, units))
+            with told_when_long(f"mozzi: compiling {title} for {model.name} …"):
+                slim = build(lambda: packed, dtype)
+            slim.packings = packings
+            return slim
         if key is not None and (key, title) in model.cache:
             return model.cache[key, title]
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Array", "ArrayLike", "Base", "DType", "Device", "Form", "JointChoice", "Kernel", "Method",
-    "Minimize", "Physical", "Placing", "Rep", "Residual", "Resolved", "Result", "ScrewRep", "Seed",
-    "Target", "Traced", "words",
+    "Minimize", "Physical", "Placing", "Rep", "Residual", "Resolved", "Result", "ResultLayout",
+    "ScrewRep", "Seed", "Target", "Traced", "words",
 ]  # fmt: skip
 
 Array: TypeAlias = NDArray[np.float64]
@@ -64,6 +64,9 @@ Device: TypeAlias = Literal["cpu", "cuda"]
 
 DType: TypeAlias = Literal["float64", "float32"]
 """The numbers of a kernel."""
+
+ResultLayout: TypeAlias = Literal["dense", "packed"]
+"""How a kernel gives its results: as they are, or without zeros and mirrored elements."""
 
 JointChoice: TypeAlias = "str | Sequence[str | tuple[str, int]]"
 """Joints: a name, or names and pairs (name, number of a coordinate)."""

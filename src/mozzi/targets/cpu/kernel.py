@@ -12,6 +12,7 @@ from typing import Generic, TypeAlias, cast
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.program.packing import Packing
 from mozzi.program.program import Input, Output
 from mozzi.targets.arguments import check_arrays
 from mozzi.targets.cpu import jit
@@ -51,8 +52,10 @@ class CpuKernel(Generic[Result]):
 
     ufunc: the NumPy generalised ufunc. operations, flops: what one evaluation takes. source: LLVM
     IR. cost: nanoseconds of one, about. loop, table: the machine code's address, and the functions
-    that it takes.
+    that it takes. packings: where the elements of its results are, if it gives them packed.
     """
+
+    packings: tuple[Packing, ...] = ()
 
     def __init__(self, entry: Entry, code: jit.Code | None = None, look: Look | None = None):
         self.entry, self._look = entry, look
