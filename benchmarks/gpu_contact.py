@@ -9,6 +9,7 @@ models where example-robot-data is installed, `--models FILE` reads them where t
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 import sys
 import time
@@ -20,7 +21,7 @@ import numpy as np
 
 import mozzi as mz
 from benchmarks import contact
-from benchmarks.__main__ import machine, save
+from benchmarks.__main__ import machine
 from benchmarks.gpu_motion import seconds
 from mozzi.simulation import Moreau
 
@@ -93,27 +94,74 @@ def rates(cupy: Any, name: str, robots: Robots, solver: Any) -> list[dict[str, A
     return rows
 
 
+def mjx_rates(name: str, robots: Robots) -> list[dict[str, Any]]:
+    """MJX on the same mechanism, controller and states, float32: with the iterations that MuJoCo
+    takes by default, and with the few that are usual on GPUs.
+    """
+    import jax
+    from mujoco import mjx
+
+    model, q, Q, V = robots[name]
+    A, B = Q.copy(), V.copy()
+    A[:, 3:7] = Q[:, [6, 3, 4, 5]]
+    R = mz.pose(model, Q, model.bodies[0])[:, :3, :3]
+    B[:, :3], B[:, 3:6] = np.einsum("nij,nj->ni", R, V[:, 3:6]), V[:, :3]
+    rows = []
+    for iterations, searches in ((100, 50), (4, 8)):
+        other = contact.theirs(name, model, "newton")
+        other.qpos_spring[7:] = q[7:]
+        other.opt.iterations, other.opt.ls_iterations = iterations, searches
+        there, data = mjx.put_model(other), mjx.make_data(other)
+
+        def motion(qpos: Any, qvel: Any, there: Any = there, data: Any = data) -> Any:
+            start = data.replace(qpos=qpos, qvel=qvel)
+            step = lambda x, _: (mjx.step(there, x), None)
+            end = jax.lax.scan(step, start, length=50)[0]
+            return end.qpos, end.qvel
+
+        run = jax.jit(jax.vmap(motion))
+        for samples in (2**13, 2**15):
+            own = [np.resize(x, (samples, x.shape[1])).astype("f4") for x in (A, B)]
+            put = [jax.device_put(x) for x in own]
+            jax.block_until_ready(run(*put))
+            took = contact.best(lambda run=run, put=put: jax.block_until_ready(run(*put)), 2)
+            row = {"robot": name, "iterations": iterations, "line searches": searches,
+                   "samples": samples, "steps_per_second": samples * 50 / took}  # fmt: skip
+            print("mjx", row, flush=True)
+            rows.append(row)
+    return rows
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_contact", description=__doc__)
     parser.add_argument("--pack", type=Path, help="write the models to this file, and end")
     parser.add_argument("--models", type=Path, help="the file to read them from")
     parser.add_argument("--robots", nargs="*", choices=BARS, default=list(BARS))
     parser.add_argument("--solvers", nargs="*", default=["robust", "fast"])
-    parser.add_argument("--save", action="store_true", help="keep the run under benchmarks/results")
+    parser.add_argument("--mjx", action="store_true", help="MJX beside it, where it is installed")
+    parser.add_argument("--save", type=Path, help="write what was found to this file, as JSON")
     options = parser.parse_args(argv)
     if options.pack:
-        options.pack.write_bytes(pickle.dumps(made()))
+        options.pack.write_bytes(pickle.dumps((machine()["commit"], made())))
         return 0
     import cupy
 
-    robots: Robots = pickle.loads(options.models.read_bytes()) if options.models else made()
+    robots: Robots
+    if options.models:
+        commit, robots = pickle.loads(options.models.read_bytes())
+    else:
+        commit, robots = machine()["commit"], made()
     runs = [row for name in options.robots for solver in options.solvers
             for row in rates(cupy, name, robots, solver)]  # fmt: skip
     near = [agreement(cupy, name, robots, d) for name in options.robots
             for d in ("float64", "float32")]  # fmt: skip
+    peers = options.robots if options.mjx else []
+    theirs = [row for name in peers for row in mjx_rates(name, robots)]
     if options.save:
         gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        save("gpu_contact", {"machine": machine() | {"gpu": gpu}, "rates": runs, "agreement": near})
+        where = machine() | {"gpu": gpu, "commit": commit}
+        found = {"machine": where, "rates": runs, "agreement": near, "mjx": theirs}
+        options.save.write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 
