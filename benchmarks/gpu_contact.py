@@ -115,7 +115,7 @@ def mjx_rates(name: str, robots: Robots) -> list[dict[str, Any]]:
 
         def motion(qpos: Any, qvel: Any, there: Any = there, data: Any = data) -> Any:
             start = data.replace(qpos=qpos, qvel=qvel)
-            step = lambda x, _: (mjx.step(there, x), None)
+            step = lambda now, _: (mjx.step(there, now), None)
             end = jax.lax.scan(step, start, length=50)[0]
             return end.qpos, end.qvel
 
