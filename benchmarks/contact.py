@@ -4,8 +4,8 @@ One thread, float64, 4,096 samples, steps of 1 ms, the same model, controller an
 dropped on its four feet and talos on the eight corners of its soles, both under PD control, and a
 panda that runs into its limits with dry friction in its joints. MuJoCo takes elliptic cones; its
 default solver (Newton), CG and PGS, whose answers differ. "Steps above 1e-8": the share of steps
-that miss a law by more, in m/s or rad/s; of MuJoCo, the velocity by which contacts penetrate, or
-slip while their force is inside its cone, at the end of a step.
+that miss a law by more (`benchmarks.contact_laws`), in m/s or rad/s. "times mujoco" is our default
+solver against its default. On a GPU: `python -m benchmarks.gpu_contact`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -149,16 +148,18 @@ def mjcf(model: mz.Model, feet: Feet, friction: float, limits: bool) -> str:
     )
 
 
-def states(name: str, model: mz.Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Dropped, pushed and turned robots; arms that run into their limits."""
-    rng = np.random.default_rng(0)
-    Q = np.tile(q, (BATCH, 1))
+def states(
+    name: str, model: mz.Model, q: np.ndarray, seed: int = 0, batch: int = BATCH
+) -> tuple[np.ndarray, np.ndarray]:
+    """Robots that are dropped, turned and thrown; arms that run into their limits."""
+    rng = np.random.default_rng(seed)
+    Q = np.tile(q, (batch, 1))
     if name != "panda":
         spread, speed = (0.2, 0.5) if name == "solo12" else (0.02, 0.1)
-        Q[:, 7:] += spread * rng.normal(size=(BATCH, model.nq - 7))
-        Q[:, 2] += 0.5 * spread * rng.random(BATCH)
-        return Q, speed * rng.normal(size=(BATCH, model.nv))
-    return model.random_configuration(rng, BATCH), 2.0 * rng.normal(size=(BATCH, model.nv))
+        Q[:, 7:] += spread * rng.normal(size=(batch, model.nq - 7))
+        Q[:, 2] += 0.5 * spread * rng.random(batch)
+        return Q, speed * rng.normal(size=(batch, model.nv))
+    return model.random_configuration(rng, batch), 2.0 * rng.normal(size=(batch, model.nv))
 
 
 def controller(name: str, model: mz.Model, q: np.ndarray) -> Any:
@@ -186,45 +187,6 @@ def ours(name: str, model: mz.Model, q: np.ndarray, solver: SolverName) -> tuple
     return kernel, time.perf_counter() - start
 
 
-def residuals(name: str, model: mz.Model, q: np.ndarray, solver: SolverName) -> np.ndarray:
-    """Of every step of 512 samples over half a second (of talos, 128)."""
-    Q, V = (x[: 128 if name == "talos" else 512] for x in states(name, model, q))
-    arm = name == "panda"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mz.ContactWarning)
-        run = mz.simulate(
-            model, Q, V, 0.5, DT, Moreau(solver=solver), controller(name, model, q),
-            limits="rigid" if arm else False, resistance=arm,
-        )  # fmt: skip
-    return run.contact_residual
-
-
-def their_residuals(other: Any, full: np.ndarray) -> np.ndarray:
-    """By how much MuJoCo misses the laws of contact, step by step: of 16 samples over half a
-    second.
-    """
-    import mujoco
-
-    data, out, force = mujoco.MjData(other), [], np.zeros(6)
-    lin = np.zeros((3, other.nv))
-    for state in full[:16]:
-        mujoco.mj_setState(other, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        for _ in range(500):
-            mujoco.mj_step(other, data)
-            worst = 0.0
-            for k, c in enumerate(data.contact):
-                body = int(other.geom_bodyid[c.geom2 if c.geom1 == 0 else c.geom1])
-                mujoco.mj_contactForce(other, data, k, force)
-                mujoco.mj_jac(other, data, lin, None, c.pos, body)
-                w = c.frame.reshape(3, 3) @ (lin @ data.qvel)
-                sign = 1.0 if c.geom1 == 0 else -1.0
-                inside = np.hypot(*force[1:3]) < 0.99 * c.friction[0] * force[0]
-                slip = np.hypot(*w[1:]) if inside else 0.0
-                worst = max(worst, slip, -sign * w[0] if c.dist <= 0.0 else 0.0)
-            out.append(worst)
-    return np.array(out)
-
-
 def thousand(kernel: Any, q: np.ndarray, v: np.ndarray) -> None:
     """A thousand steps of one sample, from Python."""
     for _ in range(1000):
@@ -249,6 +211,8 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
     import mujoco
     from mujoco import rollout
 
+    from benchmarks.contact_laws import residuals, their_residuals
+
     model, q = MODELS[name]()
     Q, V = states(name, model, q)
     row: dict[str, Any] = {"robot": name}
@@ -259,7 +223,9 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
         kernel, seconds = ours(name, model, q, solver)
         row[f"{solver} compile s"] = seconds
         runs[solver] = lambda kernel=kernel: kernel(Q, V, 0.0, DT, float(STEPS))
-        row[f"{solver} steps above 1e-8"] = float(np.mean(residuals(name, model, q, solver) > 1e-8))
+        for scene, missed in residuals(name, model, q, solver).items():
+            row[f"{solver} {scene} steps above 1e-8"] = float(np.mean(missed > 1e-8))
+            row[f"{solver} {scene} most"] = float(np.max(missed))
         row[f"{solver} one step µs"] = 1e3 * best(partial(thousand, kernel, Q[0], V[0]), 3)
     for solver in ("newton", "cg", "pgs"):
         other = theirs(name, model, solver)
@@ -274,7 +240,7 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
             B[:, :3], B[:, 3:6] = np.einsum("nij,nj->ni", R, V[:, 3:6]), V[:, :3]
         full[:, 1 : 1 + other.nq], full[:, 1 + other.nq : 1 + other.nq + other.nv] = A, B
         if name in GAINS and solver == "newton":
-            missed = their_residuals(other, full)
+            missed = their_residuals(other, full[:16])
             row["mujoco steps above 1e-8"] = float(np.mean(missed > 1e-8))
             row["mujoco median of what is missed"] = float(np.median(missed))
         runs[f"mujoco {solver}"] = lambda other=other, data=data, full=full: rollout.rollout(

@@ -33,7 +33,7 @@ ROWS = {
 }
 VELOCITIES = {  # 1/warm multiplies rounding
     "float64": Rounding(1e-26, 1e-20, 1e-5, 1e-8, 1e-100),
-    "float32": Rounding(1e-12, 1e-9, 1e-2, 1e-2, 1e-30),
+    "float32": Rounding(1e-12, 3e-9, 3e-2, 3e-2, 1e-30),
 }
 
 
