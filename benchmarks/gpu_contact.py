@@ -26,8 +26,10 @@ from benchmarks.__main__ import machine
 from mozzi.simulation import Moreau
 
 BARS = {"solo12": 100e6, "talos": 10e6}
-SAMPLES = {"solo12": (2**16, 2**20), "talos": (2**16, 2**18)}
-STEPS = (100, 500)
+RUNS = {
+    "solo12": ((2**16, 100), (2**16, 500), (2**20, 100), (2**20, 500)),
+    "talos": ((2**16, 100), (2**16, 500), (2**18, 100)),
+}  # samples and steps
 BOUNDS = (1e-6, 1e-5, 1e-4, 1e-3)
 Robots = dict[str, tuple[mz.Model, np.ndarray, np.ndarray, np.ndarray]]
 
@@ -79,13 +81,13 @@ def rates(cupy: Any, name: str, robots: Robots, solver: str, made: Any) -> list[
     """Steps a second in float32."""
     kernel, took = made
     rows = []
-    for samples, steps in ((a, b) for a in SAMPLES[name] for b in STEPS):
+    for samples, steps in RUNS[name]:
         arrays = given(cupy, robots, name, samples, steps, "float32")
         out = kernel(*arrays)
         run = partial(kernel, *arrays, out=out)
         wait = cupy.cuda.get_current_stream().synchronize
         wait()
-        pace = samples * steps / contact.best(lambda run=run: (run(), wait()), 2)
+        pace = samples * steps / contact.best(lambda run=run, wait=wait: (run(), wait()), 2)
         missed = cupy.asnumpy(out[2])[:, 0]
         row = {
             "robot": name, "solver": solver, "dtype": "float32", "samples": samples,
