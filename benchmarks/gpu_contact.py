@@ -162,14 +162,15 @@ def main(argv: list[str] | None = None) -> int:
         commit, robots = machine()["commit"], robots_here()
     cases = [(name, solver, "float32") for name in options.robots for solver in options.solvers]
     cases += [(name, "robust", "float64") for name in options.robots]
-    with ThreadPoolExecutor() as pool:
-        made_of = dict(zip(cases, pool.map(lambda x: compiled(x[0], robots, *x[1:]), cases)))
     runs, near = list[dict[str, Any]](), list[dict[str, Any]]()
-    for (name, solver, dtype), made in made_of.items():
-        if solver == "robust":
-            near.append(agreement(cupy, name, robots, made[0]))
-        if dtype == "float32":
-            runs += rates(cupy, name, robots, solver, made)
+    with ThreadPoolExecutor() as pool:
+        coming = [pool.submit(compiled, name, robots, *how) for name, *how in cases]
+        for (name, solver, dtype), future in zip(cases, coming, strict=True):
+            made = future.result()
+            if solver == "robust":
+                near.append(agreement(cupy, name, robots, made[0]))
+            if dtype == "float32":
+                runs += rates(cupy, name, robots, solver, made)
     peers = options.robots if options.mjx else []
     theirs = [row for name in peers for row in mjx_rates(name, robots)]
     if options.save:
