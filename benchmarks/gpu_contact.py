@@ -46,8 +46,8 @@ def robots_here() -> Robots:
 def compiled(name: str, robots: Robots, solver: Any, dtype: Any) -> tuple[Any, float]:
     """The kernel of steps for the GPU, and the seconds that its compiler took."""
     model, q = robots[name][:2]
-    law = contact.controller(name, model, q)
-    kernel: Any = mz.stepper(model, Moreau(solver=solver), law, target="cuda", dtype=dtype)
+    law, method = contact.controller(name, model, q), Moreau(solver=solver)
+    kernel: Any = mz.stepper(model, method, law, resistance=False, target="cuda", dtype=dtype)
     begin = time.perf_counter()
     print(name, solver, dtype, kernel.report(), flush=True)
     return kernel, time.perf_counter() - begin
@@ -65,7 +65,7 @@ def agreement(cupy: Any, name: str, robots: Robots, kernel: Any) -> dict[str, An
     model, q = robots[name][:2]
     arrays = given(cupy, robots, name, 1024, 20, kernel.dtype.name)
     found = [cupy.asnumpy(x) for x in kernel(*arrays)]
-    on_cpu = mz.stepper(model, "moreau", contact.controller(name, model, q))
+    on_cpu = mz.stepper(model, "moreau", contact.controller(name, model, q), resistance=False)
     exact = on_cpu(*(cupy.asnumpy(x).astype(float) for x in arrays[:2]), 0.0, contact.DT, 20.0)
     off = np.abs(found[1] - exact[1]).max(-1) / np.abs(exact[1]).max()
     row = {
