@@ -11,6 +11,7 @@ solver against its default. On a GPU: `python -m benchmarks.gpu_contact`.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -176,15 +177,25 @@ def controller(name: str, model: mz.Model, q: np.ndarray) -> Any:
     return law
 
 
+def fastest(run: Callable[[], Any], least: float = 1.0) -> float:
+    """Seconds of the fastest call, of as many as fit into this time."""
+    begin, found = time.perf_counter(), best(run, 1)
+    while time.perf_counter() - begin < least:
+        found = min(found, best(run, 1))
+    return found
+
+
 def ours(name: str, model: mz.Model, q: np.ndarray, solver: SolverName) -> tuple[Any, float]:
-    """The kernel, and the seconds of tracing and compiling it."""
-    start = time.perf_counter()
-    arm = name == "panda"
-    kernel = mz.stepper(
-        model, Moreau(solver=solver), controller(name, model, q),
-        limits="rigid" if arm else False, resistance=arm,
-    )  # fmt: skip
-    return kernel, time.perf_counter() - start
+    """The kernel, and the seconds of tracing and compiling it: the least of three."""
+    arm, found, kernel = name == "panda", list[float](), None
+    for _ in range(3):
+        start = time.perf_counter()
+        kernel = mz.stepper(
+            model, Moreau(solver=solver), controller(name, model, q),
+            limits="rigid" if arm else False, resistance=arm,
+        )  # fmt: skip
+        found.append(time.perf_counter() - start)
+    return kernel, min(found)
 
 
 def thousand(kernel: Any, q: np.ndarray, v: np.ndarray) -> None:
@@ -249,7 +260,7 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
     times = dict.fromkeys(runs, np.inf)
     for _ in range(repeat):
         for key, run in runs.items():
-            times[key] = min(times[key], best(run, 1))
+            times[key] = min(times[key], fastest(run))
     for key, seconds in times.items():
         row[f"{key} ns"] = 1e9 * seconds / (BATCH * STEPS)
     peers = [row[f"mujoco {s} ns"] for s in ("newton", "cg", "pgs")]
@@ -265,6 +276,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--robots", nargs="*", choices=BARS, default=list(BARS))
     parser.add_argument("--save", action="store_true", help="keep the run under benchmarks/results")
     options = parser.parse_args(argv)
+    os.environ["MOZZI_CACHE"] = "0"  # what is compiled is compiled here
     rows = [measure(name, options.repeat) for name in options.robots]
     for row in rows:
         for key, x in row.items():
