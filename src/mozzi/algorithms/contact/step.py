@@ -67,9 +67,10 @@ SolverName = Literal["fast", "robust", "given"]
 
 @dataclass(frozen=True)
 class Solver:
-    """How the one-sided problem is solved: steps of Newton's method, and of the interior point
-    before it where it is "robust". "given": the start is the solution, and one step of Newton's
-    method says how it changes. smoothing: κ of the softened laws (`smooth`), or 0.
+    """How the one-sided problem is solved: steps of Newton's method from the warm start; "robust":
+    where that misses a law also from nothing, and from an interior point of so many steps. "given":
+    the start is the solution, and one step of Newton's method says how it changes. smoothing: κ of
+    the softened laws (`smooth`), or 0.
     """
 
     name: SolverName = "robust"
@@ -83,60 +84,38 @@ class Solver:
             if self.name == "given":
                 return smoothed_from(problem, self.smoothing, start)
             return smoothed(problem, self.smoothing, self.interior)
-        rows, to = problem.by_rows, problem.rounding
+        to, size = problem.rounding, len(problem)
         if self.name == "given":
             laws = problem.laws(start, problem.velocities(start))
-            if rows:
+            if problem.by_rows:
                 return _at(problem, problem.solve(laws, 1e-10, start))
             near = problem.solve(laws, 0.1 * to.warm, start)
             return _at(problem, problem.solve(laws, 0.1 * to.warm, near))  # takes the term back
-        warm = (start, 1e-10 if rows else 1e-1, to.warm)
-        if self.name == "fast":
-            return _at(problem, self.descend(problem, [warm]).x)
-        best = self.descend(problem, [warm])
-
-        def again(state: list[Real]) -> list[Real]:
-            inside = interior_point(problem, self.interior)
-            nothing = [0.0] * len(problem)
-            starts = [(inside, 1e-3, 1e-7), (nothing, 1e-1, 1e-8), (inside, 1e-1, 1e-5)]
-            starts = [(x, e, max(last, to.last)) for x, e, last in starts]
-            best = self.descend(problem, starts, Best(0.0, state[:-2], state[-2]))
-            return [*best.x, best.error, 0.0]
-
-        state = [*best.x, best.error, best.missed(to.done * problem.square)]
-        return _at(problem, repeat(1, state, again, "again", while_last=True)[:-2])
-
-    def descend(
-        self, problem: Problem, starts: Sequence[tuple[Sequence[Real], float, float]],
-        best: Best | None = None,
-    ) -> Best:  # fmt: skip
-        """Newton's method from one start after the other, each with its proximal terms, as long as
-        the laws are missed. To rounding from the first of all.
-        """
-        to = problem.rounding
         exact, done = to.exact * problem.square, to.done * problem.square
-        first = best is None
-        best = Best(exact, starts[0][0], math.inf) if best is None else best
+        first = 1e-10 if problem.by_rows else 1e-1
+        if self.name == "fast":
+            warm = Descent(self.steps, first, to.warm)
+            return _at(problem, newton(problem, start, warm, Best(exact, start, math.inf)).x)
 
         def one(state: list[Real]) -> list[Real]:
-            x, error, turn = state[:-3], state[-3], state[-2]
-            late = select(error > done, done, math.inf)  # what is solved stays as it is
-            enough = select(turn < 0.5, exact, late) if first else late
-            start, eps, last = list(starts[0][0]), starts[0][1], starts[0][2]
-            for k, (other, e, l) in enumerate(starts[1:], 1):
+            """From the warm start, from nothing, and twice from the end of the central path."""
+            x, inside, (error, turn, _) = state[:size], state[size:-3], state[-3:]
+            now = [*inside, select(turn > 1.5, select(turn < 2.5, 1.0, 0.0), 0.0)]
+            path = lambda _: [*interior_point(problem, self.interior), 0.0]
+            inside = repeat(1, now, path, "path", while_last=True)[:-1]
+            begin, eps, last = list(start), first, to.warm
+            for k, e, l in ((1, 1e-1, 1e-8), (2, 1e-3, 1e-7), (3, 1e-1, 1e-5)):
+                other = [0.0] * size if k == 1 else inside
                 then = turn > k - 0.5
-                start = [select(then, a, b) for a, b in zip(other, start, strict=True)]
-                eps, last = select(then, e, eps), select(then, l, last)
-            d = Descent(self.steps, eps, last)
-            found = newton(problem, start, d, Best(enough, x, error))
-            return [*found.x, found.error, turn + 1.0, found.missed(done)]
+                begin = [select(then, a, b) for a, b in zip(other, begin, strict=True)]
+                eps, last = select(then, e, eps), select(then, max(l, to.last), last)
+            late = select(error > done, done, math.inf)  # what is solved stays as it is
+            best = Best(select(turn < 0.5, exact, late), x, error)
+            best = newton(problem, begin, Descent(self.steps, eps, last), best)
+            return [*best.x, *inside, best.error, turn + 1.0, best.missed(done)]
 
-        state = [*best.x, best.error, 0.0, best.missed(done)]
-        if len(starts) == 1:
-            state = one(state)
-        else:
-            state = repeat(len(starts), state, one, "start", while_last=True)
-        return Best(exact, state[:-3], state[-3])
+        state = [*start, *[0.0] * size, math.inf, 0.0, 1.0]
+        return _at(problem, repeat(4, state, one, "start", while_last=True)[:size])
 
 
 def _at(problem: Problem, x: list[Real]) -> Solution:

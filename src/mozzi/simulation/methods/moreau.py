@@ -34,8 +34,9 @@ class Moreau:
     """v′ = v + h a(t, q, v) + M⁻¹ Jᵀ x,  q′ = q ⊕ h v′ (straight on, see `coasting`): order 1; the
     laws of contact, dry friction and limits hold for v′.
 
-    solver: "robust" (an interior point, then Newton's method) or "fast" (Newton from the last
-    impulses: enough where rows do not depend on each other, such as on the feet of a quadruped).
+    solver: "fast" (Newton's method from the last impulses: enough where rows do not depend on each
+    other, such as on the feet of a quadruped) or "robust" (where a law is missed, also from nothing
+    and from an interior point).
     ``steps`` of Newton's method and ``interior`` of the interior point; what they reached is the
     residual. Which laws act in joints is said by ``limits`` and ``resistance`` of `simulate`.
 

@@ -4,7 +4,7 @@ One solver for limits, dry friction, ropes and contact, with counted iterations,
 of a batch run the same instructions. What was reached is measured: `Law.error`.
 
     fast      semismooth Newton on the laws (`sets`), with a proximal term, from a warm start;
-    robust    an interior point first (`interior_point`), then Newton.
+    robust    where that misses a law, Newton from nothing and from an `interior_point`.
 
 Of all iterates the one that misses its laws least is kept.
 """
