@@ -234,9 +234,11 @@ def measure(name: str, repeat: int) -> dict[str, Any]:
         kernel, seconds = ours(name, model, q, solver)
         row[f"{solver} compile s"] = seconds
         runs[solver] = lambda kernel=kernel: kernel(Q, V, 0.0, DT, float(STEPS))
+        shares = {}
         for scene, missed in residuals(name, model, q, solver).items():
-            row[f"{solver} {scene} steps above 1e-8"] = float(np.mean(missed > 1e-8))
+            shares[f"{solver} {scene} steps above 1e-8"] = float(np.mean(missed > 1e-8))
             row[f"{solver} {scene} most"] = float(np.max(missed))
+        row |= shares | {f"{solver} steps above 1e-8": max(shares.values())}
         row[f"{solver} one step µs"] = 1e3 * best(partial(thousand, kernel, Q[0], V[0]), 3)
     for solver in ("newton", "cg", "pgs"):
         other = theirs(name, model, solver)
