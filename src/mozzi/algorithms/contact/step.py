@@ -97,11 +97,13 @@ class Solver:
             warm = Descent(self.steps, first, to.warm)
             return _at(problem, newton(problem, start, warm, Best(exact, start, math.inf)).x)
 
+        def path(_: list[Real]) -> list[Real]:
+            return [*interior_point(problem, self.interior), 0.0]
+
         def one(state: list[Real]) -> list[Real]:
             """From the warm start, from nothing, and twice from the end of the central path."""
             x, inside, (error, turn, _) = state[:size], state[size:-3], state[-3:]
             now = [*inside, select(turn > 1.5, select(turn < 2.5, 1.0, 0.0), 0.0)]
-            path = lambda _: [*interior_point(problem, self.interior), 0.0]
             inside = repeat(1, now, path, "path", while_last=True)[:-1]
             begin, eps, last = list(start), first, to.warm
             for k, e, l in ((1, 1e-1, 1e-8), (2, 1e-3, 1e-7), (3, 1e-1, 1e-5)):

@@ -32,7 +32,7 @@ ROWS = {
     "float32": Rounding(1e-14, 1e-11, 1e-10, 1e-10, 1e-30),
 }
 VELOCITIES = {  # 1/warm multiplies rounding
-    "float64": Rounding(1e-23, 1e-19, 1e-5, 1e-8, 1e-100),
+    "float64": Rounding(1e-26, 1e-19, 1e-5, 1e-8, 1e-100),
     "float32": Rounding(1e-12, 3e-9, 3e-2, 3e-2, 1e-30),
 }
 
