@@ -188,6 +188,10 @@ ROWS = {
             LOOP.joint_names[2], limits=(-9.1, -9)).with_dynamics(
             LOOP.joint_names[1], limits=(50, 50.1)).random_configuration(0),
         "could be closed within the limits; call mozzi.assemble"),
+    "limits that exclude every closed configuration": (
+        lambda: LOOP.with_dynamics(LOOP.joint_names[0], limits=(2.5, 2.6)).with_dynamics(
+            LOOP.joint_names[1], limits=(2.5, 2.6)).random_configuration(0),
+        "joints are outside: 'crank' at 0.533 (limits 2.5 to 2.6)"),
     # files
     "a file that is not there": (lambda: mz.load(NOWHERE), "does not exist; check the path"),
     "a robot that is not there": (lambda: mz.load("nobody's robot"), "nobody's robot"),

@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from mozzi.algorithms.kinematics.inverse_kinematics import bounds_of
+from mozzi.algorithms.loops.assemble import assemble
 from mozzi.algorithms.loops.inverse_kinematics import CLOSED, closed_near
 from mozzi.errors import LoopError
 from mozzi.model import Model
+from mozzi.types import Array
 
 __all__ = ["random_closed"]
 
@@ -38,6 +40,28 @@ def random_closed(
         raise LoopError(
             f"model {model.name!r}: none of {ROUNDS} random configurations could be closed within "
             "the limits; call mozzi.assemble(model, q) on a guess, or "
-            "random_configuration(closed=False)"
+            f"random_configuration(closed=False){_beyond(model, bounds)}"
         )
     return out.reshape(*batch, model.nq)
+
+
+def _beyond(model: Model, bounds: tuple[Array, Array]) -> str:
+    """Which joints are outside their limits where the loops close nearest to the neutral
+    configuration: limits that exclude it are a mistake of the file.
+    """
+    try:
+        q = assemble(model, model.neutral())
+    except LoopError:
+        return ""
+    low, high = bounds
+    found = [
+        f"{name!r} at {x:.4g} (limits {a:.4g} to {b:.4g})"
+        for name, x, a, b in zip(model.q_names, q, low, high, strict=True)
+        if x < a - 1e-9 or x > b + 1e-9
+    ]
+    if not found:
+        return ""
+    return (
+        f". Closed nearest to the neutral configuration, joints are outside: {', '.join(found)}; "
+        "widen them with model.with_dynamics(joint, limits=(lower, upper))"
+    )
