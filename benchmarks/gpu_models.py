@@ -18,7 +18,7 @@ import numpy as np
 import mozzi as mz
 from benchmarks.__main__ import machine, states
 
-ROBOTS = ("panda", "talos")
+ROBOTS = ("panda", "talos", "solo12")
 SAMPLES = 512  # closed states of a mechanism with loops
 
 

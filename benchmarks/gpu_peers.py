@@ -1,5 +1,6 @@
 """frax, a JAX library of robot dynamics, on the same GPU: run as its documentation says, `jit` of
-`vmap`. Its panda has its own inertias; talos it reads from the same file.
+`vmap`, its products in float32 (JAX's default on this GPU is TF32). Its panda has its own inertias;
+talos it reads from the same file.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def function(robot: Any, name: str) -> Callable[..., Any] | None:
     import jax
     import jax.numpy as jnp
 
+    jax.config.update("jax_default_matmul_precision", "highest")  # else its products are TF32
     up = np.array([0, 0, 9.81, 0, 0, 0], np.float32)
     inverse = lambda q, v, a: robot.rnea(q, v, a, jnp.asarray(up, q.dtype), None)
     forward = lambda q, v, tau: robot.forward_dynamics(q, v, tau, None)

@@ -18,7 +18,9 @@ from mozzi.algorithms.calls import guard
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.calls.no_program import why_no_program
+from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.parameters import Sensitivity
+from mozzi.algorithms.derivatives.parts import forward_parts
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.checked import checked
@@ -208,7 +210,10 @@ def compile(
 
         def make() -> Program:
             with tracing(settings_for(target, rolled, dtype)):
-                return traced(shapes, call, title, units)
+                program = traced(shapes, call, title, units)
+                if target == "cuda" and function is forward_dynamics_derivatives and not rolled:
+                    program.notes["parts"] = forward_parts(model, program.inputs, options)
+                return program
 
         with told_when_long(f"mozzi: compiling {title} for {model.name} …"):
             kernel = build(make, dtype, key=key)

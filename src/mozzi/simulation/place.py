@@ -15,7 +15,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Node
 from mozzi.simulation.system import System
-from mozzi.targets.cuda.kernel import cupy_here
+from mozzi.targets.cuda.here import cupy_here
 from mozzi.types import Array, Device, DType, Target, Traced, words
 
 __all__ = ["CPU", "Place", "Shapes", "held_inputs", "named", "on_the_host"]

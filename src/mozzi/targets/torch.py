@@ -105,6 +105,10 @@ class TorchKernel:
         torch = self._torch
         if len(args) != len(self._shapes):
             raise TypeError(f"{self.name} takes {len(self._shapes)} tensors, not {len(args)}")
+        if not torch.compiler.is_compiling():
+            quick = self._quick(cast("tuple[Tensor, ...]", args))
+            if quick is not None:
+                return quick[0] if self.single else tuple(quick)
         given = cast("tuple[Tensor, ...]", args)  # looked at below
         device = next((x.device for x in given if isinstance(x, torch.Tensor)), None)
         tensors: list[Tensor] = []
@@ -134,6 +138,25 @@ class TorchKernel:
             results = _run(self._evaluation, tensors)
         return results[0] if self.single else tuple(results)
 
+    def _quick(self, args: tuple[Tensor, ...]) -> Sequence[Tensor] | None:
+        """The call with what most calls have, row-major tensors (N, n) on one GPU; None where it is
+        another.
+        """
+        first = args[0]
+        if type(first) is not self._torch.Tensor or not first.is_cuda or not first.ndim:
+            return None
+        n, device = (first.shape[0],), first.device
+        for x, (_, shape) in zip(args, self._shapes):
+            if type(x) is not self._torch.Tensor or x.shape != n + shape:
+                return None
+            if x.dtype is not self._dtype or x.device != device or not x.is_contiguous():
+                return None
+        if _transformed():
+            return None
+        if self._torch.is_grad_enabled() and any(x.requires_grad for x in args):
+            return _row_function().apply(self._key, *args)
+        return _launched(self._evaluation, args)
+
     def __repr__(self) -> str:
         return f"<TorchKernel {self.name} {self.dtype}>"
 
@@ -146,11 +169,29 @@ def _torch() -> ModuleType:
 def _watched(tensors: Sequence[Tensor]) -> bool:
     """Whether somebody differentiates or vectorises."""
     torch = _torch()
-    return (
-        (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
-        or getattr(torch._C, "_are_functorch_transforms_active", lambda: True)()
-        or getattr(torch.autograd.forward_ad, "_current_level", 0) >= 0
-    )
+    return (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)) or _transformed()
+
+
+def _transformed() -> bool:
+    """Whether torch.func or derivatives forwards are at work."""
+    active, forward = _transforms()
+    return active() or getattr(forward, "_current_level", 0) >= 0
+
+
+@cache
+def _transforms() -> tuple[Callable[[], bool], object]:
+    torch = _torch()
+    active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
+    return active, torch.autograd.forward_ad
+
+
+def _launched(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The results of row-major tensors (N, n) on one GPU."""
+    first = tensors[0]
+    n = first.shape[0]
+    results = [first.new_empty((n, *y.shape)) for y in found.outputs]
+    found.cuda.on_rows(tensors, results, n)
+    return results
 
 
 def _run(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -198,6 +239,34 @@ def _operator() -> Callable[[str, Sequence[Tensor]], list[Tensor]]:
 
     evaluate.register_autograd(backward, setup_context=setup)
     return evaluate
+
+
+@cache
+def _row_function() -> type[Function]:
+    """The function with derivatives backwards only, of row-major tensors (N, n) on one GPU: what
+    autograd asks for outside torch.func, at less cost a call.
+    """
+    torch = _torch()
+
+    class EvaluateRows(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Context, key: str, *tensors: Tensor) -> tuple[Tensor, ...]:
+            ctx.key = key
+            ctx.save_for_backward(*tensors)
+            return tuple(_launched(find(key), tensors))
+
+        @staticmethod
+        def backward(ctx: Context, *weights: Tensor) -> tuple[Tensor | None, ...]:
+            needed = ctx.needs_input_grad[1:]
+            key = derived(ctx.key, "back", needed)
+            given = (*ctx.saved_tensors, *(w.contiguous() for w in weights))
+            if torch.is_grad_enabled():  # a derivative of the derivative may follow
+                results = iter(_function().apply(key, *given))
+            else:
+                results = iter(_launched(find(key), given))
+            return None, *(next(results) if need else None for need in needed)
+
+    return EvaluateRows
 
 
 @cache

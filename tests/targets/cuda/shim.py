@@ -34,15 +34,17 @@ static void __syncwarp() { pthread_barrier_wait(&barrier); }
 static inline float __fdividef(float a, float b) { return a / b; }
 """
 LOOP = """
-T shared[33 * {block}];
+T shared[{shared}];
 extern "C" void rows(long long n, long long const* words) {{
   pthread_barrier_init(&barrier, 0, 32);
-  for (long long first = 0; first < n; first += 32) {{  // warp after warp, a thread per lane
+  for (long long turn = 0; turn < (n + 31) / 32 * {slices}; ++turn) {{
+    const long long first = turn / {slices} * 32, slice = turn % {slices};  // warp after warp
     std::vector<std::thread> lanes;
     for (int lane = 0; lane < 32; ++lane)
       lanes.emplace_back([=] {{
         const long long row = first + lane;
-        blockIdx.x = row / {block}; threadIdx.x = row % {block}; blockDim.x = {block};
+        blockIdx.x = row / {block} * {slices} + slice;
+        threadIdx.x = row % {block}; blockDim.x = {block};
         kernel({arguments});
       }});
     for (auto& lane : lanes) lane.join();
@@ -64,14 +66,18 @@ class Shim:
         block: int = 128,
     ):
         self.program, self.dtype, self.packed = program, np.dtype(dtype), packed
-        text = CudaSource(program, dtype, packed, 2).text
+        source = CudaSource(program, dtype, packed, 2)
+        self.plans = source.plans
         words = ["n"]
         for k in range(len(program.inputs) + len(program.outputs)):
             first = k if packed else 3 * k
             words.append(f"(T*)words[{first}]")
             words += [] if packed else [f"words[{first + 1}]", f"words[{first + 2}]"]
-        loop = LOOP.format(block=block, arguments=", ".join(words))
-        self.library = build(folder, SHIM + text + loop)
+        slices, shared = max(1, len(source.plans)), block * source.shared // self.dtype.itemsize
+        loop = LOOP.format(
+            block=block, arguments=", ".join(words), slices=slices, shared=max(1, shared)
+        )
+        self.library = build(folder, SHIM + source.text + loop)
 
     def __call__(self, *args: Any) -> list[np.ndarray]:
         n = len(args[0])

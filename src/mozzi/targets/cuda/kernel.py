@@ -12,23 +12,23 @@ memory.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
-from functools import cache, cached_property
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from mozzi.errors import ExtraMissingError
 from mozzi.program.program import Input, Program
-from mozzi.targets.cuda.arrays import DeviceArray, Out
+from mozzi.targets.cuda.arrays import DeviceArray, Out, columnar, rowwise
+from mozzi.targets.cuda.arrays import rows as rows_of
+from mozzi.targets.cuda.here import any_of, cupy_here, is_jax, working_stream
 from mozzi.targets.cuda.launch import choose
-from mozzi.targets.cuda.nvidia import Function, machine_code
-from mozzi.targets.cuda.source import CudaSource
+from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
+from mozzi.targets.cuda.quick import CupySide, Side, TorchSide, places
+from mozzi.targets.cuda.source import WARP, CudaSource
 
 if TYPE_CHECKING:
     import jax
@@ -36,14 +36,17 @@ if TYPE_CHECKING:
 
     from mozzi.targets.jax.kernel import JaxKernel
 
-__all__ = ["CudaKernel", "build", "cupy_here"]
+__all__ = ["CudaKernel", "build"]
 
 COMPILED_ONCE_OPERATIONS = 12_000  # of a program whose launch shape is not tried out
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
     """The kernel of a program, for CUDA. The source can be read without a GPU."""
-    return CudaKernel(make(), dtype)
+    from mozzi.targets.cuda.composed import ComposedKernel, composes
+
+    program = make()
+    return (ComposedKernel if composes(program, dtype) else CudaKernel)(program, dtype)
 
 
 class CudaKernel:
@@ -62,6 +65,8 @@ class CudaKernel:
         self.single = program.single
         self._shapes = tuple(x.shape for x in self.inputs)
         self._results_shapes = tuple(x.shape for x in self.outputs)
+        self._functions: dict[int, Function] = {}
+        self._sides: dict[type, Side | None] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return CudaKernel, (self.program, self.dtype.name)
@@ -81,11 +86,24 @@ class CudaKernel:
         """The kernel for arrays whose rows lie one after the other."""
         return self._function(packed=True)
 
-    def _function(self, packed: bool) -> Function:
+    def _with_numbers(self, mask: int) -> Function:
+        """The packed kernel of which some arguments are numbers, those whose bit is set."""
+        if not mask:
+            return self.packed
+        if mask not in self._functions:
+            self._functions[mask] = self._function(packed=True, numbers=mask)
+        return self._functions[mask]
+
+    def _function(self, packed: bool, numbers: int = 0) -> Function:
         cupy = cupy_here()
+        most = most_shared(cupy.cuda.Device().id)
+        first = CudaSource(self.program, self.dtype.name, packed, numbers=numbers, most_shared=most)
+        if first.plans:
+            code, block = machine_code(cupy, first.text), WARP * first.warps
+            return Function(cupy, code, first.shared, block, len(first.plans))
 
         def make(resident: int) -> Function:
-            source = CudaSource(self.program, self.dtype.name, packed, resident)
+            source = CudaSource(self.program, self.dtype.name, packed, resident, numbers=numbers)
             return Function(cupy, machine_code(cupy, source.text), source.shared)
 
         function, function.block = choose(make, self.flops > COMPILED_ONCE_OPERATIONS)
@@ -102,28 +120,23 @@ class CudaKernel:
         self, *args: DeviceArray, out: Out = None
     ) -> DeviceArray | Tensor | jax.Array | Sequence[DeviceArray | Tensor | jax.Array]:
         cupy = cupy_here()
-        n = args[0].shape[:1] if args and type(args[0]) is cupy.ndarray else ()
-        if n and self._plain(cupy, args, n, self._shapes):
-            if out is None:
-                results = [cupy.empty(n + s, self.dtype) for s in self._results_shapes]
-            else:
-                results = self._given(out)
-            if out is None or self._plain(cupy, results, n, self._results_shapes):
-                places = [x.data.ptr for x in (*args, *results)]
-                self.start(n[0], places, cupy.cuda.get_current_stream().ptr)
-                return results[0] if self.single else tuple(results)
+        side = self._side(args[0]) if args else None
+        if side is not None:
+            quick = self._quick(side, args, out)
+            if quick is not None:
+                return quick
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arrays, not {len(args)}")
         given = [] if out is None else self._given(out)
-        if _any_of(("jax", "jaxlib"), (*args, *given)):
+        if is_jax((*args, *given)):
             if given:
                 raise TypeError(
                     f"{self.name}: out= goes with CuPy arrays and PyTorch tensors; a JAX array"
                     " cannot be written to, so leave out= away and take the result"
                 )
             return self._jax(*self._jax_arrays(args))
-        torch = _any_of(("torch",), (*args, *given))
-        with _stream(cupy, torch):
+        torch = any_of(("torch",), (*args, *given))
+        with working_stream(cupy, torch):
             arrays = [self._array(cupy, x, spec) for x, spec in zip(args, self.inputs, strict=True)]
             batch = np.broadcast_shapes(
                 *(
@@ -132,7 +145,7 @@ class CudaKernel:
                 )
             )
             rows = [
-                _rows(cupy, x, batch, len(s.shape))
+                rows_of(cupy, x, batch, len(s.shape))
                 for x, s in zip(arrays, self.inputs, strict=True)
             ]
             results = self._results(cupy, batch, rows, out)
@@ -152,20 +165,41 @@ class CudaKernel:
             return [cast("DeviceArray", out)]
         return list(cast("Sequence[DeviceArray]", out))
 
-    def _plain(
-        self, cupy: ModuleType, arrays: Sequence[DeviceArray], n: tuple[int, ...],
-        shapes: Sequence[tuple[int, ...]],
-    ) -> bool:  # fmt: skip
-        """Whether the arrays are what most are: row-major arrays (N, n) of CuPy."""
-        if len(arrays) != len(shapes):
-            return False
-        kind, dtype = cupy.ndarray, self.dtype
-        for x, shape in zip(arrays, shapes):
-            if type(x) is not kind or x.dtype != dtype or x.shape != n + shape:
-                return False
-            if not x.flags.c_contiguous:
-                return False
-        return True
+    def _side(self, x: object) -> Side | None:
+        """How to call quickly with arrays such as this; None where there is no such way."""
+        kind = type(x)
+        if kind not in self._sides:
+            side, cupy = None, cupy_here()
+            if kind is cupy.ndarray:
+                side = CupySide(cupy, self.dtype)
+            elif kind.__module__ == "torch" and kind.__name__ == "Tensor":
+                side = TorchSide(importlib.import_module("torch"), self.dtype)
+            self._sides[kind] = side
+        return self._sides[kind]
+
+    def _quick(
+        self, side: Side, args: Sequence[DeviceArray], out: Out
+    ) -> DeviceArray | Sequence[DeviceArray] | None:
+        """The call with row-major arrays (N, n) and numbers; None where it is another."""
+        like = args[0]
+        n = tuple(like.shape[:1])
+        given = places(side, args, n, self._shapes, self.dtype.itemsize) if n else None
+        if given is None or not side.here(like):
+            return None
+        words = [n[0], *given[0]]
+        if out is None:
+            made = [side.new(like, n + s) for s in self._results_shapes]
+            results = [x for x, _ in made]
+            words += [place for _, place in made]
+        else:
+            results = self._given(out)
+            found = places(side, results, n, self._results_shapes)
+            if found is None:
+                return None
+            words += found[0]
+        if n[0]:
+            self._with_numbers(given[1]).launch(n[0], side.stream(like), words)
+        return results[0] if self.single else tuple(results) if out is None else out
 
     @cached_property
     def _jax(self) -> JaxKernel:
@@ -201,18 +235,26 @@ class CudaKernel:
 
     def on_tensors(self, tensors: Sequence[Tensor], results: Sequence[Tensor]) -> None:
         """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
-        torch = importlib.import_module("torch")
-
-        device = tensors[0].device
-        if torch.cuda.current_device() != device.index:
-            with torch.cuda.device(device):
-                return self.on_tensors(tensors, results)
         n = results[0].numel() // self.outputs[0].size if self.outputs[0].size else 0
-        stream, strides = torch.cuda.current_stream(device).cuda_stream, None
+        strides = None
         if not all(x.is_contiguous() for x in tensors):
             tensors = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
             given = [(x.stride(0), x.stride(1)) for x in tensors]
             strides = given + [(s.size, 1) for s in self.outputs]
+        self.on_rows(tensors, results, n, strides)
+
+    def on_rows(
+        self, tensors: Sequence[Tensor], results: Sequence[Tensor], n: int,
+        strides: Sequence[tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
+        """The same with n rows that lie one after the other, or with strides."""
+        torch = importlib.import_module("torch")
+        device = tensors[0].get_device()
+        if torch.cuda.current_device() != device:
+            with torch.cuda.device(device):
+                return self.on_rows(tensors, results, n, strides)
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        stream = raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
         self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
 
     def _array(self, cupy: ModuleType, x: object, spec: Input) -> DeviceArray:
@@ -257,14 +299,14 @@ class CudaKernel:
                     raise ValueError(f"{self.name}: out must be contiguous")
                 found.append(view)
             return found
-        columns = any(_columnar(x) for x in rows) and not any(_rowwise(x) for x in rows)
+        columns = any(columnar(x) for x in rows) and not any(rowwise(x) for x in rows)
         if columns:
             return [cupy.empty((s.size, n), self.dtype).T for s in self.outputs]
         return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]
 
     def _launch(self, cupy: ModuleType, n: int, arrays: list[DeviceArray]) -> None:
         size = self.dtype.itemsize
-        packed = all(_rowwise(x) for x in arrays)
+        packed = all(rowwise(x) for x in arrays)
         strides = None if packed else [(x.strides[0] // size, x.strides[1] // size) for x in arrays]
         stream = cupy.cuda.get_current_stream().ptr
         self.start(n, [x.data.ptr for x in arrays], stream, strides)
@@ -286,56 +328,3 @@ class CudaKernel:
 
     def __repr__(self) -> str:
         return f"<CudaKernel {self.name} {self.dtype}>"
-
-
-def _rows(
-    cupy: ModuleType, x: DeviceArray, batch: tuple[int, ...], axes: int
-) -> DeviceArray:
-    """The array as (N, n), N samples of n numbers; samples that share a row have stride 0."""
-    n, size = math.prod(batch), math.prod(x.shape[x.ndim - axes :])
-    if x.ndim == axes or all(k == 1 for k in x.shape[: x.ndim - axes]):
-        flat = cupy.ascontiguousarray(x).reshape(1, size)
-        return cupy.lib.stride_tricks.as_strided(flat, (n, size), (0, flat.strides[1]))
-    if x.shape[: x.ndim - axes] != batch:
-        x = cupy.ascontiguousarray(cupy.broadcast_to(x, (*batch, *x.shape[x.ndim - axes :])))
-    return x if x.ndim == 2 else x.reshape(n, size)
-
-
-def _rowwise(x: DeviceArray) -> bool:
-    """Whether rows lie one after the other."""
-    size = x.dtype.itemsize
-    return (x.shape[1] <= 1 and x.strides[0] == size * x.shape[1]) or (
-        x.strides == (size * x.shape[1], size)
-    )
-
-
-def _columnar(x: DeviceArray) -> bool:
-    return x.strides[0] == x.dtype.itemsize and x.shape[1] > 1
-
-
-@cache
-def cupy_here() -> ModuleType:
-    """CuPy, where it is installed and finds a GPU."""
-    if importlib.util.find_spec("cupy") is None:
-        raise ExtraMissingError(
-            "the CUDA target runs through CuPy; install it with: pip install mozzi[cuda]"
-        )
-    import cupy
-
-    if not cupy.cuda.is_available():
-        raise ExtraMissingError("the CUDA target finds no NVIDIA GPU here; use target='cpu'")
-    return cupy
-
-
-def _any_of(packages: tuple[str, ...], arrays: Sequence[object]) -> ModuleType | None:
-    """The first of the packages, if an array is one of theirs; None otherwise."""
-    if any(type(x).__module__.partition(".")[0] in packages for x in arrays):
-        return importlib.import_module(packages[0])
-    return None
-
-
-def _stream(cupy: ModuleType, torch: ModuleType | None) -> AbstractContextManager[object]:
-    """The stream to work on: PyTorch's for its tensors, CuPy's otherwise."""
-    if torch is None:
-        return cupy.cuda.get_current_stream()
-    return cupy.cuda.Stream.from_external(torch.cuda.current_stream())

@@ -36,13 +36,18 @@ class Report:
         return self.block * self.blocks
 
 
-def launch_shape(samples: int, block: int, shared: int) -> tuple[int, int, int, int, int, int, int]:
+def launch_shape(
+    samples: int, block: int, shared: int, slices: int = 1, each: int = 0
+) -> tuple[int, int, int, int, int, int, int]:
     """Blocks (x, y, z), threads of a block (x, y, z), and bytes of shared memory of a block.
 
-    A thread computes one sample; the last block may have threads without one. block: threads of a
-    block; shared: bytes of shared memory for each of them.
+    A thread computes one sample, or a slice of one; the last blocks may have threads without one.
+    block: threads of a block; shared: bytes of shared memory for each of them; each: samples of a
+    block, as many as threads unless told. Blocks that compute the slices of the same samples are
+    neighbours.
     """
-    return (samples + block - 1) // block, 1, 1, block, 1, 1, block * shared
+    each = each or block
+    return (samples + each - 1) // each * slices, 1, 1, block, 1, 1, block * shared
 
 
 class Compiled(Protocol):

@@ -8,7 +8,7 @@ Cephes), within 2 ulp.
 
 from __future__ import annotations
 
-__all__ = ["PRELUDE", "WRITE_COLUMNS"]
+__all__ = ["FRESH", "PRELUDE", "WRITE_COLUMNS", "WRITE_PIECE"]
 
 _FLOAT = """
 __device__ __noinline__ float2 huge_sincos(T x) { float2 y; sincosf(x, &y.x, &y.y); return y; }
@@ -65,13 +65,52 @@ WRITE_COLUMNS = """
 __device__ __forceinline__ void write_columns(
     T* y, int size, int many, Int rows, const T* stage, int lane) {
   __syncwarp();
-  #pragma unroll 4
-  for (int t = lane; t < 32 * many; t += 32) {
-    const int r = t / many, c = t - r * many;
-    if (r < rows) y[(Int)r * size + c] = stage[33 * r + c];
+  if (many == 32 && rows >= 32) {
+    #pragma unroll
+    for (int r = 0; r < 32; ++r) y[r * size + lane] = stage[33 * r + lane];
+  } else {
+    #pragma unroll 4
+    for (int t = lane; t < 32 * many; t += 32) {
+      const int r = t / many, c = t - r * many;
+      if (r < rows) y[(Int)r * size + c] = stage[33 * r + c];
+    }
   }
   __syncwarp();
 }"""
+
+#: A warp writes a piece of up to 8 numbers of its 32 rows, eight lanes a row: y and stage are where
+#: the lane's first number goes and lies. The last warp may have fewer rows.
+WRITE_PIECE = """
+__device__ __forceinline__ void write_piece(
+    T* y, int size, int many, int rows, const T* stage, int lane) {
+  __syncwarp();
+  if (lane % 8 < many) {
+    if (rows >= 32) {
+      #pragma unroll
+      for (int i = 0; i < 8; ++i) y[i * size] = stage[9 * i];
+    } else {
+      #pragma unroll 1
+      for (int i = 0; i < 8; ++i)
+        if (lane / 8 * 8 + i < rows) y[i * size] = stage[9 * i];
+    }
+  }
+  __syncwarp();
+}"""
+
+#: Read an argument here, and not where it was read before.
+FRESH = {
+    T: f"""
+__device__ __forceinline__ T fresh(const T* place) {{
+#ifdef __CUDACC__
+  T x;
+  asm volatile("ld.global.nc.{kind} %0, [%1];" : "={letter}"(x) : "l"(place));
+  return x;
+#else
+  return *place;
+#endif
+}}"""
+    for T, kind, letter in (("float", "f32", "f"), ("double", "f64", "d"))
+}
 
 _INFINITE = """
 #ifndef INFINITY

@@ -18,10 +18,13 @@ from types import ModuleType
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cuda.launch import BLOCK_THREADS, Report, launch_shape
 
-__all__ = ["Function", "machine_code"]
+__all__ = ["Function", "machine_code", "most_shared"]
 
 _REGISTERS, _LOCAL_BYTES = 4, 3  # CUfunction_attribute
 _MOST_THREADS = 39  # CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+_MOST_SHARED, _CARVE_OUT = 8, 9  # CUfunction_attribute
+_SHARED_BYTES = 48 * 1024  # of a block, unless it is asked for more
+_MOST_SHARED_OF_A_BLOCK = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 
 
@@ -39,6 +42,13 @@ def _check(code: int) -> None:
         text = ctypes.c_char_p()
         driver().cuGetErrorString(code, ctypes.byref(text))
         raise RuntimeError(f"CUDA: {(text.value or b'unknown error').decode()} ({code})")
+
+
+def most_shared(device: int) -> int:
+    """Bytes of shared memory that a block may ask for."""
+    value = ctypes.c_int()
+    _check(driver().cuDeviceGetAttribute(ctypes.byref(value), _MOST_SHARED_OF_A_BLOCK, device))
+    return value.value
 
 
 def machine_code(cupy: ModuleType, source: str) -> bytes:
@@ -65,11 +75,16 @@ def machine_code(cupy: ModuleType, source: str) -> bytes:
 class Function:
     """The function `kernel` of machine code.
 
-    block: threads of a block; shared: bytes of shared memory for each of them.
+    block: threads of a block; shared: bytes of shared memory for each of them; slices: how many
+    threads share a sample; samples: of a block, where these are not as many as threads.
     """
 
-    def __init__(self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS):
-        self.block, self.shared = block, shared
+    def __init__(
+        self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS,
+        slices: int = 1, samples: int = 0,
+    ):  # fmt: skip
+        self.block, self.shared, self.slices = block, shared, slices
+        self.samples = samples
         self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
         self._awake()
         cuda = driver()
@@ -81,6 +96,9 @@ class Function:
         self._launch = cuda.cuLaunchKernel
         self._own = threading.local()  # memory for the arguments, of each thread
         self._device = cupy.cuda.Device().id
+        if block * shared > _SHARED_BYTES:
+            for attribute, value in ((_MOST_SHARED, block * shared), (_CARVE_OUT, 100)):
+                _check(cuda.cuKernelSetAttribute(attribute, value, handle, self._device))
 
     def launch(self, n: int, stream: int, values: Sequence[int]) -> None:
         """Run n samples on a stream."""
@@ -90,7 +108,7 @@ class Function:
             first = ctypes.addressof(own.words)
             own.places = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
         own.words[:] = values
-        shape = launch_shape(n, self.block, self.shared)
+        shape = launch_shape(n, self.block, self.shared, self.slices, self.samples)
         code = self._launch(self.handle, *shape, stream, own.places, None)
         if code == _NO_CONTEXT:
             self._awake()

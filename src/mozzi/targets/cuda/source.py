@@ -10,31 +10,33 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from mozzi.program.node import Node, Region
-from mozzi.program.program import Buffer, Index, Loop, Output, Program, Store
-from mozzi.targets.c.words import SPELL_C, TYPES, number
+from mozzi.program.node import Node
+from mozzi.program.program import Buffer, Output, Program
+from mozzi.program.schedule import live_values, schedule
 from mozzi.targets.cuda.launch import BLOCK_THREADS
-from mozzi.targets.cuda.math import PRELUDE, WRITE_COLUMNS
-from mozzi.targets.unique_names import integer
+from mozzi.targets.cuda.math import FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
+from mozzi.targets.cuda.slices import MOST_WARPS, PIECE, SHARED_BYTES, divided, warps_of
+from mozzi.targets.cuda.spill import Compute, Fetch, Keep, Plan
+from mozzi.targets.cuda.statements import Statements
 
 __all__ = ["CudaSource"]
 
 WARP = 32
+MANY_VALUES = 100  # live at once, from which on their order is looked at
 STAGED_NUMBERS = 24  # in a row that is written through shared memory
 
 
-class CudaSource:
+class CudaSource(Statements):
     """The text of a program's kernel.
 
     packed: rows lie one after the other, and the kernel takes (n, x0, …, y0, …); else it takes
     (n, x0, row, step, …), strides from row to row and within a row, in elements. A block may have
     any number of warps, up to `block` threads; resident: how many of such blocks a multiprocessor
-    must hold at once, which bounds registers (0 leaves them to the compiler). shared: bytes of
-    shared memory that a launch gives each thread.
+    must hold at once, which bounds registers (0 leaves them to the compiler). numbers: which
+    arguments are numbers of the launch (bit k for argument k), not arrays. shared: bytes of shared
+    memory that a launch gives each thread.
     """
 
     def __init__(
@@ -44,26 +46,29 @@ class CudaSource:
         packed: bool = False,
         resident: int = 0,
         block: int = BLOCK_THREADS,
+        numbers: int = 0,
+        most_shared: int = SHARED_BYTES,
     ):
-        self.program, self.packed = program, packed
+        program = _in_order(program)
+        super().__init__(program, dtype)
+        self.program, self.packed, self.numbers = program, packed, numbers
         self.bounds = f"{block}, {resident}" if resident else f"{block}"
-        self.T = TYPES[dtype]
-        self.suffix = "f" if self.T == "float" else ""
-        self.lines: list[str] = []
-        self.tables: dict[tuple[str, tuple[float, ...]], tuple[str, str]] = {}
-        self.names: dict[int, str] = {}
-        self.indices: dict[int, str] = {}
-        self.buffers: dict[int, str] = {}
-        self.written: dict[int, str] = {}
-        self.indent = "  "
-        self.count = 0
         sizes = [y.size for y in program.outputs]
         self.staged = [k for k, n in enumerate(sizes) if packed and n >= STAGED_NUMBERS]
-        self.pairs = _pairs(program)
-        self.indexed = _indexed(program)
-        body = self._body()
+        size, piece = np.dtype(dtype).itemsize, PIECE if self.staged else 1
+        self.plans = divided(program, dtype, piece, self.pairs, most_shared)
+        self.slots = max((p.slots for p in self.plans), default=0)
+        stage = (PIECE + 1 if self.plans else WARP + 1) if self.staged else 0
+        self.words = stage + self.slots  # of shared memory, for a thread
+        self.warps = warps_of(self.words, size, most_shared)  # of a block
+        self.local = bool(self.plans) and self.warps == 0  # what is kept is in local memory
+        if self.local:
+            self.words, self.warps = stage, MOST_WARPS
+        if self.plans:
+            self.bounds = f"{WARP * MOST_WARPS}"
+        body = self._slices() if self.plans else self._body()
         self.text = "\n".join([*self._head(), *body, *self._entry(), ""])
-        self.shared = 33 * np.dtype(dtype).itemsize if self.staged else 0
+        self.shared = self.words * size
 
     # -- text --
 
@@ -73,18 +78,9 @@ class CudaSource:
             f"typedef {self.T} T;",
             "typedef long long Int;",
             PRELUDE[self.T],
+            *([FRESH[self.T]] if self.plans else []),
             *(f"__constant__ {text};" for _, text in self.tables.values()),
         ]
-
-    def number(self, x: float) -> str:
-        text = number(x, self.T)
-        return f"({text})" if text[0] == "-" else text
-
-    def ref(self, x: Node) -> str:
-        return self.number(x.value) if x.op == "const" else self.names[id(x)]
-
-    def say(self, text: str) -> None:
-        self.lines.append(self.indent + text)
 
     def _body(self) -> list[str]:
         """The program as a device function on accessors: `in_k(j)` reads, `out_k(j, x)` writes.
@@ -123,6 +119,50 @@ class CudaSource:
             "}",
         ]
 
+    def _slices(self) -> list[str]:
+        """A large program as its plans say: one slice of it, that of `slice`."""
+        program = self.program
+        for n, plan in enumerate(self.plans):
+            self.say(f"{'if' if n == 0 else 'else if'} (slice == {n}) {{")
+            self.names.clear()
+            self.count = 0
+            self._steps(plan)
+            self.say("}")
+        sides = [f"In{k} in{k}" for k in range(len(program.inputs))]
+        sides += [f"Out{k} out{k}" for k in range(len(program.outputs))]
+        classes = ", ".join(f"class {side.split()[0]}" for side in sides)
+        sides += ["T* stage", "volatile T* kept", "int slice"]
+        return [
+            f"template <{classes}>",
+            f"__device__ __forceinline__ void evaluate({', '.join(sides)}) {{",
+            *self.lines,
+            "}",
+        ]
+
+    def _steps(self, plan: Plan) -> None:
+        """What leaves a register and comes back has another name then."""
+        stride = 1 if self.local else WARP
+        for step in plan.steps:
+            if isinstance(step, Compute):
+                self.value(step.value)
+            elif isinstance(step, Keep):
+                self.say(f"kept[{stride * step.slot}] = {self.ref(step.value)};")
+            elif isinstance(step, Fetch):
+                self.names.pop(id(step.value), None)
+                if step.slot < 0:
+                    self.value(step.value)
+                    continue
+                self.count += 1
+                self.names[id(step.value)] = f"v{self.count}"
+                self.say(f"T v{self.count} = kept[{stride * step.slot}];")
+            elif step.output in self.staged:
+                for j, value in enumerate(step.values):
+                    self.say(f"stage[{j}] = {self.ref(value)};")
+                self.say(f"out{step.output}({step.first}, {len(step.values)});")
+            else:
+                for j, value in enumerate(step.values):
+                    self.say(f"out{step.output}({step.first + j}, {self.ref(value)});")
+
     def _result(self, k: int, output: Output) -> None:
         """Write a result; where it is staged, by 32 columns and `out_k(first, how many)`."""
         buffer, values = None, ()
@@ -158,161 +198,72 @@ class CudaSource:
         row = "at" if self.staged else "row"
         parameters, accessors = ["Int n"], list[str]()
         for k, x in enumerate(self.program.inputs):
+            if self.numbers >> k & 1:
+                parameters.append(f"T x{k}")
+                accessors.append(f"[=](int j) {{ return x{k}; }}")
+                continue
             place = self._place(row, f"x{k}", x.size)
             parameters.append(f"const T* __restrict__ x{k}")
-            accessors.append(f"[=](int j) {{ return x{k}[{place}]; }}")
+            read = f"fresh(x{k} + {place})" if self.plans else f"x{k}[{place}]"
+            accessors.append(f"[=](int j) {{ return {read}; }}")
             parameters += [] if self.packed else [f"Int x{k}_row", f"Int x{k}_step"]
         for k, y in enumerate(self.program.outputs):
             place = self._place("row", f"y{k}", y.size)
             guard = "if (row < n) " if self.staged else ""
             parameters.append(f"T* __restrict__ y{k}")
-            if k in self.staged:
+            if k in self.staged and self.plans:
+                where = f"y{k} + (row - lane % 8) * {y.size} + lane % 8 + first"
+                accessors.append(f"[=](int first, int many) {{ write_piece({where},")
+                accessors[-1] += f" {y.size}, many, rows, stage + lane / 8 * 72 + lane % 8,"
+                accessors[-1] += " lane); }"
+            elif k in self.staged:
                 where = f"y{k} + row * {y.size} - lane * {y.size} + first"
                 accessors.append(f"[=](int first, int many) {{ write_columns({where},")
                 accessors[-1] += f" {y.size}, many, n - row + lane, stage, lane); }}"
             else:
                 accessors.append(f"[=](int j, T x) {{ {guard}y{k}[{place}] = x; }}")
             parameters += [] if self.packed else [f"Int y{k}_row", f"Int y{k}_step"]
-        arguments = ",\n    ".join([*accessors, *(["stage + 33 * lane"] if self.staged else [])])
+        if self.staged or self.plans:
+            accessors.append(f"stage + {PIECE + 1 if self.plans else WARP + 1} * lane")
+        if self.plans:
+            accessors.append("kept" if self.local else "kept + lane")
+            accessors.append(f"blockIdx.x % {len(self.plans)}")
+        arguments = ",\n    ".join(accessors)
         call = f"evaluate(\n    {arguments});"
+        tile = f"(blockIdx.x / {len(self.plans)})" if len(self.plans) > 1 else "blockIdx.x"
+        kept = f"  T* kept = stage + {WARP * (PIECE + 1) if self.staged else 0};"
+        if self.local:
+            kept = f"  volatile T kept[{self.slots}];"
+        rows = "  const int rows = n - row + lane < 32 ? n - row + lane : 32;"
+        inside = call if self.staged else f"if (row < n) {call}"
         head = [
             f'extern "C" __global__ void __launch_bounds__({self.bounds})',
             f"kernel({', '.join(parameters)}) {{",
-            "  const Int row = (Int)blockIdx.x * blockDim.x + threadIdx.x;",
+            f"  const Int row = (Int){tile} * blockDim.x + threadIdx.x;",
         ]
-        if not self.staged:
+        if not self.staged and not self.plans:
             return [*head, f"  if (row < n) {call}", "}"]
         return [
-            WRITE_COLUMNS,
+            WRITE_PIECE if self.plans else WRITE_COLUMNS,
             "extern __shared__ T shared[];",
             *head,
             "  const int lane = threadIdx.x % 32;",
-            "  T* stage = shared + threadIdx.x / 32 * (32 * 33);",
+            f"  T* stage = shared + threadIdx.x / 32 * (32 * {self.words});",
+            *([kept, rows] if self.plans else []),
             "  const Int at = row < n ? row : n - 1;",
-            f"  {call}",
+            f"  {inside}",
             "}",
         ]
 
     def _place(self, row: str, name: str, size: int) -> str:
         return f"{row} * {size} + j" if self.packed else f"{row} * {name}_row + j * {name}_step"
 
-    # -- statements --
 
-    def region(self, region: Region) -> None:
-        for s in region.statements:
-            if isinstance(s, Node):
-                self.value(s)
-            elif isinstance(s, Store):
-                if id(s.buffer) in self.written:
-                    at = self.integer(s.index, s.stride, s.offset)
-                    self.say(f"{self.written[id(s.buffer)]}({at}, {self.ref(s.value)});")
-                    continue
-                where = self.address(s.buffer, s.index, s.stride, s.offset)
-                self.say(f"{where} = {self.ref(s.value)};")
-            else:
-                self.loop(s)
-
-    def value(self, s: Node) -> None:
-        if s.op == "const" or id(s) in self.names:
-            return
-        self.count += 1
-        name = self.names[id(s)] = f"v{self.count}"
-        kind = "bool" if s.op in ("lt", "le") else "T"
-        if s.op == "input":
-            position, offset = s.place
-            text = f"in{position}({offset})"
-        elif s.op == "load":
-            text = self.address(*s.address)
-        elif s.op in ("sin", "cos") and id(s) in self.pairs:
-            sine, cosine = self.pairs[id(s)]
-            names = [
-                self.names.setdefault(id(x), f"v{self.count}{x.op[0]}") for x in (sine, cosine)
-            ]
-            angle, places = self.ref(s.args[0]), ", ".join(f"&{name}" for name in names)
-            self.say(f"T {names[0]}, {names[1]}; fast_sincos({angle}, {places});")
-            return
-        elif s.op == "div" and s.finite and s.args[0].op == "const" and s.args[0].value == 1.0:
-            text = f"reciprocal({self.ref(s.args[1])})"
-        else:
-            text = SPELL_C[s.op].format(*map(self.ref, s.args), f=self.suffix)
-        # not const: NVIDIA's C++ front end follows initialisers of constants, path by path
-        self.say(f"{kind} {name} = {text};")
-
-    def address(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
-        at = self.integer(index, stride, offset)
-        if buffer.kind == "table":
-            data = np.ravel(np.asarray(buffer.data, dtype=float))
-            return f"{self.table('T', data.tolist(), self.number)}[{at}]"
-        if buffer.kind == "input":
-            return f"in{buffer.position}({at})"
-        return f"{self.buffers[id(buffer)]}[{at}]"
-
-    def integer(self, index: Index | None, stride: int = 1, offset: int = 0) -> str:
-        return integer(index, stride, offset, lambda k: self.indices[id(k)], self.integers)
-
-    def integers(self, table: np.ndarray) -> str:
-        return self.table("int", np.ravel(table).tolist())
-
-    def table(self, kind: str, numbers: list[float], spell: Callable[[float], str] = str) -> str:
-        """The name of a table with these contents."""
-        key = (kind, tuple(numbers))
-        if key not in self.tables:
-            items = ", ".join(spell(x) for x in numbers)
-            name = f"t{len(self.tables)}"
-            self.tables[key] = name, f"{kind} {name}[{len(numbers)}] = {{{items}}}"
-        return self.tables[key][0]
-
-    def loop(self, loop: Loop) -> None:
-        self.count += 1
-        k = self.indices[id(loop.variable)] = f"k{self.count}"
-        start = str(loop.start) if isinstance(loop.start, int) else self.integer(loop.start)
-        if loop.follow is not None:
-            after = f"{k} = {self.integers(loop.follow)}[{k}]"
-            self.say(f"for (int {k} = {start}; {k} >= {loop.stop}; {after}) {{")
-        else:
-            stop = str(loop.stop) if isinstance(loop.stop, int) else f"(int){self.ref(loop.stop)}"
-            test = f"{k} {'<' if loop.step > 0 else '>'} {stop}"
-            if loop.going is not None:  # a thread ends its own iterations
-                test += f" && {self.address(*loop.going)} != 0"
-            self.say("#pragma unroll 1")
-            self.say(f"for (int {k} = {start}; {test}; {k} += {loop.step}) {{")
-        outer = self.indent
-        self.indent = outer + "  "
-        if loop.which is None:
-            self._branch(loop.branches[0])
-        else:
-            self.say(f"switch ({self.integers(loop.which)}[{k}]) {{")
-            for n, branch in enumerate(loop.branches):
-                self.say(f"case {n}: {{")
-                self._branch(branch)
-                self.say("} break;")
-            self.say("}")
-        self.indent = outer
-        self.say("}")
-
-    def _branch(self, branch: Region) -> None:
-        kept = dict(self.names)
-        self.region(branch)
-        self.names = kept
-
-
-def _indexed(program: Program) -> set[int]:
-    """The buffers that are addressed through loop variables."""
-    found: set[int] = set()
-    for s, _ in program.walk():
-        if isinstance(s, Store) and s.index is not None:
-            found.add(id(s.buffer))
-        elif isinstance(s, Node) and s.op == "load" and s.address.at is not None:
-            found.add(id(s.address.buffer))
-    return found
-
-
-def _pairs(program: Program) -> dict[int, tuple[Node, Node]]:
-    """Sine and cosine of one argument, in one region: computed together."""
-    sines: dict[tuple[int, int], Node] = {}
-    cosines: dict[tuple[int, int], Node] = {}
-    for s, region in program.walk():
-        if isinstance(s, Node) and s.op in ("sin", "cos"):
-            (sines if s.op == "sin" else cosines)[id(region), id(s.args[0])] = s
-    both = {key: (sines[key], cosines[key]) for key in sines.keys() & cosines.keys()}
-    return {id(x): pair for pair in both.values() for x in pair}
+def _in_order(program: Program) -> Program:
+    """The statements as they were traced, or in the order of the CPU's kernels where these have
+    clearly fewer live values, of more than fit beside many threads: rows of many loops.
+    """
+    if program.rolled or live_values(program) < MANY_VALUES:
+        return program
+    other = schedule(program)
+    return other if live_values(other) < 0.9 * live_values(program) else program

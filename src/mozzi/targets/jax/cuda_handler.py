@@ -26,10 +26,10 @@ __all__ = ["handler", "handler_text", "possible"]
 
 
 def handler_text(
-    inputs: int, outputs: int, launch: int, function: int, block: int, shared: int
+    inputs: int, outputs: int, launch: int, function: int, block: int, shared: int, slices: int = 1
 ) -> str:
     """LLVM IR of the handler: launch(function, blocks, 1, 1, block, 1, 1, shared, stream, places,
-    0), with shared bytes of memory for a block.
+    0), with shared bytes of memory for a block and so many slices of a sample.
 
     The kernel takes the number of samples, then the arrays. The number of samples is the product
     of all axes but the last of the first argument.
@@ -80,7 +80,8 @@ refuse:
 run:
   %stream = load ptr, ptr %ask.3
   %up = add i64 %n, {block - 1}
-  %blocks = udiv i64 %up, {block}
+  %tiles = udiv i64 %up, {block}
+  %blocks = mul i64 %tiles, {slices}
   %blocks.32 = trunc i64 %blocks to i32
   %launch = inttoptr i64 {launch} to ptr
   %function = inttoptr i64 {function} to ptr
@@ -102,7 +103,7 @@ def handler(found: Evaluation) -> tuple[object, object]:
     launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
     kernel = found.cuda.packed
     sides = len(found.inputs), len(found.outputs)
-    shape = kernel.block, kernel.block * kernel.shared
+    shape = kernel.block, kernel.block * kernel.shared, kernel.slices
     return loaded(handler_text(*sides, launch, kernel.handle or 0, *shape))
 
 
