@@ -88,7 +88,7 @@ def test_numbers_are_arguments_of_the_launch(cupy, dtype):
     for on in (cupy.asarray, lambda x: torch.tensor(x, device="cuda")):
         here = on(q), on(v)
         same(step(*here, 0.25, 1e-3, 30), exact, tolerance)
-        same(step(*here, np.float64(0.25), np.float32(1e-3), np.int64(30)), exact, tolerance)
+        same(step(*here, np.float64(0.25), np.float64(1e-3), np.int64(30)), exact, tolerance)
     same(step(cupy.asarray(q), cupy.asarray(v), full(0.25), full(1e-3), full(30)), exact, tolerance)
 
 
