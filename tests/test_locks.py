@@ -14,22 +14,22 @@ from mozzi import locks
 from mozzi.locks import ForkLock, aside
 
 FORKING = """
-    import os, sys, threading, time
+    import os, threading, time
+    import numpy as np
     import mozzi as mz
     from mozzi.model.generate import chain
 
-    functions = mz.compile, mz.forward_dynamics, mz.inverse_dynamics
-    models = [chain(12, seed=k) for k in range(40)]
     stop = threading.Event()
 
-    def compile_on():
-        for model in models:
-            if stop.is_set():
-                return
-            mz.compile(mz.forward_dynamics, model)
+    def compile_on(k):  # and call, and drop the model with its kernels
+        while not stop.is_set():
+            model = chain(2 + k % 7, seed=k)
+            mz.forward_dynamics(model, *np.zeros((3, 200, model.nv)))
+            k += 3
 
-    worker = threading.Thread(target=compile_on)
-    worker.start()
+    workers = [threading.Thread(target=compile_on, args=(k,)) for k in range(3)]
+    for worker in workers:
+        worker.start()
     children = []
     for _ in range(6):
         time.sleep(0.1)
@@ -40,12 +40,14 @@ FORKING = """
         children.append(child)
     print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
     stop.set()
-    worker.join()
+    for worker in workers:
+        worker.join()
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_fork_while_another_thread_compiles():
+def test_a_fork_while_other_threads_compile():
+    """And call, and drop what they compiled."""
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORKING)]
     environment = os.environ | {"MOZZI_CACHE": "0"}
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
