@@ -83,7 +83,8 @@ def apart(a: Model, b: Model, x: tuple, y: tuple) -> float:
 class Cuts:
     """A linkage in a random state, and its motions when it is cut at one joint or another.
 
-    A warning is an error, but of coarse steps. change: what is made of the models, the same for all cuts.
+    A warning is an error, but of coarse steps. change: what is made of the models, the same for all
+    cuts.
     """
 
     def __init__(

@@ -12,8 +12,12 @@ from functools import cache
 from types import ModuleType
 
 from mozzi.errors import ExtraMissingError
+from mozzi.locks import ForkLock
 
 __all__ = ["any_of", "cupy_here", "is_jax", "stream_of", "working_stream"]
+
+
+_LOOKING = ForkLock()  # while one thread looks, CuPy tells another that there is no GPU
 
 
 @cache
@@ -25,7 +29,9 @@ def cupy_here() -> ModuleType:
         )
     import cupy
 
-    if not cupy.cuda.is_available():
+    with _LOOKING:
+        found = cupy.cuda.is_available()
+    if not found:
         raise ExtraMissingError("the CUDA target finds no NVIDIA GPU here; use target='cpu'")
     return cupy
 
