@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
+from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.dynamics.springs import spring_wrenches
 from mozzi.errors import ConfigurationError
 from mozzi.lie.vec import is_zero
@@ -145,8 +145,8 @@ class Stops:
         model = model.nominal or model
         key = ("stops", self.frequency)
         if key not in model.cache:
-            inverse = mass_matrix_inverse.python(model, model.neutral())
-            inertia = 1.0 / np.diag(np.asarray(inverse, dtype=float))
+            M = np.asarray(mass_matrix.python(model, model.neutral()), dtype=float)
+            inertia = 1.0 / np.diag(np.linalg.pinv(M, hermitian=True))
             model.cache[key] = inertia * (2.0 * math.pi * self.frequency) ** 2
         return model.cache[key]
 
