@@ -6,6 +6,8 @@ Python programmer would expect, so that ``except ValueError`` catches a bad mode
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ __all__ = [
     "as_numbers",
     "known",
     "nearest",
+    "warn",
 ]
 
 
@@ -293,3 +296,11 @@ def as_numbers(x: object, function: str, argument: str) -> NDArray[np.float64]:
         raise ConfigurationError(
             f"{function}: {argument} is no array of numbers but {x!r:.60}; give numbers"
         ) from None
+
+
+def warn(text: str, kind: type[Warning] = UserWarning) -> None:
+    """A warning that points at the line from which the library was called."""
+    level, frame = 1, sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mozzi."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, kind, stacklevel=level)

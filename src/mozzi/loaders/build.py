@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mozzi.errors import ModelError, UnphysicalWarning, known
+from mozzi.errors import ModelError, UnphysicalWarning, known, warn
 from mozzi.lie import SE3, Inertia
 from mozzi.loaders.description import Description, Edge, Link
 from mozzi.loaders.geometry import names_of
@@ -366,4 +365,4 @@ def _judge(found: Description, tree: Tree, base: str, physical: bool | str) -> N
         if not harmful:
             head += " (they do not move alone, so that the dynamics is sound)"
         text = f"{head}: " + "; ".join(map(str, told))
-        warnings.warn(text, UnphysicalWarning, stacklevel=4)
+        warn(text, UnphysicalWarning)

@@ -81,7 +81,7 @@ def load(
     """
     found = read(path, roots=roots, loops=loops, xacro=xacro, strict=strict, srdf=srdf)
     model = assemble(found, base, physical, couplings, contacts)
-    found.notes.tell(found.name, found.place.file, stacklevel=2)
+    found.notes.tell(found.name, found.place.file)
     return model
 
 

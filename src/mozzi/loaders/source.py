@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from mozzi.errors import KindError, LeftOutWarning, ModelError
+from mozzi.errors import KindError, LeftOutWarning, ModelError, warn
 
 __all__ = ["MAX_BYTES", "Note", "Notes", "Place", "Roots", "read_bytes", "roots_of", "shorten"]
 
@@ -84,7 +83,7 @@ class Notes:
     def add(self, place: Place, thing: str, fact: str) -> None:
         self.items.append(Note(place, thing, fact))
 
-    def tell(self, robot: str, file: str, stacklevel: int = 2) -> None:
+    def tell(self, robot: str, file: str) -> None:
         """Warn once of all that is left out, by name."""
         left = [note for note in self.items if note.left_out]
         if not left:
@@ -98,7 +97,7 @@ class Notes:
         if len(left) > MOST_TOLD:
             text += f"; and {len(left) - MOST_TOLD} more, which mozzi info lists"
         head = f"the model of robot {robot!r} lacks what {file} says"
-        warnings.warn(f"{head}: {text}", LeftOutWarning, stacklevel=stacklevel + 1)
+        warn(f"{head}: {text}", LeftOutWarning)
 
     def leave(self, place: Place, thing: str, fact: str) -> None:
         """Something of the file that is not in the model."""

@@ -6,7 +6,6 @@ steps, laws that are missed, samples that end.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from mozzi.errors import (
     EnergyWarning,
     SingularWarning,
     StiffWarning,
+    warn,
 )
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import OneStep
@@ -53,11 +53,10 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
     if ranks is not None:
         tell_singular(run, ranks, t, q, v)
     if run.defect > LOOSE_CORRECTION[run.place.dtype]:
-        warnings.warn(
+        warn(
             f"{run.method_name}: Newton's method stopped with corrections of "
             f"{run.defect:.1e}; take a smaller dt than {run.dt:g} s, or more iterations",
             DivergenceWarning,
-            stacklevel=5,
         )
     if run.contact:
         residual = run.records.rows["residual"][: run.records.done, ..., 0]
@@ -77,25 +76,23 @@ def tell_singular(run: Simulation, ranks: Ranks, t: Array, q: Array, v: Array) -
     lowest = ranks.lowest()
     if lowest is not None:
         record, rank, usual = lowest
-        warnings.warn(
+        warn(
             f"model {run.model.name!r} is singular at t = {t[record]:g} s: its loops have rank "
             f"{rank} there and {usual} elsewhere, so that several motions may go on from it, "
             "of which this is one; start or pass beside it, and see mozzi.loop_rank",
             SingularWarning,
-            stacklevel=6,
         )
         return
     coarse = coarse_step(run, t, q, v, ranks)
     if coarse is not None:
         time, margin, off = coarse
-        warnings.warn(
+        warn(
             f"{run.method_name}: model {run.model.name!r} passes a singular configuration near "
             f"t = {time:g} s (mozzi.loop_rank has a margin of {margin:.1g}), where steps of "
             f"{run.dt:g} s are too coarse: two halves of one end {off:.2g} of the velocities "
             "elsewhere, and what follows may be another motion; take a smaller dt, or "
             "method='dopri5'",
             SingularWarning,
-            stacklevel=6,
         )
 
 
@@ -123,12 +120,11 @@ def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
     first = int(np.argmax(wrong.any(axis=0)))
     sample = int(np.argmax(wrong[:, first]))
     worst = float(change[sample, int(np.argmax(size[sample]))])
-    warnings.warn(
+    warn(
         f"{run.method_name}: nothing drives or brakes {run.model.name!r}, and its energy changes "
         f"by {worst:.3g} J, from t = {t[looked[first]]:g} s on by more than {drift:.1%} of its "
         f"largest kinetic energy, {float(scale[sample, 0]):.3g} J; take {_more_exact(run)}",
         EnergyWarning,
-        stacklevel=6,
     )
 
 
@@ -162,12 +158,11 @@ def tell_stiff(
     if not dt * rate[k] > limit:
         return
     slip = 1.1 * dt * rate[k] / limit * resistance.slip
-    warnings.warn(
+    warn(
         f"joint {model.v_names[k]!r}: dry friction {f[k]:g} is too stiff for explicit steps of "
         f"{dt:g} s, which do not come to rest but chatter; take method='moreau', where it sticks "
         f"exactly, dt below {limit / rate[k]:.2g} s, or Resistance(slip={slip:.2g})",
         StiffWarning,
-        stacklevel=4,
     )
 
 
@@ -177,13 +172,12 @@ def tell_residual(residual: Array, t: Array, tolerance: float) -> None:
     if worst > tolerance:
         at = np.unravel_index(int(np.nanargmax(residual)), residual.shape)
         share = float(np.mean(residual > tolerance))
-        warnings.warn(
+        warn(
             f"moreau: the laws of contact, friction and limits are missed by {worst:.1e} m/s "
             f"(or rad/s) at t = {t[at[0]]:g} s, and by more than "
             f"{tolerance:g} in {share:.2%} of the records; take "
             "solver='robust', more steps, or a smaller dt",
             ContactWarning,
-            stacklevel=6,
         )
 
 
@@ -198,8 +192,7 @@ def tell_ends(
     which = f"sample {number}" if sample else "the motion"
     more = f" and {len(ended) - 1} more samples" if len(ended) > 1 else ""
     rest = "; the other samples went on" if len(ended) < math.prod(batch) else ""
-    warnings.warn(
+    warn(
         f"{which}{more} {what} after t = {time:g} s and stopped there{rest}; {remedy}",
         DivergenceWarning,
-        stacklevel=6,
     )

@@ -19,12 +19,12 @@ import stat
 import sys
 import tempfile
 import time
-import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mozzi.errors import warn
 from mozzi.locks import ForkLock
 
 __all__ = ["Entry", "clear", "contents", "folder", "lookup", "prune", "read", "store", "write"]
@@ -186,11 +186,10 @@ def _distrust(place: Path) -> None:
         known = str(place) in _told
         _told.add(str(place))
     if not known:
-        warnings.warn(
+        warn(
             f"the kernel cache at {place} is not used: it belongs to another user, or others can "
             "write to it; correct its owner and mode (chmod go-w), or set MOZZI_CACHE_DIR",
             RuntimeWarning,
-            stacklevel=2,
         )
 
 

@@ -37,7 +37,7 @@ def animate(
     wrenches: ArrayLike | None = None,
 ) -> Path:
     """Write ``.html`` (a page of its own, to turn and zoom) or ``.gif``."""
-    drawn = drawing(trajectory._model()).tell(stacklevel=3)
+    drawn = drawing(trajectory._model()).tell()
     if path.suffix == ".html":
         samples = None if sample is None else [sample]
         made = scene(trajectory, samples=samples, drawn=drawn, play=True, fps=fps,

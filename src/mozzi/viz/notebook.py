@@ -56,7 +56,7 @@ def trajectory_html(trajectory: Trajectory) -> str:
     if trajectory.batch:
         first = (0,) * (len(trajectory.batch) - 1)
         samples = [(*first, k) for k in range(min(SHOWN_MOTIONS_MAX, trajectory.batch[-1]))]
-    drawn = drawing(trajectory.model).tell(stacklevel=3)
+    drawn = drawing(trajectory.model).tell()
     made = scene(trajectory, samples=samples, drawn=drawn if samples is None else None, play=True)
     page = html.escape(page_text([made], trajectory.model.name), quote=True)
     frame = "width:100%;max-width:860px;height:520px;border:0"

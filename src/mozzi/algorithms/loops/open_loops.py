@@ -6,20 +6,17 @@ residual is looked at (`tell_open`).
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.constraints.rank import lengths
 from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
-from mozzi.errors import OpenLoopWarning
+from mozzi.errors import OpenLoopWarning, warn
 from mozzi.model import Distance, Loop, Model
 from mozzi.types import Array, ArrayLike
 
-__all__ = ["WIDE", "calling_level", "tell_open", "warn_open", "widely_open"]
+__all__ = ["WIDE", "tell_open", "warn_open", "widely_open"]
 
 WIDE = 1e-3  # radians, or lengths of the mechanism
 
@@ -50,12 +47,11 @@ def warn_open(
     """Warn of those of the configurations q (samples, nq) that are widely open."""
     part, gap = _widest(model, q[wide])
     where = f"in {wide.sum()} of {len(q)} samples" if batch else "at this configuration"
-    warnings.warn(
+    warn(
         f"{function}: loop {part!r} of model {model.name!r} is open by {gap:.3g} (m or rad) "
         f"{where}; its rows there say nothing of how the closed mechanism moves; call "
         "mozzi.assemble(model, q) first",
         OpenLoopWarning,
-        stacklevel=calling_level(),
     )
 
 
@@ -71,11 +67,3 @@ def _widest(model: Model, q: Array) -> tuple[str, float]:
     gaps = {name: float(gap[s].max(initial=0.0)) for name, s in loop_rows(model).items()}
     part = max(gaps, key=gaps.__getitem__)
     return part, gaps[part]
-
-
-def calling_level() -> int:
-    """The stack level of whoever called the library, for a warning of the function that asks."""
-    level, frame = 1, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mozzi."):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -9,8 +9,6 @@ as one that lacks `OPEN` rows, and an `OpenLoopWarning` tells by how much.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,13 +20,13 @@ from mozzi.algorithms.constraints.rows.rows import loop_acceleration
 from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
-from mozzi.algorithms.loops.open_loops import WIDE, calling_level, warn_open, widely_open
+from mozzi.algorithms.loops.open_loops import WIDE, warn_open, widely_open
 from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.errors import SingularWarning
+from mozzi.errors import SingularWarning, warn
 from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, select
@@ -245,11 +243,10 @@ class Regular:
         if usual == rank:
             nearby = "and its motions there are only instantaneous"
         held = "" if self.held is None else " in the joints that are free"
-        warnings.warn(
+        warn(
             f"{function}: model {self.model.name!r} is singular {where}: its loops have rank {rank}"
             f"{held} there {nearby}; {result}; start or pass beside it, and see mozzi.loop_rank",
             SingularWarning,
-            stacklevel=calling_level(),
         )
 
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import TypeVar
 
-from mozzi.errors import ModelError, UnphysicalWarning
+from mozzi.errors import ModelError, UnphysicalWarning, warn
 from mozzi.lie import SE3
 from mozzi.model.actuator import Actuator
 from mozzi.model.building.collected import Collected, Part
@@ -89,10 +88,9 @@ def check_physical(given: Collected, order: list[Part], physical: Physical) -> N
         return
     lines = [f"body {order[i].name!r}: {fault}" for i, fault in faults.items()]
     if physical == "warn":
-        warnings.warn(
+        warn(
             f"model {given.name!r} has unphysical inertias: " + "; ".join(lines),
             UnphysicalWarning,
-            stacklevel=3,
         )
         return
     more = f" ({len(lines) - 1} more bodies are unphysical)" if len(lines) > 1 else ""

@@ -9,7 +9,6 @@ Geometric parameters are those of `model.geometric`, applied in the order they a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.errors import ConfigurationError, ModelError, UnphysicalWarning, known, nearest
+from mozzi.errors import ConfigurationError, ModelError, UnphysicalWarning, known, nearest, warn
 from mozzi.lie import Inertia, Vec3
 from mozzi.model.body import Body
 from mozzi.model.constraints.contact import Contact
@@ -379,10 +378,9 @@ def _warn_unphysical(model: Model, places: Sequence[Place], x: Array) -> None:
             sample, why = next(iter(faults.items()))
             stays = " where its first moment and its inertia at the frame stay"
             held = stays if not any(places[n].what in CENTRE for n in own) else ""
-            warnings.warn(
+            warn(
                 f"body {model.bodies[k]!r}: {len(faults)} of {len(flat)} samples have inertias "
                 f"that no body has{held}, first sample {sample}: {why}; vary "
                 f"{model.bodies[k]}.density or {model.bodies[k]}.com.x instead",
                 UnphysicalWarning,
-                stacklevel=4,
             )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, warn
 from mozzi.model import Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.forces.law import Law, check_traceable
@@ -125,10 +124,9 @@ def _law(
             raise ConfigurationError(f"{error}; and {python}") from error.__cause__
         if trace:
             raise
-        warnings.warn(
+        warn(
             f"{error}; it is called from Python before every step, which is slow, and its torque "
             "is held over the step. Write it on traced scalars, or pass trace=False to keep it so",
-            stacklevel=5,
         )
         return Torque(call=varying.arrays(law))
     return Torque(law=law)

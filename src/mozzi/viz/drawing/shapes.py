@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import colorsys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mozzi.errors import MozziError, NotShownWarning
+from mozzi.errors import MozziError, NotShownWarning, warn
 from mozzi.lie import SE3
 from mozzi.model.body import Body
 from mozzi.model.shapes import (
@@ -67,10 +66,10 @@ class Drawing:
         """The same with no more triangles than so many, as coarse as that takes."""
         return replace(self, parts=tuple(_fewer(self.parts, faces)))
 
-    def tell(self, stacklevel: int = 2) -> Drawing:
+    def tell(self) -> Drawing:
         """Itself, with a warning that names what cannot be drawn."""
         if self.faults:
-            warnings.warn("; ".join(self.faults), NotShownWarning, stacklevel=stacklevel + 1)
+            warn("; ".join(self.faults), NotShownWarning)
         return self
 
 
