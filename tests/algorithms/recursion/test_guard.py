@@ -281,3 +281,24 @@ def test_many_numbers_are_looked_at_in_a_loop(where: int, argument: int):
     x[argument][2, where] = np.inf if where % 2 else np.nan
     with pytest.raises(mz.ConfigurationError, match=r"in sample \[2\]"):
         mz.inverse_dynamics(model, *x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "name", ["kinetic_energy", "integrate", "difference", "inverse_dynamics", "forward_dynamics",
+             "mass_matrix", "pose"]
+)  # fmt: skip
+def test_every_number_is_looked_at(name, dtype):
+    """NaN and infinity at every place of every argument, whether it or a result is looked at."""
+    function = getattr(mz, name)
+    options = {"frame": "tip"} if name == "pose" else {}
+    given = arguments(MODEL, function, (9,), np.random.default_rng(3))
+    given = {k: x.astype(dtype) for k, x in given.items()}
+    function(MODEL, **given, **options)
+    for argument, x in given.items():
+        for place in np.ndindex(*x.shape[1:]):
+            for bad in (np.nan, np.inf, -np.inf):
+                wrong = x.copy()
+                wrong[(5, *place)] = bad
+                with pytest.raises(ConfigurationError, match=f"{argument}"):
+                    function(MODEL, **given | {argument: wrong}, **options)

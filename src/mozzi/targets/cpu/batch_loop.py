@@ -4,8 +4,8 @@ It has the signature of NumPy's inner loops. Its data pointer is a table of func
 that all kernels share, so that a kernel's object code refers to nothing outside itself.
 
 Where the table has a counter of alarms, the loop looks at what callers promise of their arguments
-(`Input.units`) and counts an alarm where one is not kept. It computes all the same: who called
-looks at the counter, and at the samples.
+(`Input.units`, `promises`) and counts an alarm where one is not kept. It computes all the same: who
+called looks at the counter, and at the samples.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from mozzi.program.program import Input, Output
 from mozzi.targets.cpu.vector_math import splat
 
 if TYPE_CHECKING:
+    from mozzi.targets.cpu.promises import Promises
     from mozzi.targets.cpu.results import Results
 
-__all__ = ["TABLE", "Operand", "Promise", "batch_loop", "named_shapes", "operands_of", "promises"]
+__all__ = ["TABLE", "Operand", "batch_loop", "named_shapes", "operands_of"]
 
 #: The functions a kernel gets, in this order: a row from Python, a row from `jit.runtime`.
 TABLE = (
@@ -55,26 +56,6 @@ class Operand:
     @property
     def size(self) -> int:
         return prod(self.shape)
-
-
-@dataclass(frozen=True)
-class Promise:
-    """An argument from this slot on is finite, and of unit length in quadruples of slots."""
-
-    slots: tuple[int, ...]
-    units: tuple[int, ...]
-
-
-def promises(inputs: Sequence[Input]) -> list[Promise]:
-    """What callers promise of these arguments, in slots of the structure of arrays."""
-    found, slot = list[Promise](), 0
-    for x in inputs:
-        if x.units is not None:
-            inside = {k + i for k in x.units for i in range(4)}
-            alone = tuple(slot + k for k in range(x.size) if k not in inside)
-            found.append(Promise(alone, tuple(slot + k for k in x.units)))
-        slot += x.size
-    return found
 
 
 def _long_runs(slots: Sequence[int]) -> list[tuple[int, int]]:
@@ -131,7 +112,7 @@ class _BatchLoop:
         ]
         return f"%f.{name}"
 
-    def text(self, scratch: int, x86: bool, promises: Sequence[Promise]) -> str:
+    def text(self, scratch: int, x86: bool, promises: Promises) -> str:
         slots_in = sum(x.size for x in self.inputs)
         slots = slots_in + self.results.size
         total = max(1, slots + scratch) * self.vector
@@ -183,8 +164,8 @@ class _BatchLoop:
             self._move(k, x, after[k])
         self.code += [
             "run:",
-            *self._watch(promises),
             "  call void @body(ptr %memory, ptr %out, ptr %scratch, ptr %table)",
+            *self._watch(promises),
             f"  br label %move{n}",
         ]
         for k, x in enumerate(self.operands[n:], n):
@@ -207,9 +188,9 @@ class _BatchLoop:
         ]
         return "\n".join([*self.head, *self.code])
 
-    def _watch(self, promises: Sequence[Promise]) -> list[str]:
+    def _watch(self, promises: Promises) -> list[str]:
         """Count an alarm where arguments are not what was promised, for a look from outside."""
-        if not any(p.slots or p.units for p in promises):
+        if not promises.finite and not promises.units:
             return []
         V, W, multiply_add = self.V, self.W, f"@llvm.fmuladd.v{self.W}f{8 * self.item}"
         code: list[str] = ["  br i1 %watched, label %watch, label %body", "watch:"]
@@ -231,7 +212,7 @@ class _BatchLoop:
 
         self.head.append(f"declare {V} {multiply_add}({V}, {V}, {V})")
         zero, bad = "zeroinitializer", list[str]()
-        slots = [slot for p in promises for slot in p.slots]
+        slots = list(promises.finite)
         if slots:  # x y is finite where both are (or a false alarm); four sums, for their latency
             sums = [add(f"load {V}, ptr %sum"), zero, zero, zero]
             at = "watch"
@@ -244,7 +225,7 @@ class _BatchLoop:
                 a, b, *sums = sums
                 sums.append(a if b == zero else add(f"fadd {V} {a}, {b}"))
             code.append(f"  store {V} {sums[0]}, ptr %sum")  # of all samples: looked at in the end
-        for unit in (k for p in promises for k in p.units):
+        for unit in promises.units:
             length = zero
             for x in [take(unit + k) for k in range(4)]:
                 length = fma(x, x, length)
@@ -290,9 +271,9 @@ class _BatchLoop:
         ]  # fmt: skip
         return [f"%{name}.t{j}" for j in range(4)], f"{name}.end"
 
-    def _watched_sum(self, promises: Sequence[Promise]) -> list[str]:
+    def _watched_sum(self, promises: Promises) -> list[str]:
         """Count an alarm where the sum over all samples is not finite."""
-        if not any(p.slots for p in promises):
+        if not promises.finite:
             return []
         V = self.V
         return [
@@ -418,7 +399,7 @@ def batch_loop(
     results: Results,
     scratch: int,
     x86: bool,
-    promises: Sequence[Promise] = (),
+    promises: Promises,
 ) -> str:
     """The function @kernel, of at least one input and one output.
 
