@@ -33,7 +33,14 @@ def push(t, q, v):
     return np.array([np.sin(3.0 * t), 0.1 * q[0]])
 
 
+def integral(t, q, v, x, h):
+    e = x["e"]
+    return -2.0 * v - e[:, 0], {"e": e + h * q[:, None] * np.ones((2, 3))}
+
+
 def cases():
+    law = mz.Law(integral, {"e": np.zeros((2, 3))}, period=0.05)
+
     def kick(t, q, v):
         return q[..., 0]
 
@@ -42,6 +49,8 @@ def cases():
     yield "generalized_alpha", {}
     yield "dopri5", {"events": (kick,)}
     yield "rkmk4", {"torque": np.random.default_rng(0).normal(size=(200, 2))}
+    yield "rkmk4", {"torque": law}
+    yield "dopri5", {"torque": law}
 
 
 @pytest.mark.parametrize(("method", "options"), cases())
@@ -71,6 +80,10 @@ def test_broken_off_and_resumed_it_is_the_same(method, options, batch, tmp_path)
     np.testing.assert_array_equal(x.v, whole.v)
     if whole.tau is not None:
         np.testing.assert_array_equal(x.tau, whole.tau)
+    for name, state in whole.law_state.items():
+        assert x.law_state[name].shape == state.shape
+        np.testing.assert_array_equal(x.law_state[name], state)
+    assert {*x.law_state} == {*whole.law_state}
     assert [(e.sample, e.t, e.number) for e in x.events] == [
         (e.sample, e.t, e.number) for e in whole.events
     ]

@@ -24,7 +24,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.system import Feedback, Forces, System, as_forces
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["Law", "check_traceable", "plainly"]
+__all__ = ["DUE", "HELD", "Law", "check_traceable", "plainly"]
 
 Sampled: TypeAlias = Callable[..., object]
 HELD, DUE = "tau", "due"  # what a state holds besides the caller's

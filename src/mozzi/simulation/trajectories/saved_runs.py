@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 
 from mozzi.errors import ConfigurationError
 from mozzi.files import replace, to_disk, write_atomically, zarr_library
+from mozzi.simulation.forces.law import DUE, HELD
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
 from mozzi.types import Array
@@ -165,10 +167,18 @@ def open_saved(
         "run": facts, "block": block, "records": 0, "slot": 1, "done": False, "batch": run.batch,
         "springs": run.resistance is not None and run.resistance.springs,
         "method": run.method_name, "guided": [] if run.drives is None else run.drives.guided,
+        "law": _law_shapes(run),
     }  # fmt: skip
     group.attrs[KEY] = head
     replace(making, place)  # a store is there as a whole
     return Saved(place, block, head)
+
+
+def _law_shapes(run: Simulation) -> dict[str, list[int]]:
+    """The parts of a row of a law's state, in their order."""
+    law = run.torque.own
+    parts = {} if law is None else law.parts(run.user, law.start(run.user))
+    return {name: list(x.shape) for name, x in parts.items()}
 
 
 def _head(place: Path) -> Facts:
@@ -182,12 +192,17 @@ def _head(place: Path) -> Facts:
 
 
 class OnDisk:
-    """Records (B, n, size) that are read when they are asked for; NumPy takes it as an array."""
+    """Records (B, n, size) that are read when they are asked for; NumPy takes it as an array.
 
-    def __init__(self, array: Any, count: int):
+    Of rows with several parts it is the one of a shape, from a number on.
+    """
+
+    def __init__(self, array: Any, count: int, first: int = 0, own: tuple[int, ...] | None = None):
         self._array, self._count = array, count
         _, *batch, size = array.shape
-        self.shape: tuple[int, ...] = (*batch, count, size)
+        self._own = (size,) if own is None else own
+        self._part = slice(first, first + math.prod(self._own))
+        self.shape: tuple[int, ...] = (*batch, count, *self._own)
         self.ndim, self.dtype = len(self.shape), np.dtype(float)
 
     def __len__(self) -> int:
@@ -198,7 +213,8 @@ class OnDisk:
 
     def records(self, start: int, stop: int) -> Array:
         """(B, stop − start, size), of which nothing else is read."""
-        return np.moveaxis(np.asarray(self._array[start:stop]), 0, -2)
+        rows = np.moveaxis(np.asarray(self._array[start:stop]), 0, -2)[..., self._part]
+        return rows.reshape(*rows.shape[:-1], *self._own)
 
     def __getitem__(self, key: Any) -> Array:
         return np.asarray(self)[key]
@@ -222,12 +238,18 @@ def opened(path: Path, model: Model | None = None) -> Trajectory:
     arrays = {name: cast(Array, OnDisk(x, n)) for name, x in group.arrays() if name != "t"}
     t = np.asarray(group["t"][:n])
     law = head["run"]["law"] or head["run"]["torque"] is not None
+    parts, first = dict[str, Array](), 0
+    for name, own in head.get("law", {}).items():
+        parts[name] = cast(Array, OnDisk(group["law"], n, first, tuple(own)))
+        first += math.prod(own)
     return Trajectory(
-        t, arrays["q"], arrays["v"], model, arrays.get("tau"), head["method"], head["springs"],
+        t, arrays["q"], arrays["v"], model, parts.pop(HELD, arrays.get("tau")), head["method"],
+        head["springs"],
         {tuple(k): when for k, when in head.get("diverged", ())}, events_of(head),
         complete=bool(head["done"]) and n == group["t"].shape[0],
         driven=bool(head.get("driven", law)), stored=_Contacts(arrays), origin=head.get("origin"),
         guided=tuple(head.get("guided", ())),
+        law_state={name: x for name, x in parts.items() if name != DUE},
         parameters={} if VARIED not in group else {
             name: np.asarray(x[...]) for name, x in group[VARIED].arrays()
         },
