@@ -41,7 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, str
 
 
 ANY_USES = 300  # in all of src, at most
-BASIC = 24  # files that speak to packages without types, at most
+BASIC = 26  # files that speak to packages without types, at most
 
 
 def test_any_is_rare_in_the_sources():

@@ -79,7 +79,7 @@ def test_one_sample_and_many_are_the_same(made):
 
 def test_what_is_refused(made):
     model, q, v, *_ = made
-    with pytest.raises(ValueError, match="give one of v, twists= and momenta="):
+    with pytest.raises(ValueError, match="v, twists= and momenta= each tell a state; give one"):
         mz.closed_form(model, q, v, twists=np.zeros((model.nb, 6)))
     with pytest.raises(mz.ShapeError, match=r"closed_form: v has shape \(2,\)"):
         mz.closed_form(model, q, np.zeros(2))

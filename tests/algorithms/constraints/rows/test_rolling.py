@@ -173,7 +173,7 @@ def test_refusals():
         model.with_velocity_rows("rows", lambda m, q: np.ones((2, 5)))
     with pytest.raises(mz.ModelError, match="cannot be traced"):
         model.with_velocity_rows("rows", lambda m, q: np.ones(6) * float(q[0]))
-    with pytest.raises(mz.ModelError, match="is no function"):
+    with pytest.raises(mz.KindError, match=r"function is 3\.0; give a function"):
         model.with_velocity_rows("rows", 3.0)
     with pytest.raises(mz.ModelError, match="no rolling 'roll'"):
         rolling.without_rolling("roll")

@@ -51,8 +51,6 @@ def blocks_of(model: Mechanism, A: Traced) -> dict[int, list[list[Real]]]:
 def velocity_rows_of(model: Model, name: str, function: RowFunction) -> VelocityRows:
     """Rows of a model that a user wrote: traced once, to see what they are."""
     what = closure_name(model, name, "velocity rows")
-    if not callable(function):
-        raise ModelError(f"{what}: {function!r} is no function; give function(model, q)")
 
     def rows(q: Traced) -> Traced:
         with tracing(replace(settings(), rolled=False)):
