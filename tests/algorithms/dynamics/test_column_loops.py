@@ -21,7 +21,7 @@ def humanoid(seed: int) -> mz.Model:
     joints = [mz.Revolute("x"), mz.Spherical(), mz.Prismatic((0.6, 0.0, 0.8)), mz.Universal()]
     b = mz.Builder("humanoid").add("base", None, mz.Free(), inertia(3.0))
     names = ["base"]
-    for k in range(9):
+    for k in range(7):
         before = names[rng.integers(max(0, k - 3), len(names))]
         at = mz.SE3.translation(*rng.normal(size=3) * 0.3)
         joint = joints[k % 4].between(at)
