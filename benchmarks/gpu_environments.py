@@ -205,7 +205,7 @@ def main() -> int:
             result[name] = {"error": traceback.format_exc()[-1500:]}
         result[name]["seconds"] = time.perf_counter() - start
         print(json.dumps({name: result[name]}), flush=True)
-    return 0
+    return int(any("error" in x for x in result.values()))
 
 
 if __name__ == "__main__":

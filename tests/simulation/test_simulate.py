@@ -318,3 +318,16 @@ def test_two_states_of_one_mechanism_keep_their_energy():
     q, v = state(model)
     x = mz.simulate(model, np.stack([q, q]), np.stack([v, 0 * v]), 0.5, 1e-3)
     assert x.energy_drift().shape == (2,) and x.energy_drift().max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "wrong"),
+    [
+        ("moreau", "cut", "yes"), ("moreau", "steps", 2.5), ("moreau", "smoothing", "little"),
+        ("moreau", "solver", 3), ("dopri5", "rtol", "small"), ("generalized_alpha", "rho", "one"),
+    ],
+)  # fmt: skip
+def test_options_of_methods_are_of_their_kind(method, option, wrong):
+    model = double_pendulum()
+    with pytest.raises((mz.KindError, mz.ConfigurationError), match=option):
+        mz.simulate(model, [0.1, 0.2], [0.0, 0.0], 0.01, 1e-3, method, **{option: wrong})
