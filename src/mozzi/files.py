@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import IO
 
 from mozzi.errors import ExtraMissingError
 
-__all__ = ["replace", "to_disk", "write_atomically", "zarr_library"]
+__all__ = ["all_to_disk", "replace", "to_disk", "write_atomically", "zarr_library"]
 
 WINDOWS = os.name == "nt"
+WAITERS = 4  # threads that wait for the disk
 PATIENCE_S = 2.0  # how long a file that somebody reads is waited for, where that is needed
 
 
@@ -29,14 +31,29 @@ def zarr_library() -> ModuleType:
 
 def to_disk(path: Path) -> None:
     """Wait until a file is on the disk, and its name in its folder: machines lose their power."""
-    for place in (path, path.parent):
-        if place.is_dir() and WINDOWS:  # Windows opens no folders
-            continue
-        handle = os.open(place, os.O_RDWR if WINDOWS else os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    all_to_disk([path])
+
+
+def all_to_disk(paths: Iterable[Path]) -> None:
+    """Wait until files are on the disk, and their names in their folders: all at once, as file
+    systems write what several wait for together.
+    """
+    files = list(paths)
+    places = [*files, *({} if WINDOWS else dict.fromkeys(x.parent for x in files))]
+    if len(files) == 1:
+        for place in places:
+            _sync(place)
+    elif files:
+        with ThreadPoolExecutor(min(WAITERS, len(places))) as waiters:
+            list(waiters.map(_sync, places))
+
+
+def _sync(place: Path) -> None:
+    handle = os.open(place, os.O_RDWR if WINDOWS else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def replace(new: str | Path, path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,9 @@ import pytest
 
 import mozzi as mz
 from mozzi.model.generate import chain
+from mozzi.sweeps.driver import Driver
+from mozzi.sweeps.jobs import Plan, here
+from mozzi.sweeps.table import table_of
 
 distributed = pytest.importorskip("distributed")
 ARM = chain(3, seed=1)
@@ -115,6 +119,28 @@ def test_workers_die_and_join_while_it_runs(cluster, tmp_path):
     np.testing.assert_array_equal(lazy, mz.gravity_forces(ARM, q))
 
 
+@pytest.mark.slow
+def test_workers_that_come_later_are_used(cluster):
+    """A sweep begins with one worker, as on a cluster that grows; the second takes its share."""
+    cluster.worker()
+    with cluster.client() as client:
+        client.wait_for_workers(1, timeout=40)
+        seen: list[float] = []
+
+        def progress(now):
+            if not seen:
+                cluster.worker()
+            seen.append(now.done)
+
+        found = mz.sweep(who, {"x": np.arange(120.0)}, client, chunk=1, progress=progress)
+    assert len(np.unique(found["process"])) == 2
+
+
+def who(chunk):
+    time.sleep(0.1)
+    return {"process": np.full(len(chunk["x"]), os.getpid())}
+
+
 def distributed_arrays(client):
     """An algorithm on a Dask array, computed by the workers."""
     import dask.array as da
@@ -133,3 +159,38 @@ def test_a_client_in_this_process():
         )
     for name in alone:
         np.testing.assert_array_equal(found[name], alone[name])
+
+
+def nothing(chunk):
+    return {"y": chunk["x"]}
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_jobs_that_are_short_travel_together(stored, tmp_path):
+    """Far fewer messages than chunks, and a chunk is still what is stored and what fails."""
+    sent: list[int] = []
+
+    class Counted(ThreadPoolExecutor):
+        def submit(self, function, plan, jobs, store):
+            sent.append(len(jobs))
+            return super().submit(function, plan, jobs, store)
+
+    store = tmp_path / "a.zarr" if stored else None
+    with Counted(2) as pool:
+        found = mz.sweep(nothing, {"x": np.arange(300.0)}, pool, chunk=1, store=store)
+    assert sum(sent) == 300 and len(sent) < 80 and sent[0] == 1
+    np.testing.assert_array_equal(found["y"], np.arange(300.0))
+    if store is not None:
+        assert len(list((store / "y").glob("c.*"))) == 300
+
+
+def test_jobs_travel_together_as_long_as_the_scheduler_needs():
+    """Of a millisecond: a hundred for few workers; fewer at the end; more where workers are many."""
+    table = table_of({"x": np.arange(10.0)}, None, 0)
+    driver = Driver(nothing, Plan(nothing, (), here(), ""), table, 1, None, lambda *_: None)
+    assert driver._together(10**6, 2) == 1  # nothing is known of them
+    driver.each = 1e-3
+    assert driver._together(10**6, 2) == 100 and driver._together(10**6, 40) == 200
+    assert driver._together(60, 2) == 10 and driver._together(1, 2) == 1
+    driver.each = 1.0
+    assert driver._together(10**6, 2) == 1 and driver._together(10**7, 10**4) == 50

@@ -12,7 +12,7 @@ import platform
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
@@ -23,18 +23,19 @@ from numpy.typing import NDArray
 from mozzi.errors import ConfigurationError
 from mozzi.simulation.place import on_the_host
 from mozzi.sweeps.reductions import Reduction, reduced
-from mozzi.sweeps.store import DONE, FAILED, Store
+from mozzi.sweeps.store import DONE, FAILED, Store, Written
 from mozzi.sweeps.table import Chunk, Table
 from mozzi.targets.cpu.calls.threads import set_num_threads
 from mozzi.targets.cuda.kernel import cupy_here
 from mozzi.types import ArrayLike
 
-__all__ = ["Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "work"]
+__all__ = ["TOGETHER_S", "Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "work"]
 
 Run: TypeAlias = Callable[[Any], Mapping[str, Any]]
 """A chunk of parameters ↦ results by name, with the same leading axis."""
 Columns = dict[str, NDArray[np.generic]]
 
+TOGETHER_S = 0.1  # seconds of work after which a worker speaks: to the disk, to the scheduler
 NAMED_SAMPLES_MAX = 20  # samples without a finite result that a job names
 
 
@@ -46,6 +47,8 @@ class Plan:
     reduce: tuple[Reduction, ...]
     home: tuple[str, int]
     """The machine and process that they come from: in others a job has one core to itself."""
+    version: str
+    """Of the library: other code gives other numbers."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Job:
     stop: int
     table: Table
 
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return self.stop - self.start
+
 
 @dataclass
 class Outcome:
@@ -65,17 +73,19 @@ class Outcome:
     columns: Columns | None = None
     error: str = ""
     seconds: float = 0.0
+    """What it took, and its share of what it took together with others."""
     lost: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
     """Samples that have no finite result, with their parameters: the first of them."""
     bad: int = 0
     """How many those are."""
+    final: bool = False
+    """Whether it is of no use to go on."""
 
     @property
     def report(self) -> dict[str, object]:
-        """What the store keeps of it."""
-        return {
-            "error": self.error[:1000], "seconds": self.seconds, "bad": self.bad, "lost": self.lost
-        }  # fmt: skip
+        """What the store keeps of it: nothing, where all is well."""
+        told: dict[str, object] = {"error": self.error[:1000], "bad": self.bad, "lost": self.lost}
+        return told if self.error or self.bad else {}
 
 
 def here() -> tuple[str, int]:
@@ -102,42 +112,82 @@ def _unpacked(run: bytes) -> Run:
     return pickle.loads(run)
 
 
-def work(plan: Plan, job: Job, store: Store | None) -> Outcome:
-    """Do a job; with a store, write what it gives."""
+def work(plan: Plan, jobs: Sequence[Job], store: Store | None) -> list[Outcome]:
+    """Do some jobs, one after another; with a store, write what they give."""
+    from mozzi import __version__
+
+    if plan.version != __version__:
+        wrong = (f"a worker on {here()[0]} has mozzi {__version__}, and the sweep comes from "
+                 f"{plan.version}; install the same")  # fmt: skip
+        return [Outcome(error=wrong, final=True) for _ in jobs]
     if plan.home != here():
         set_num_threads(1)
-    run = _unpacked(plan.run) if isinstance(plan.run, bytes) else plan.run
-    start = time.perf_counter()
-    chunk = job.table.rows(job.start, job.stop)
+    begin = last = time.perf_counter()
+    told: list[Outcome] = []
+    written: list[Written] = []
     try:
+        for job in jobs:
+            outcome = _done(plan, job)
+            if store is not None and not outcome.error:
+                try:
+                    written.append(keep(store, job, outcome, plan))
+                    outcome.columns = None
+                except (ConfigurationError, OSError) as error:
+                    outcome = Outcome(error=f"{type(error).__name__}: {error}")
+            told.append(outcome)
+            if store is not None and time.perf_counter() > last + TOGETHER_S:
+                _say(store, written, jobs, told)
+                last = time.perf_counter()
+    finally:
+        if store is not None:
+            _say(store, written, jobs, told)
+    for outcome in told:
+        outcome.seconds = (time.perf_counter() - begin) / len(jobs)
+    return told
+
+
+def _say(
+    store: Store, written: list[Written], jobs: Sequence[Job], told: list[Outcome]
+) -> None:
+    """That jobs are done, when their chunks are on the disk."""
+    try:
+        store.commit(written)
+    except OSError as error:
+        numbers = {x.job for x in written}
+        for k, job in enumerate(jobs[: len(told)]):
+            if job.number in numbers:
+                told[k] = Outcome(error=f"{type(error).__name__}: {error}")
+    written.clear()
+
+
+def _done(plan: Plan, job: Job) -> Outcome:
+    """What a run gives for a job."""
+    try:
+        run = _unpacked(plan.run) if isinstance(plan.run, bytes) else plan.run
+        chunk = job.table.rows(job.start, job.stop)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of single samples: they are counted
-            results = checked(run(chunk), job.stop - job.start)
+            results = checked(run(chunk), job.rows)
+        lost, bad = _lost(results, chunk)
+        if plan.reduce:
+            results = Columns(reduced(results, plan.reduce))
+        columns = {name: on_the_host(x) for name, x in results.items()}
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{at.filename.rsplit('/', 1)[-1]}:{at.lineno}"
-        return Outcome(error=f"{type(error).__name__}: {error} ({line})",
-                       seconds=time.perf_counter() - start)  # fmt: skip
-    lost, bad = _lost(results, chunk)
-    if plan.reduce:
-        results = Columns(reduced(results, plan.reduce))
-    columns = {name: on_the_host(x) for name, x in results.items()}
-    outcome = Outcome(columns, "", time.perf_counter() - start, lost, bad)
-    if store is None:
-        return outcome
-    keep(store, job, outcome, plan)
-    return Outcome(None, "", time.perf_counter() - start, lost, bad)
+        return Outcome(error=f"{type(error).__name__}: {error} ({line})")
+    return Outcome(columns, "", 0.0, lost, bad)
 
 
-def keep(store: Store, job: Job, outcome: Outcome, plan: Plan) -> None:
-    """Write what a job gave, or that it failed."""
+def keep(store: Store, job: Job, outcome: Outcome, plan: Plan) -> Written:
+    """Write what a job gave, or that it failed; it is not said to be done before it is on disk."""
     axis = "job" if plan.reduce else "sample"
     columns = dict(outcome.columns or {})
-    if not plan.reduce:
+    if outcome.columns is not None and not plan.reduce:
         drawn = job.table.rows(job.start, job.stop)
         columns |= {n: x for n, x in drawn.items() if n not in columns}
     status = FAILED if outcome.error else DONE
-    store.write(job.number, columns, axis, status, outcome.report)
+    return Written(job.number, status, store.put(job.number, columns, axis), outcome.report)
 
 
 def checked(results: object, n: int) -> Columns:

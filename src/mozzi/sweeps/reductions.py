@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from mozzi.errors import ConfigurationError, known
 from mozzi.types import Array
 
-__all__ = ["QUANTILES", "Reduction", "check_words", "combined", "reduced"]
+__all__ = ["BINS_WORD", "QUANTILES", "Reduction", "check_words", "combined", "reduced"]
 
 Reduction: TypeAlias = Literal["count", "mean", "std", "min", "max", "quantiles", "histogram"]
 
+BINS_WORD = ".bins"  # how the names of counts in bins end
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 RATIO = 1.05
 LEAST, LARGEST = 1e-12, 1e12  # magnitudes between which bins are

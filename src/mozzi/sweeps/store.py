@@ -1,20 +1,23 @@
 """Results on disk: zarr, one chunk per job and array, no locks.
 
 A job writes its chunk of every array, each a file that is renamed into its place when it is
-complete, and says last that it is done. What is not said to be done is computed again. Jobs do not
-meet in a file, so that nobody waits. Chunks are plain numbers, little end first, which jobs write
-without zarr's help: that takes a tenth of its time, and numbers of motions do not compress.
+complete, and says last that it is done, when the disk has them. What is not said to be done is
+computed again. Jobs do not meet in a file, so that nobody waits. Chunks are plain numbers, little
+end first, which jobs write without zarr's help: that takes a tenth of its time, and numbers of
+motions do not compress (counts in bins do, most are 0).
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -22,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
-from mozzi.files import to_disk, zarr_library
+from mozzi.files import all_to_disk, zarr_library
+from mozzi.sweeps.reductions import BINS_WORD
 
-__all__ = ["DONE", "FAILED", "Labels", "Store", "open_store"]
+__all__ = ["DONE", "FAILED", "Labels", "Store", "Written", "open_store"]
 
 Facts: TypeAlias = dict[str, Any]
 """What JSON says."""
@@ -35,6 +39,19 @@ Labels: TypeAlias = Mapping[str, tuple[str, Sequence[str] | NDArray[np.float64]]
 DONE, FAILED = 1, 2
 REPORT = 4096  # bytes of what a job tells
 STATUS, TOLD = "job_status", "job_report"
+LAYOUT = 2  # of files in a store
+FLAT = {"name": "default", "separator": "."}  # chunks are files of one folder: c.0.0
+BLOCK_BYTES = 2**26  # of what is read at once to be summed
+
+
+@dataclass(frozen=True)
+class Written:
+    """Chunks of a job that are in their places: what is said of them when the disk has them."""
+
+    job: int
+    status: int
+    files: Sequence[Path]
+    report: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -50,33 +67,34 @@ class Store:
         """How many chunks there are."""
         return -(-self.size // self.chunk)
 
+    def __reduce__(self) -> tuple[type[Store], tuple[Path, int, int]]:
+        return Store, (self.path, self.size, self.chunk)
+
+    @cached_property
     def _group(self) -> Any:
         return zarr_library().open_group(str(self.path), mode="r+", use_consolidated=False)
 
     @property
     def attributes(self) -> Facts:
         """What the store says of itself."""
-        return dict(self._group().attrs)
-
-    def describe(self, facts: Mapping[str, object]) -> None:
-        """Say more of itself."""
-        self._group().attrs.update(dict(facts))
+        return dict(self._group.attrs)
 
     def has(self) -> bool:
         """Whether the arrays are there."""
-        return bool(self._group().attrs.get("arrays"))
+        return bool(self._group.attrs.get("arrays"))
 
     def create(
         self, examples: Mapping[str, NDArray[np.generic]], axis: str,
         notes: Mapping[str, Mapping[str, object]], labels: Labels, varied: Sequence[str],
+        results: Sequence[str],
     ) -> None:  # fmt: skip
         """Make the arrays for results like these; numbers that are missing are NaN (0 of integers).
 
         axis: what rows are ("sample", or "job" where jobs give reductions). notes: names of other
         axes under "axes", and attributes. labels: of these axes; they and the columns that varied
-        are coordinates to xarray.
+        are coordinates to xarray. results: those of one row for each sample.
         """
-        group, used = self._group(), set[str]()
+        group, used = self._group, set[str]()
         rows, chunk = (self.size, self.chunk) if axis == "sample" else (self.jobs, 1)
         for name, x in examples.items():
             if name in group:
@@ -89,10 +107,12 @@ class Store:
             told += [n for n in varied if n != name and " " not in n]
             if told:
                 note["coordinates"] = " ".join(told)  # as the CF conventions have it
+            packed = axis == "job" and name.endswith(BINS_WORD)
             group.create_array(
                 name, shape=(rows, *x.shape[1:]), chunks=(chunk, *(max(1, n) for n in x.shape[1:])),
-                dtype=x.dtype.newbyteorder("<"), fill_value=_missing(x.dtype), compressors=None,
-                dimension_names=[axis, *own], attributes=note,
+                dtype=x.dtype.newbyteorder("<"), fill_value=_missing(x.dtype),
+                compressors=zarr_library().codecs.GzipCodec() if packed else None,
+                chunk_key_encoding=FLAT, dimension_names=[axis, *own], attributes=note,
             )  # fmt: skip
         for name, (at, values) in labels.items():
             if at in used and name not in examples and len(values):
@@ -102,13 +122,13 @@ class Store:
                     dtype=str if text else "<f8", overwrite=True,
                 )  # fmt: skip
                 x[...] = np.array(values, dtype=object if text else float)
-        group.attrs["arrays"] = {n: [x.dtype.str, *x.shape[1:]] for n, x in examples.items()}
+        arrays = {n: [x.dtype.str, *x.shape[1:]] for n, x in examples.items()}
+        group.update_attributes({"results": list(results), "arrays": arrays})
 
-    def write(
-        self, job: int, columns: Mapping[str, NDArray[np.generic]], axis: str, status: int,
-        report: Mapping[str, object],
-    ) -> None:  # fmt: skip
-        """The chunks of a job, then that it is done."""
+    def put(
+        self, job: int, columns: Mapping[str, NDArray[np.generic]], axis: str
+    ) -> list[Path]:
+        """Put the chunks of a job into their places; it is not said yet that they are there."""
         layout = _layout(self.path, _changed(self.path)) if columns else {}
         rows = self.chunk if axis == "sample" else 1
         files: list[Path] = []
@@ -122,22 +142,33 @@ class Store:
             dtype = np.dtype(kind)
             whole = np.full((rows, *shape), _missing(dtype), dtype.newbyteorder("<"))
             whole[: len(x)] = x
-            files.append(self._put(name, job, whole))
-        told = json.dumps(report).encode()[:REPORT]
-        line = np.zeros((1, REPORT), np.uint8)
-        line[0, : len(told)] = np.frombuffer(told, np.uint8)
-        self._put(TOLD, job, line)
-        for file in files:  # to the disk, before it is said to be done: machines lose their power
-            to_disk(file)
-        self._put(STATUS, job, np.array([status], np.int8))
+            data = whole.tobytes()
+            if axis == "job" and name.endswith(BINS_WORD):
+                data = gzip.compress(data, 1, mtime=0)
+            files.append(self._put(name, job, whole.ndim, data))
+        return files
 
-    def _put(self, name: str, job: int, chunk: NDArray[np.generic]) -> Path:
+    def commit(self, written: Iterable[Written]) -> None:
+        """Say of jobs what became of them, when the disk has their chunks: machines lose power."""
+        given = list(written)
+        all_to_disk(file for x in given for file in x.files)
+        for x in given:
+            if x.report:
+                told = json.dumps(x.report).encode()[:REPORT].ljust(REPORT, b"\0")
+                self._put(TOLD, x.job, 2, told)
+            else:  # it may have failed before
+                self._file(TOLD, x.job, 2).unlink(missing_ok=True)
+            self._put(STATUS, x.job, 1, np.int8(x.status).tobytes())
+
+    def _file(self, name: str, job: int, axes: int) -> Path:
+        return self.path / name / ".".join(["c", str(job), *["0"] * (axes - 1)])
+
+    def _put(self, name: str, job: int, axes: int, data: bytes) -> Path:
         """Write a chunk beside its place, and rename it."""
-        file = self.path.joinpath(name, "c", str(job), *["0"] * (chunk.ndim - 1))
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = self._file(name, job, axes)
         beside = file.with_name(f".{file.name}.{os.getpid()}.{uuid.uuid4().hex}.partial")
         try:
-            beside.write_bytes(chunk.tobytes())
+            beside.write_bytes(data)
             beside.replace(file)
         except BaseException:
             beside.unlink(missing_ok=True)
@@ -146,19 +177,42 @@ class Store:
 
     def status(self) -> NDArray[np.int8]:
         """What became of every job: 0 where it is missing."""
-        return np.asarray(self._group()[STATUS][:])
+        out = np.zeros(self.jobs, np.int8)
+        for job, data in self._chunks(STATUS):
+            out[job] = int.from_bytes(data, "little")
+        return out
 
-    def report(self, job: int) -> Facts:
-        """What a job told."""
-        line = np.asarray(self._group()[TOLD][job]).tobytes().rstrip(b"\0")
-        try:
-            return json.loads(line) if line else {}
-        except ValueError:
-            return {"error": line.decode(errors="replace")}
+    def reports(self) -> dict[int, Facts]:
+        """What jobs told, of which not all is well."""
+        out: dict[int, Facts] = {}
+        for job, data in self._chunks(TOLD):
+            line = data.rstrip(b"\0")
+            try:
+                out[job] = json.loads(line)
+            except ValueError:
+                out[job] = {"error": line.decode(errors="replace")}
+        return out
+
+    def _chunks(self, name: str) -> Iterable[tuple[int, bytes]]:
+        """Jobs that said something, and what."""
+        with os.scandir(self.path / name) as files:
+            for file in files:
+                part = file.name.split(".")
+                if part[0] == "c":
+                    yield int(part[1]), Path(file.path).read_bytes()
 
     def read(self, name: str) -> NDArray[np.generic]:
         """An array, as a whole."""
-        return np.asarray(self._group()[name][...])
+        return np.asarray(self._group[name][...])
+
+    def sums(self, name: str) -> NDArray[np.generic]:
+        """An array of jobs, summed over them (1, …), without reading it whole."""
+        array, out = self._group[name], np.zeros(())
+        row = int(array.nbytes) // self.jobs
+        many = max(1, BLOCK_BYTES // max(1, row))
+        for k in range(0, self.jobs, many):
+            out = out + np.nansum(np.asarray(array[k : k + many], float), axis=0, keepdims=True)
+        return out
 
     def close(self) -> None:
         """Gather what arrays are in one file, so that readers open it at once."""
@@ -193,23 +247,16 @@ def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, defau
     zarr, place = zarr_library(), Path(path)
     if not place.exists():
         store = Store(place, size, chunk or default)
-        group = zarr.open_group(str(place), mode="w-")
-        options: Facts = {"fill_value": 0, "dimension_names": ["job"]}
-        options["compressors"] = None
-        group.create_array(STATUS, shape=(store.jobs,), chunks=(1,), dtype="int8", **options)
-        options["dimension_names"] = ["job", "byte"]
-        group.create_array(TOLD, shape=(store.jobs, REPORT), chunks=(1, REPORT), dtype="uint8",
-                           **options)  # fmt: skip
-        group.attrs.update({**facts, "samples": size, "chunk": store.chunk, "mozzi_sweep": 1})
-        return store
+        if _made(store, {**facts, "samples": size, "chunk": store.chunk}):
+            return store
     try:
         there = dict(zarr.open_group(str(place), mode="r", use_consolidated=False).attrs)
     except (FileNotFoundError, ValueError, zarr.errors.BaseZarrError):
         there = {}
     if "mozzi_sweep" not in there:
         raise ConfigurationError(f"{place}: is there, and is no sweep of mozzi; give another path")
-    wanted = {**facts, "samples": size, "chunk": chunk or there["chunk"]}
-    same = ("model", "parameters", "run", "reduce", "samples", "chunk")
+    wanted = {**facts, "samples": size, "chunk": chunk or there["chunk"], "mozzi_sweep": LAYOUT}
+    same = ("mozzi_sweep", "mozzi", "model", "parameters", "run", "reduce", "samples", "chunk")
     wrong = [n for n in same if n in wanted and there.get(n) != wanted[n]]
     if wrong:
         raise ConfigurationError(
@@ -217,6 +264,26 @@ def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, defau
             "what it was made with"
         )
     return Store(place, size, there["chunk"])
+
+
+def _made(store: Store, facts: Facts) -> bool:
+    """Make a store beside its place, and rename it; False where somebody else was faster."""
+    place = store.path.parent / f".{store.path.name}.{os.getpid()}.{uuid.uuid4().hex}.partial"
+    try:
+        group = zarr_library().open_group(str(place), mode="w-")
+        options: Facts = {"fill_value": 0, "compressors": None, "chunk_key_encoding": FLAT}
+        group.create_array(STATUS, shape=(store.jobs,), chunks=(1,), dtype="int8",
+                           dimension_names=["job"], **options)  # fmt: skip
+        group.create_array(TOLD, shape=(store.jobs, REPORT), chunks=(1, REPORT), dtype="uint8",
+                           dimension_names=["job", "byte"], **options)  # fmt: skip
+        group.update_attributes({**facts, "mozzi_sweep": LAYOUT})
+        place.rename(store.path)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        if store.path.exists():
+            return False
+        raise
+    return True
 
 
 def _other(wrong: Sequence[str], there: Facts, wanted: Facts) -> str:
