@@ -1,14 +1,19 @@
-"""Iterations of a counted number: a loop of the program while tracing, plain Python otherwise."""
+"""Iterations of a counted number, and products of matrices: loops of the program while tracing,
+plain Python otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mozzi.program.node import active
-from mozzi.program.program import Address, Buffer, load, loop, store
-from mozzi.program.scalar import Real
+import numpy as np
 
-__all__ = ["repeat"]
+from mozzi.program.node import active
+from mozzi.program.program import Address, Buffer, Index, load, loop, store, whole_buffer
+from mozzi.program.scalar import Real
+from mozzi.types import Traced
+
+__all__ = ["product", "repeat"]
 
 
 def repeat(
@@ -41,3 +46,31 @@ def repeat(
     for _ in loop(0, count, name=name, going=going):
         put(list(step(get())))
     return get()
+
+
+def product(A: Traced, B: Traced) -> Traced:
+    """Aᵀ B, in a program of the size of one entry: a loop over rows and columns."""
+    if active() is None:
+        return A.T @ B
+    (n, rows), columns = A.shape, B.shape[1]
+    left, right = _memory("A", A), _memory("B", B)
+    out = Buffer("product", rows * columns, "scratch")
+    for _, r in loop(0, rows, name="row"):
+        for _, c in loop(0, columns, name="column"):
+            total: Real = 0.0
+            for k in range(n):
+                total = total + load(left, r, 1, k * rows) * load(right, c, 1, k * columns)
+            store(out, Index(terms=((r, columns), (c, 1))), 1, 0, total)
+    entries = [load(out, None, 0, e) for e in range(out.size)]
+    return np.array(entries, dtype=object).reshape(rows, columns)
+
+
+def _memory(name: str, A: Traced) -> Buffer:
+    """The buffer that a matrix is, or one with its numbers."""
+    entries: list[Real] = A.ravel().tolist()
+    found = whole_buffer(entries)
+    if found is None:
+        found = Buffer(name, len(entries), "scratch")
+        for e, x in enumerate(entries):
+            store(found, None, 0, e, x)
+    return found

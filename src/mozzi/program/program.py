@@ -19,7 +19,7 @@ from mozzi.program.scalar import Real
 
 __all__ = [
     "Address", "Buffer", "Index", "Input", "Loop", "Output", "Program", "Statement", "Store",
-    "load", "loop", "store", "trace", "traced_apart",
+    "load", "loop", "store", "trace", "traced_apart", "whole_buffer",
 ]  # fmt: skip
 
 
@@ -315,15 +315,19 @@ def _several(result: object) -> Sequence[object] | None:
 def _output(name: str, value: object) -> Output:
     array = np.asarray(value, dtype=object)
     values = tuple(constant(x) for x in array.ravel())
-    return Output(name, array.shape, _whole(values) or values)
+    return Output(name, array.shape, whole_buffer(values) or values)
 
 
-def _whole(values: tuple[Node, ...]) -> Buffer | None:
+def whole_buffer(values: Sequence[Real]) -> Buffer | None:
     """The scratch buffer that these scalars are, element by element, if they are."""
-    if not values or values[0].op != "load" or values[0].address.buffer.kind != "scratch":
+    first = values[0] if len(values) else None
+    if not isinstance(first, Node) or first.op != "load" or first.address.buffer.kind != "scratch":
         return None
-    buffer = values[0].address.buffer
+    buffer = first.address.buffer
     if buffer.size != len(values):
         return None
-    same = all(x.op == "load" and x.address == (buffer, None, 0, n) for n, x in enumerate(values))
+    same = all(
+        isinstance(x, Node) and x.op == "load" and x.address == (buffer, None, 0, n)
+        for n, x in enumerate(values)
+    )
     return buffer if same else None

@@ -27,6 +27,7 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.model import Model
+from mozzi.program.counted_loops import product
 from mozzi.program.differentiate import forward, reverse
 from mozzi.types import Traced
 
@@ -89,9 +90,14 @@ def forward_dynamics_hessian(
     a = solved(model, inverse, q, v, tau)
     dq, dv, _ = inverse_changes(model, q, v, a)
     qq, qv, vv, qa = _hessian_of(model, q, v, a, inverse.vector(covector))
-    turned = qa @ inverse.times(dq, -1.0).array()
-    mixed = qa @ inverse.times(dv, -1.0).array()
-    return -(qq + turned + turned.T), -(qv + mixed), -vv, -(qa @ inverse.matrix().array())
+    columns = *inverse.times_each(dq, dv, sign=-1.0), inverse.matrix()
+    turned, mixed, across = (_product(model, qa, x.array()) for x in columns)
+    return -(qq + turned + turned.T), -(qv + mixed), -vv, -across
+
+
+def _product(model: Mechanism, A: Traced, B: Traced) -> Traced:
+    """A B, as straight-line code or as loops over rows and columns."""
+    return product(A.T, B) if loops_over_units(model) else A @ B
 
 
 def tangent_basis(model: Model, q: Traced) -> Traced:

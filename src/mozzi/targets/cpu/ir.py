@@ -78,6 +78,8 @@ class Body:
         self.names: dict[int, str] = {}
         self.booleans: set[int] = set()
         self.pairs: dict[int, tuple[str, str]] = {}  # angle → its sine and cosine, where visible
+        self.pointers: dict[tuple[object, ...], str] = {}  # what indices lead to, likewise
+        self.crossing: set[int] = set()  # of the names, those that have a place in memory
         self.code: list[str] = []
         self.label = "start"
 
@@ -97,11 +99,13 @@ class Body:
 
     def _outlined(self, name: str, statements: Sequence[Node | Store]) -> None:
         """The statements as a function, and the call of it."""
-        here = self.names, self.booleans, self.pairs, self.code, self.label
+        here = self.names, self.booleans, self.pairs, self.pointers, self.crossing
+        around = self.code, self.label
         self._open()
         self._straight(statements, "volatile ")
         self._close(name)
-        self.names, self.booleans, self.pairs, self.code, self.label = here
+        self.names, self.booleans, self.pairs, self.pointers, self.crossing = here
+        self.code, self.label = around
         arguments = ", ".join([f"ptr {x}" for x in POINTERS] + self._counters())
         self.code.append(f"  call void @{name}({arguments})")
 
@@ -154,6 +158,7 @@ class Body:
                 name = self._get("%in", self.starts[position] + offset)
             else:
                 name = self._get("%scratch", self.outline.places[id(x)])
+                self.crossing.add(id(x))
             self.names[id(x)] = name
         return name
 
@@ -181,7 +186,8 @@ class Body:
     # statements
 
     def region(self, statements: list[Statement]) -> None:
-        outside = dict(self.names), dict(self.pairs)  # what a loop loads is not visible behind it
+        # what a loop loads is not visible behind it
+        outside = dict(self.names), dict(self.pairs), dict(self.pointers), set(self.crossing)
         for part in self.outline.parts(statements):
             if isinstance(part, Loop):
                 self.loop(part)
@@ -189,7 +195,7 @@ class Body:
                 self._outlined(self.outline.names[id(part.statements[0])], part.statements)
             else:
                 self._straight(part.statements)
-        self.names, self.pairs = outside
+        self.names, self.pairs, self.pointers, self.crossing = outside
 
     def _straight(self, statements: Sequence[Node | Store], kind: str = "") -> None:
         for n, s in enumerate(statements):
@@ -203,6 +209,7 @@ class Body:
                 continue
             self.names[id(s)] = self.value(s)
             if id(s) in self.outline.places:
+                self.crossing.add(id(s))
                 self._put("%scratch", self.outline.places[id(s)], self.number(s))
             if id(s) in self.pending:
                 self._put("%out", self.pending.pop(id(s)), self.number(s))
@@ -212,8 +219,9 @@ class Body:
         and read from there.
         """
         self.code.append(f"  {BARRIER}")
-        for x in self.outline.places.keys() & self.names.keys() - self.booleans:
+        for x in self.crossing - self.booleans:
             del self.names[x]
+        self.crossing &= self.booleans
 
     def value(self, s: Node) -> str:
         op, V = s.op, self.V
@@ -284,14 +292,22 @@ class Body:
             base, start, T = "%in", self.starts[buffer.position], self.V
         else:
             (base, start), T = self.places[id(buffer)], self.V
-        at = str(start + offset)
-        if index is not None:
+        if index is not None:  # first there: LLVM looks at sums of both pair by pair
             at = self.index(index)
-            if stride != 1:
-                at = self.new(f"mul nsw i64 {at}, {stride}")
-            if start + offset:
-                at = self.new(f"add nsw i64 {at}, {start + offset}")
+            base = self._once((base, T, at, stride), lambda: self._strides(base, T, at, stride))
+        return self.new(f"getelementptr {T}, ptr {base}, i64 {start + offset}")
+
+    def _strides(self, base: str, T: str, at: str, stride: int) -> str:
+        if stride != 1:
+            at = self.new(f"mul nsw i64 {at}, {stride}")
         return self.new(f"getelementptr {T}, ptr {base}, i64 {at}")
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
+        """What an index leads to, computed where it is not visible yet."""
+        name = self.pointers.get(key)
+        if name is None:
+            name = self.pointers[key] = make()
+        return name
 
     def _table(
         self, T: str, data: np.ndarray, spell: Callable[[int], str], words: np.ndarray
@@ -307,20 +323,28 @@ class Body:
     def _entry(self, table: np.ndarray, at: str) -> str:
         """table[at] as an i64."""
         data = np.ravel(np.asarray(table, dtype=np.int32))
-        place = self.new(f"getelementptr i32, ptr {self._table('i32', data, str, data)}, i64 {at}")
-        return self.new(f"sext i32 {self.new(f'load i32, ptr {place}')} to i64")
+        start = self._table("i32", data, str, data)
+
+        def entry() -> str:
+            place = self.new(f"getelementptr i32, ptr {start}, i64 {at}")
+            return self.new(f"sext i32 {self.new(f'load i32, ptr {place}')} to i64")
+
+        return self._once((start, at), entry)
 
     def index(self, index: Index) -> str:
-        if index.table is not None:
-            assert index.at is not None
-            return self._entry(index.table, self.index(index.at))
+        table, at = index.table, index.at
+        if table is not None and at is not None:
+            return self._once((id(index),), lambda: self._entry(table, self.index(at)))
         if index.terms:
-            total = "0"
-            for term, factor in index.terms:
-                part = self.new(f"mul nsw i64 {self.index(term)}, {factor}")
-                total = self.new(f"add nsw i64 {total}, {part}")
-            return total
+            return self._once((id(index),), lambda: self._sum(index))
         return self.indices[id(index)]
+
+    def _sum(self, index: Index) -> str:
+        total = "0"
+        for term, factor in index.terms:
+            part = self.new(f"mul nsw i64 {self.index(term)}, {factor}")
+            total = self.new(f"add nsw i64 {total}, {part}")
+        return total
 
     # loops
 
