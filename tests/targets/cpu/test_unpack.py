@@ -94,3 +94,11 @@ def test_rows_that_start_between_numbers():
     kernel = compile_cpu(repeating(n), "float64", lanes=jit.lanes("float64"))
     kernel(x, out=out)
     assert np.array_equal(out, expected(repeating, x, n))
+
+
+@pytest.mark.parametrize("n", [32, 33, 64, 71])
+def test_a_map_holds_what_is_looked_at(n):
+    """Behind the last whole block of eight columns another one is looked at, all of it."""
+    source = compile_cpu(repeating(n), "float64").source
+    entries = int(source.split("@map1 = private constant [")[1].split(" x i32]")[0])
+    assert entries >= n // 8 * 8 + 8

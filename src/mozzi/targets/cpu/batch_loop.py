@@ -338,8 +338,8 @@ class _BatchLoop:
             axis += len(x.shape)
 
     def _map(self, name: str, slots: Sequence[int]) -> str:
-        """Where the elements of a result are, in bytes; `unpack` may look at seven more."""
-        places = [self.vector * slot for slot in [*slots, *[slots[-1]] * 7]]
+        """Where the elements of a result are, in bytes; `unpack` may look at eight more."""
+        places = [self.vector * slot for slot in [*slots, *[slots[-1]] * 8]]
         entries = ", ".join(f"i32 {x}" for x in places)
         return f"{name} = private constant [{len(places)} x i32] [{entries}]"
 

@@ -20,6 +20,7 @@ import numpy as np
 __all__ = ["POOLED_BYTES", "empty", "held"]
 
 POOLED_BYTES = 1 << 18  # of an array that is worth it; smaller ones come from malloc's own stock
+HUGE_BYTES = 1 << 22  # of an array that is worth large pages, as NumPy has it
 IDLE_S = 1.0  # how long memory that nobody uses is kept
 KEPT_BYTES_MAX = 1 << 30  # bytes that are kept, at most
 
@@ -37,6 +38,8 @@ class _Block:
             self.memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         else:
             self.memory = mmap.mmap(-1, size)
+        if size >= HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
+            self.memory.madvise(mmap.MADV_HUGEPAGE)
         self.start = np.frombuffer(self.memory, np.uint8).ctypes.data
 
 
