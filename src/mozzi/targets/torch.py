@@ -142,18 +142,19 @@ class TorchKernel:
         """The call with what most calls have, row-major tensors (N, n) on one GPU; None where it is
         another.
         """
-        first = args[0]
-        if type(first) is not self._torch.Tensor or not first.is_cuda or not first.ndim:
+        first, kind, dtype = args[0], self._torch.Tensor, self._dtype
+        if type(first) is not kind or not first.is_cuda or not first.ndim:
             return None
-        n, device = (first.shape[0],), first.device
+        n, device, asked = (first.shape[0],), first.get_device(), False
         for x, (_, shape) in zip(args, self._shapes):
-            if type(x) is not self._torch.Tensor or x.shape != n + shape:
+            if type(x) is not kind or x.dtype is not dtype or x.shape != n + shape:
                 return None
-            if x.dtype is not self._dtype or x.device != device or not x.is_contiguous():
+            if x.get_device() != device or not x.is_contiguous():
                 return None
+            asked = asked or x.requires_grad
         if _transformed():
             return None
-        if self._torch.is_grad_enabled() and any(x.requires_grad for x in args):
+        if asked and self._torch.is_grad_enabled():
             return _row_function().apply(self._key, *args)
         return _launched(self._evaluation, args)
 

@@ -91,7 +91,11 @@ class CudaKernel:
         if not mask:
             return self.packed
         if mask not in self._functions:
-            self._functions[mask] = self._function(packed=True, numbers=mask)
+            made = self._function(packed=True, numbers=mask)
+            number = "d" if self.dtype.itemsize == 8 else "f4x"
+            given = "".join(number if mask >> k & 1 else "q" for k in range(len(self.inputs)))
+            made.words = "q" + given + "q" * len(self.outputs)
+            self._functions[mask] = made
         return self._functions[mask]
 
     def _function(self, packed: bool, numbers: int = 0) -> Function:
@@ -173,9 +177,13 @@ class CudaKernel:
             if kind is cupy.ndarray:
                 side = CupySide(cupy, self.dtype)
             elif kind.__module__ == "torch" and kind.__name__ == "Tensor":
-                side = TorchSide(importlib.import_module("torch"), self.dtype)
+                side = self._torch_side
             self._sides[kind] = side
         return self._sides[kind]
+
+    @cached_property
+    def _torch_side(self) -> TorchSide:
+        return TorchSide(importlib.import_module("torch"), self.dtype)
 
     def _quick(
         self, side: Side, args: Sequence[DeviceArray], out: Out
@@ -183,7 +191,7 @@ class CudaKernel:
         """The call with row-major arrays (N, n) and numbers; None where it is another."""
         like = args[0]
         n = tuple(like.shape[:1])
-        given = places(side, args, n, self._shapes, self.dtype.itemsize) if n else None
+        given = places(side, args, n, self._shapes, numbers=True) if n else None
         if given is None or not side.here(like):
             return None
         words = [n[0], *given[0]]
@@ -198,7 +206,10 @@ class CudaKernel:
                 return None
             words += found[0]
         if n[0]:
-            self._with_numbers(given[1]).launch(n[0], side.stream(like), words)
+            try:
+                self._with_numbers(given[1]).launch(n[0], side.stream(like), words)
+            except OverflowError:  # a number that this type of numbers does not have
+                return None
         return results[0] if self.single else tuple(results) if out is None else out
 
     @cached_property
@@ -248,13 +259,11 @@ class CudaKernel:
         strides: Sequence[tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
         """The same with n rows that lie one after the other, or with strides."""
-        torch = importlib.import_module("torch")
-        device = tensors[0].get_device()
-        if torch.cuda.current_device() != device:
-            with torch.cuda.device(device):
+        side = self._torch_side
+        if not side.here(results[0]):
+            with importlib.import_module("torch").cuda.device(results[0].device):
                 return self.on_rows(tensors, results, n, strides)
-        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-        stream = raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
+        stream = side.stream(results[0])
         self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
 
     def _array(self, cupy: ModuleType, x: object, spec: Input) -> DeviceArray:

@@ -3,12 +3,13 @@
 """What the CUDA target takes from NVIDIA: NVRTC for machine code, the driver to load and launch it.
 
 Code is loaded as a library of the driver, which is there on all devices of its kind; a launch runs
-where its stream is. Arguments of a launch are 64 bits each.
+where its stream is. Arguments of a launch are 64 bits each, of which a float32 takes the first 32.
 """
 
 from __future__ import annotations
 
 import ctypes
+import struct
 import sys
 import threading
 from collections.abc import Sequence
@@ -30,11 +31,8 @@ _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 
 @cache
 def driver() -> ctypes.CDLL:
-    """libcuda, with the types of what is called often."""
-    library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    word, number = ctypes.c_void_p, ctypes.c_uint
-    library.cuLaunchKernel.argtypes = [word, *(number,) * 7, word, word, word]
-    return library
+    """libcuda."""
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
 
 def _check(code: int) -> None:
@@ -76,8 +74,11 @@ class Function:
     """The function `kernel` of machine code.
 
     block: threads of a block; shared: bytes of shared memory for each of them; slices: how many
-    threads share a sample; samples: of a block, where these are not as many as threads.
+    threads share a sample; samples: of a block, where these are not as many as threads; words: the
+    types of the arguments, as `struct` writes them, where some are not addresses.
     """
+
+    words = ""
 
     def __init__(
         self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS,
@@ -93,28 +94,32 @@ class Function:
         _check(cuda.cuLibraryLoadData(ctypes.byref(library), code, *none, *none))
         _check(cuda.cuLibraryGetKernel(ctypes.byref(handle), library, b"kernel"))
         self.handle = handle.value
-        self._launch = cuda.cuLaunchKernel
+        self._launch = cupy.cuda.driver.launchKernel  # half of what a call through ctypes takes
+        self._error = cupy.cuda.driver.CUDADriverError
         self._own = threading.local()  # memory for the arguments, of each thread
         self._device = cupy.cuda.Device().id
         if block * shared > _SHARED_BYTES:
             for attribute, value in ((_MOST_SHARED, block * shared), (_CARVE_OUT, 100)):
                 _check(cuda.cuKernelSetAttribute(attribute, value, handle, self._device))
 
-    def launch(self, n: int, stream: int, values: Sequence[int]) -> None:
+    def launch(self, n: int, stream: int, values: Sequence[float]) -> None:
         """Run n samples on a stream."""
         own = self._own
-        if not hasattr(own, "words"):
+        if not hasattr(own, "pack"):
             own.words = (ctypes.c_int64 * len(values))()
             first = ctypes.addressof(own.words)
-            own.places = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
-        own.words[:] = values
+            own.list = (ctypes.c_void_p * len(values))(*range(first, first + 8 * len(values), 8))
+            own.places = ctypes.addressof(own.list)
+            own.pack = struct.Struct("<" + (self.words or "q" * len(values))).pack_into
+        own.pack(own.words, 0, *values)
         shape = launch_shape(n, self.block, self.shared, self.slices, self.samples)
-        code = self._launch(self.handle, *shape, stream, own.places, None)
-        if code == _NO_CONTEXT:
+        try:
+            self._launch(self.handle, *shape, stream, own.places, 0)
+        except self._error as error:
+            if error.status != _NO_CONTEXT:
+                raise RuntimeError(f"CUDA: {error}") from error
             self._awake()
-            code = self._launch(self.handle, *shape, stream, own.places, None)
-        if code:
-            _check(code)
+            self._launch(self.handle, *shape, stream, own.places, 0)
 
     def report(self, block: int | None = None) -> Report:
         """What the compiler made of it, and how many blocks a multiprocessor holds."""

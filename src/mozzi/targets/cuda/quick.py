@@ -8,7 +8,6 @@ are arguments of the launch itself and take no memory on the device.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -16,14 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["CupySide", "Side", "TorchSide", "bits", "places"]
-
-
-def bits(x: float, size: int) -> int:
-    """A number as the 64 bits of an argument, of which a float32 takes the first 32."""
-    if size == 8:
-        return struct.unpack("<q", struct.pack("<d", x))[0]
-    return struct.unpack("<i", struct.pack("<f", x))[0]
+__all__ = ["CupySide", "Side", "TorchSide", "places"]
 
 
 class CupySide:
@@ -56,7 +48,7 @@ class TorchSide:
 
     def __init__(self, torch: ModuleType, dtype: np.dtype):
         self.kind, self.dtype = torch.Tensor, getattr(torch, dtype.name)
-        self._current = torch.cuda.current_device
+        self._current = getattr(torch._C, "_cuda_getDevice", None) or torch.cuda.current_device
         self._stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
             lambda device: torch.cuda.current_stream(device).cuda_stream
         )
@@ -86,26 +78,23 @@ Side = CupySide | TorchSide
 
 def places(
     side: Side, arrays: Sequence[object], n: tuple[int, ...], shapes: Sequence[tuple[int, ...]],
-    size: int = 0,
-) -> tuple[list[int], int] | None:  # fmt: skip
-    """Addresses of the arrays, or the bits of numbers, and which are numbers (a bit for each, where
-    size, of a number, is given); None where one of them is something else.
+    numbers: bool = False,
+) -> tuple[list[float], int] | None:  # fmt: skip
+    """Addresses of the arrays, or numbers themselves where these may be, and which are numbers (a
+    bit for each); None where one of them is something else.
     """
     if len(arrays) != len(shapes):
         return None
-    found: list[int] = []
-    mask = 0
+    found: list[float] = []
+    mask, kind, place = 0, side.kind, side.place
     for k, (x, shape) in enumerate(zip(arrays, shapes)):
-        if type(x) is side.kind:
-            place = side.place(x, n + shape)
-            if place is None:
+        if type(x) is kind:
+            at = place(x, n + shape)
+            if at is None:
                 return None
-            found.append(place)
-        elif size and not shape and isinstance(x, (float, int)):
-            try:
-                found.append(bits(x, size))
-            except OverflowError:
-                return None
+            found.append(at)
+        elif numbers and not shape and isinstance(x, (float, int)):
+            found.append(x)
             mask |= 1 << k
         else:
             return None
