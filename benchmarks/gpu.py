@@ -4,7 +4,7 @@
 reads them on one that has a GPU. Results are checked against float64 on the CPU before they are
 timed. Parts: throughput (large batches, beside their bars and the peer), simulation (many steps in
 a launch), whole (`simulate` from call to trajectory), loops (mechanisms with loops), launch (shapes
-of a launch), latency (of a call), gradients (through PyTorch and JAX), accuracy (float32 against
+of a launch), gradients (through PyTorch and JAX), accuracy (float32 against
 float64), sweep (throughput against batch size, with peers).
 """
 
@@ -168,7 +168,6 @@ def main() -> int:
         for dtype in ("float32", "float64"):
             keep("loops", gpu_motion.loops, cupy, name, dtype, models, label=f"{name} {dtype}")
     keep("launch", gpu_launch.shapes, cupy, models)
-    keep("latency", gpu_sweep.latency, cupy, models.robots["panda"])
     for robot in ("panda", "talos"):
         keep("gradients", gpu_sweep.gradients, models, robot, label=robot)
     keep("sweep", gpu_sweep.sweep, cupy, models.robots["panda"])

@@ -107,11 +107,6 @@ def gradients(result: dict[str, Any]) -> str:
     return table(["robot", "through", "samples", "10⁹/s", "first call, s"], rows)
 
 
-def calls(result: dict[str, Any]) -> str:
-    rows = [[x["who"], f"{x['microseconds']:.1f}"] for x in result["latency"]]
-    return table(["a batch of 256", "µs"], rows)
-
-
 def latency(result: dict[str, Any]) -> str:
     found = {(x["who"], x["batch"]): x for x in result["sweep"] if x["function"] == FIRST}
     who = dict.fromkeys(name for name, _ in found)
@@ -135,7 +130,7 @@ def accuracy(result: dict[str, Any]) -> str:
 FIRST = "inverse_dynamics"
 TABLES = {
     "throughput": throughput, "simulation": simulation, "whole": whole, "loops": loops,
-    "launch": launch, "latency": latency, "calls": calls, "gradients": gradients,
+    "launch": launch, "latency": latency, "gradients": gradients,
     "accuracy": accuracy,
 }  # fmt: skip
 

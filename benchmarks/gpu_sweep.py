@@ -54,24 +54,6 @@ def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str,
             yield "frax", lambda: jax.block_until_ready(batched(*there))
 
 
-def latency(cupy: Any, model: Any) -> list[dict[str, Any]]:
-    """What a call from Python costs, and waiting for it."""
-    rows = []
-    kernel = mz.compile(mz.inverse_dynamics, model, target="cuda", dtype="float32")
-    inputs = [cupy.asarray(x) for x in states(model, ("q", "v", "a"), 256, "float32")]
-    out = kernel(*inputs)
-    stream = cupy.cuda.get_current_stream()
-    for who, run in (
-        ("call, not waiting", lambda: kernel(*inputs)),
-        ("call with out, not waiting", lambda: kernel(*inputs, out=out)),
-        ("only waiting", stream.synchronize),
-    ):
-        rows.append({"batch": 256, "who": who, "microseconds": median(run) * 1e6})
-        stream.synchronize()
-        print(rows[-1], flush=True)
-    return rows
-
-
 def sweep(cupy: Any, model: Any) -> list[dict[str, Any]]:
     """Throughput against batch size, with the call from Python."""
     rows = []
