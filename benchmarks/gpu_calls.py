@@ -49,8 +49,8 @@ def calls(model: Any) -> dict[str, Callable[[], Any]]:
     to = {k: [torch.asarray(x, device="cuda") for x in xs] for k, xs in numbers.items()}
     asked = [x.clone().requires_grad_() for x in to["id"]]
     kernel = mz.compile(mz.inverse_dynamics, model, target="cuda", dtype="float32")
-    step = mz.stepper(model, target="cuda", dtype="float32")
-    once = mz.stepper(model, target="cuda", dtype="float32", steps=1)
+    step: Any = mz.stepper(model, target="cuda", dtype="float32")
+    once: Any = mz.stepper(model, target="cuda", dtype="float32", steps=1)
     target = mz.compile(mz.inverse_dynamics, model, target="torch", dtype="float32")
     empty = cupy.RawKernel('extern "C" __global__ void empty() {}', "empty")
     weights = torch.ones_like(target(*to["id"]))

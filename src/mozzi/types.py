@@ -81,7 +81,8 @@ Given = TypeVar("Given", covariant=True)
 class Kernel(Protocol[Given]):
     """A compiled function of arrays: what `compile` gives for targets that run on NumPy arrays.
 
-    Leading axes of the arguments are batch axes and broadcast.
+    Leading axes of the arguments are batch axes and broadcast. out: arrays for the results, on
+    targets whose arrays can be written to (not JAX).
     """
 
     name: str
@@ -96,7 +97,9 @@ class Kernel(Protocol[Given]):
         """The program as text, where the target has one."""
         ...
 
-    def __call__(self, *arrays: ArrayLike) -> Given: ...
+    def __call__(
+        self, *arrays: ArrayLike, out: np.ndarray | tuple[np.ndarray, ...] | None = None
+    ) -> Given: ...
 
 
 def words(choice: object) -> tuple[str, ...]:

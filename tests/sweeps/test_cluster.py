@@ -185,7 +185,7 @@ def test_jobs_that_are_short_travel_together(stored, tmp_path):
 
 
 def test_jobs_travel_together_as_long_as_the_scheduler_needs():
-    """Of a millisecond: a hundred for few workers; fewer at the end; more where workers are many."""
+    """Of a millisecond: a hundred for few workers, fewer at the end, more for many workers."""
     table = table_of({"x": np.arange(10.0)}, None, 0)
     driver = Driver(nothing, Plan(nothing, (), here(), ""), table, 1, None, lambda *_: None)
     assert driver._together(10**6, 2) == 1  # nothing is known of them
