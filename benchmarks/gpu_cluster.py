@@ -84,10 +84,14 @@ def measured(model: Any, target: Any, samples: int, folder: Path) -> dict[str, A
             out["bitwise_this_process"] = equal(there, here)
             cpu = mz.sweep(mz.Rollout(model, 0.5, 1e-3), varied, **few)
             out["largest_from_the_cpu"] = float(np.abs(there["q"] - cpu["q"]).max())
+            whole: dict[str, Any] = many | {"samples": run.chunk}  # kernels for such batches
+            _, out["compile_s"] = timed(lambda: mz.sweep(run, varied, client, **whole))
+            mz.sweep(run, varied, **whole)
             reduced, seconds = timed(lambda: mz.sweep(run, varied, client, **many))
             out |= {"seconds": seconds, "samples_per_s": samples / seconds,
                     "steps_per_s": samples * run.steps / seconds}  # fmt: skip
             alone, out["this_process_s"] = timed(lambda: mz.sweep(run, varied, **many))
+            out["efficiency"] = out["this_process_s"] / seconds
             out["reductions_bitwise"] = equal(reduced, alone)
 
             told: list[int] = []

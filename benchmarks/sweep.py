@@ -3,12 +3,15 @@
 - parameters: what twenty varied numbers of panda cost beside the constant model;
 - efficiency: samples a second of 1 and 2 workers, beside the bare simulation on as many threads;
 - overhead: of a chunk that does nothing, by engine, with and without a store;
-- model: what these constants say of 10² to 10⁴ workers.
+- store: bytes a second.
+
+docs/howto/sweep.md has what these constants say of 10² to 10⁴ workers.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import sys
@@ -17,6 +20,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +28,10 @@ import numpy as np
 
 import mozzi as mz
 from benchmarks.__main__ import machine, save, states
+from benchmarks.kept import newest
 from benchmarks.robots import mozzi_model
 from mozzi.model.parameters.named import nominal_numbers
+from mozzi.sweeps import driver
 
 BATCH, CHUNKS, EMPTY = 4096, 4, 200
 
@@ -101,7 +107,8 @@ def dask(workers: int) -> Any:
 
 def engines(workers: int) -> dict[str, Any]:
     """What sweeps run on."""
-    return {"processes": ProcessPoolExecutor(workers), "dask": dask(workers)}
+    spawned = ProcessPoolExecutor(workers, get_context("spawn"))  # threads do not fork
+    return {"processes": spawned, "dask": dask(workers)}
 
 
 def close(engine: Any) -> None:
@@ -146,24 +153,33 @@ def efficiency(rounds: int) -> list[dict[str, Any]]:
 
 
 def overhead() -> list[dict[str, Any]]:
-    """Milliseconds of a chunk that does nothing."""
+    """Milliseconds of a chunk that does nothing, of 200: on 1 and 2 workers, with a store or not;
+    and where every chunk is a message of its own.
+    """
     rows: list[dict[str, Any]] = []
-    made = {"this process": None, **engines(2)}
-    for name, engine in made.items():
-        for stored in (False, True):
+    for workers in (1, 2):
+        made = {"this process": None, **engines(workers)}
+        for name, engine in made.items():
             mz.sweep(nothing, {"x": np.arange(10.0)}, engine, chunk=1)
-            found: list[float] = []
-            for _ in range(8):  # the least: other work of the machine is none of it
-                with tempfile.TemporaryDirectory() as folder:
-                    store = Path(folder) / "a.zarr" if stored else None
-                    start = time.perf_counter()
-                    mz.sweep(nothing, {"x": np.arange(float(EMPTY))}, engine, 1, store)
-                    found.append((time.perf_counter() - start) / EMPTY)
-            rows.append({"engine": name, "store": stored, "ms": 1e3 * min(found)})
-    for engine in made.values():
-        if engine is not None:
-            close(engine)
+            for stored in (False, True):
+                ms = 1e3 * min(_empty(engine, stored) for _ in range(8))  # others' work is none
+                rows.append({"engine": name, "workers": workers, "store": stored, "ms": ms})
+            if engine is not None:
+                together, driver.MOST = driver.MOST, 1
+                ms = 1e3 * min(_empty(engine, False) for _ in range(4))
+                rows.append({"engine": name, "workers": workers, "messages": "each", "ms": ms})
+                driver.MOST = together
+                close(engine)
     return rows
+
+
+def _empty(engine: Any, stored: bool) -> float:
+    """Seconds of a chunk."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "a.zarr" if stored else None
+        start = time.perf_counter()
+        mz.sweep(nothing, {"x": np.arange(float(EMPTY))}, engine, 1, store)
+        return (time.perf_counter() - start) / EMPTY
 
 
 def bandwidth() -> dict[str, float]:
@@ -181,31 +197,25 @@ def bandwidth() -> dict[str, float]:
     return {"bytes_per_s": 8.0 * size * n / max(seconds, 1e-9)}
 
 
-def model_of(overheads: list[dict[str, Any]], bytes_per_s: float) -> list[dict[str, Any]]:
-    """Where it stops scaling: the scheduler hands out a chunk in so many ms, one after another; a
-    store takes so many bytes a second.
-    """
-    ms = next(x["ms"] for x in overheads if x["engine"] == "dask" and not x["store"])
-    rows: list[dict[str, Any]] = []
-    for workers in (10**2, 10**3, 10**4):
-        needed = workers * ms * 1e-3
-        chunk_s = needed / 0.9
-        rows.append({"workers": workers, "least_chunk_s_at_90_percent": chunk_s,
-                     "most_bytes_of_a_chunk": bytes_per_s * chunk_s / workers})  # fmt: skip
-    return rows
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sweep", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="alternations")
+    parser.add_argument("--only", nargs="*", help="parts to measure; the others stay as kept")
     parser.add_argument("--no-save", action="store_true", help="print only")
     options = parser.parse_args()
     result: dict[str, Any] = {"machine": machine() | {"threads": len(os.sched_getaffinity(0))}}
-    result["parameters"] = parameters(options.rounds)
-    result["efficiency"] = efficiency(options.rounds)
-    result["overhead"] = overhead()
-    result["store"] = bandwidth()
-    result["model"] = model_of(result["overhead"], result["store"]["bytes_per_s"])
+    parts: dict[str, Callable[[], Any]] = {
+        "parameters": partial(parameters, options.rounds),
+        "efficiency": partial(efficiency, options.rounds), "overhead": overhead, "store": bandwidth,
+    }  # fmt: skip
+    result["measured"] = {}
+    if options.only:
+        result |= {k: x for k, x in newest("sweep").items() if k in ("measured", *parts)}
+    for name, part in parts.items():
+        if not options.only or name in options.only:
+            result[name] = part()
+            date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+            result["measured"][name] = {"date": date, "load": os.getloadavg()[0]}
     for part, rows in result.items():
         for row in rows if isinstance(rows, list) else [rows]:
             print(part, json.dumps({k: round(x, 4) if isinstance(x, float) else x

@@ -27,7 +27,10 @@ TYPED = re.compile(
 #: Typed numbers that nobody measured: what they are.
 CHOSEN = {
     "gpu.md": {"0.5 s": "how long the motions of a benchmark are"},
-    "howto/sweep.md": {"2.5 %": "the accuracy that quantiles are made with"},
+    "howto/sweep.md": {
+        "2.5 %": "the accuracy that quantiles are made with",
+        "5 ms": "what a scheduler is given for a message",
+    },
     "loaders.md": {"0.1 %": "a tolerance of the loaders"},
     "sharp_bits.md": {"1 ms": "a step, as an example"},
     "theory/contact.md": {"1 ms": "a step, as an example"},

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Protocol, cast
 
@@ -24,7 +22,6 @@ class DaskClient(Protocol):
     """What is used of a Dask client."""
 
     def get_executor(self, *, pure: bool) -> Executor: ...
-    def submit(self, function: Callable[[Plan], Plan], plan: Plan, *, key: str) -> Plan: ...
     def nthreads(self) -> dict[str, int]: ...
 
 
@@ -38,11 +35,8 @@ class Engine:
         if executor is None:
             return
         self.dask = hasattr(executor, "get_executor")
-        if self.dask:  # the plan is one result on the cluster, that workers get once
-            client = cast("DaskClient", executor)
-            key = f"mozzi-sweep-{hashlib.sha256(pickle.dumps(plan)).hexdigest()}"
-            self.plan = client.submit(_itself, plan, key=key)
-            self.pool = client.get_executor(pure=False)
+        if self.dask:  # which would send all jobs to where a result is that they share: they do not
+            self.pool = cast("DaskClient", executor).get_executor(pure=False)
         elif hasattr(executor, "submit"):
             self.pool = cast("Executor", executor)
         else:
@@ -74,10 +68,6 @@ class Engine:
             found = next((int(n) for x in names if (n := getattr(self.pool, x, None))), UNTOLD)
         self._workers = max(1, found)
         return self._workers
-
-
-def _itself(plan: Plan) -> Plan:
-    return plan
 
 
 def finished(pending: Iterable[Told]) -> list[Told]:
