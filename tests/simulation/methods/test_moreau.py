@@ -57,7 +57,7 @@ def random_states(model, rng, n):
 
 def conditions(model, q, v, h=H):
     """What a step does to the laws, each over its scale: (n,) of the worst, by name."""
-    run = mz.simulate(model, q, v, h, h, Moreau(), limits="rigid", resistance=True)
+    run = mz.simulate(model, q, v, h, h, Moreau(cut=False), limits="rigid", resistance=True)
     assert np.isfinite(run.q).all() and np.isfinite(run.v).all()
     frames, F = mz.contact_frames(model, q), run.contact_forces[:, 1]
     gaps = mz.contact_gaps(model, q)

@@ -23,6 +23,7 @@ from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import poses, touches
 from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import OneSided, contact_rows, velocities
+from mozzi.algorithms.kinematics.coasting import turning_rates
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
@@ -55,10 +56,16 @@ def contact_velocities(model: Mechanism, q: JointVector, v: JointVector) -> Trac
     return np.array([*out, None], dtype=object)[:-1]
 
 
-def contact_drift(model: Model, q: Traced, v: Traced) -> Traced:
-    """J̇ v of all contact rows, while tracing: how J v changes along the motion with v held."""
+def contact_drift(model: Model, q: Traced, v: Traced, coasting: bool = False) -> Traced:
+    """J̇ v of all contact rows, while tracing: how J v changes along the motion with v held, or
+    with what moves on freely going straight (`coasting`).
+    """
     at = np.concatenate([q, v])  # both independent: nothing behind them is looked at
-    along = np.concatenate([rates(model, q, v), np.full(len(v), 0.0, dtype=object)])
+    change = np.full(len(v), 0.0, dtype=object)
+    if coasting:
+        for body, part in zip(model, model.v_slices.values(), strict=True):
+            change[part] = [-x for x in turning_rates(body.joint, list(v[part]))]
+    along = np.concatenate([rates(model, q, v), change])
     return forward(contact_velocities(model, q, v), at, along)
 
 

@@ -7,8 +7,10 @@ step that is cut is of second order in what does not depend on velocities, also 
               (Moreau's midpoint), t the whole step h, or the time after which a gap closes;
     second    the rest h − t from q₁, where the impact is, as an uncut step.
 
-The time is that of gap + w t + ½ ẇ t² = 0 with the free acceleration ẇ. What comes slower than the
-free motion would make it within a step is no impact: it settles, looking a step ahead.
+The laws of the first part hold where it ends, J(q₁) v₁ = J(q_m) v₁ + t/2 b with b = dJ/dt v: what
+turns about a foot leaves along the tangent of its circle, and an impact takes its share of that.
+The time is that of gap + w t + ½ (ẇ + b) t² = 0 with the free acceleration ẇ. What comes slower
+than the free motion would make it within a step is no impact: it settles, looking a step ahead.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
+from mozzi.program.settings import settings
 
 __all__ = ["APART", "SLOW", "Part"]
 
@@ -25,8 +28,14 @@ APART = -1e9
 SLOW = 1e-6
 """The speed (m/s) below which nothing comes back from an impact: bouncing ends."""
 
-SHORTEST = 1e-9
+SHORTEST = {"float64": 1e-9, "float32": 1e-4}
 """Of a step: a part is not shorter."""
+
+WHOLE = {"float64": 1e-6, "float32": 1e-4}
+"""Of a step: what meets so shortly before its end does so in the next one."""
+
+ROUNDED = {"float64": 1e-14, "float32": 1e-6}
+"""How well gaps (m) are known, in parts of steps that are very short."""
 
 
 @dataclass
@@ -50,16 +59,22 @@ class Part:
         """When the impulses act."""
         return 0.5 * self.length * self.first
 
+    @property
+    def until_end(self) -> Real:
+        """From where rows are measured to the end of the first part."""
+        return (self.length - self.ahead) * self.first
+
     def fast(self, before: Real, after: Real) -> Real:
         """1 where a gap closes faster than the free motion would make it within a step, else 0."""
         return select(before + maximum(before - after, SLOW) < 0.0, 1.0, 0.0)
 
-    def closing(self, gap: Real, before: Real, after: Real) -> Real:
+    def closing(self, gap: Real, before: Real, after: Real, bend: Real = 0.0) -> Real:
         """When an impact is, or all that is left; after: with the free motion over h."""
-        start = maximum(gap - before * self.ahead, 0.0)
-        rate = divide(after - before, self.h, nonzero=True)
-        root = sqrt(maximum(before * before - 2.0 * rate * start, 0.0) + 1e-30)
-        time = divide(2.0 * start, maximum(root - before, 1e-15), nonzero=True)
+        start = maximum(gap - (before - 0.5 * bend * self.ahead) * self.ahead, 0.0)
+        begin = before - bend * self.ahead
+        rate = divide(after - before, self.h, nonzero=True) + bend
+        root = sqrt(maximum(begin * begin - 2.0 * rate * start, 0.0) + 1e-30)
+        time = divide(2.0 * start, maximum(root - begin, 1e-15), nonzero=True)
         return select(self.fast(before, after) > 0.5, time, self.left)
 
     def cut(self, times: list[Real]) -> None:
@@ -67,12 +82,21 @@ class Part:
         first = self.left
         for time in times:
             first = minimum(first, time)
-        whole = select(first < (1.0 - 1e-6) * self.left, self.first, 0.0) < 0.5
-        self.length = select(whole, self.left, maximum(first, SHORTEST * self.h))
+        kind = settings().dtype
+        whole = select(first < (1.0 - WHOLE[kind]) * self.left, self.first, 0.0) < 0.5
+        self.length = select(whole, self.left, maximum(first, SHORTEST[kind] * self.h))
 
-    def gap(self, gap: Real, before: Real) -> Real:
-        """Where the impulses act, of the gap where it was measured."""
-        return gap + before * (self.middle - self.ahead)
+    @property
+    def play(self) -> Real:
+        """The velocity that a gap is not known better than by."""
+        return divide(ROUNDED[settings().dtype], self.length, nonzero=True)
+
+    def gap(self, gap: Real, before: Real, bend: Real = 0.0) -> Real:
+        """Where the impulses act, of the gap where it was measured; so that with the velocity at
+        the end of the part it is the gap there.
+        """
+        back = self.middle - self.ahead
+        return gap + before * back + 0.5 * bend * (back * back - self.middle * self.middle)
 
     def reached(self, before: Real, after: Real) -> Real:
         """The velocity at the end of the part, of what moves freely."""

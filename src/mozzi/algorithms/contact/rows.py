@@ -41,6 +41,9 @@ __all__ = [
 TOUCH = 1e-9
 """The gap (m) below which an impact happens."""
 
+UNPUSHED = 5e-10
+"""The depth (m, rad) of an overlap that stays: a jammed mechanism would push back without bound."""
+
 PUSH = 0.2
 """The part of an overlap that a step takes back."""
 
@@ -92,15 +95,21 @@ def one_sided(
     joints: JointLaws,
     touching: Sequence[Real] | None = None,
     part: Part | None = None,
+    bends: Sequence[Real] | None = None,
 ) -> list[OneSided]:
     """All rows at q: contacts, then joints. v and V: velocities and twists before the step, free
     and F: those after it without the rows. touching: of an impact, the points that take part.
-    part: of a step that is cut at impacts; its length is found here.
+    part: of a step that is cut at impacts; its length is found here. bends: how the velocities
+    of contact rows change along the motion.
     """
     met = [Met.of(model, contact, x, C, V, F) for contact, x in touches(model, C)]
     if part is not None:
+        if bends is not None:
+            at = 0
+            for m in met:
+                m.bend, at = bends[at], at + len(m.rows)
         rigid = [m for m in met if m.contact.stiffness is None]
-        times = [part.closing(m.touch.gap, m.before, m.after) for m in rigid]
+        times = [part.closing(m.touch.gap, m.before, m.after, m.bend) for m in rigid]
         part.cut(times + [part.closing(*x) for x in _stop_gaps(model, q, v, free, joints)])
     out: list[OneSided] = []
     for k, m in enumerate(met):
@@ -133,7 +142,9 @@ def _rows(
 
 @dataclass
 class Met:
-    """A contact point: its rows and their axes; its normal velocity before, and after without."""
+    """A contact point: its rows and their axes; its normal velocity before, and after without;
+    bend: how the former changes along the motion.
+    """
 
     contact: Contact
     touch: Touch
@@ -142,6 +153,7 @@ class Met:
     ends: Mapping[int, float]
     before: Real
     after: Real
+    bend: Real = 0.0
 
     @staticmethod
     def of(
@@ -172,33 +184,36 @@ def _contact(
     compliance: Real = 0.0
     if contact.stiffness is not None:
         if part is not None:
-            gap, h = part.gap(gap, m.before), part.length
+            gap, h = part.gap(gap, m.before, m.bend), part.length
         inverse = divide(1.0, h, nonzero=True)
         k, c = contact.stiffness, contact.damping or 0.0
         soft = divide(1.0, h * k + c, nonzero=True)
         shift, compliance = -gap * k * soft, soft * inverse
         shift = select(gap > 0.0, -gap * inverse, shift)
     else:
-        shift = _least(model, gap, m.before, m.after, contact.restitution, h, part)
+        e = contact.restitution
+        shift = _least(model, gap, m.before, m.after, e, h, part, m.bend)
     return OneSided(m.rows, kind, shift, compliance, None, m.axes, point, m.ends)
 
 
 def _least(
-    model: Mechanism, gap: Real, before: Real, after: Real, e: Real, h: Real, part: Part | None
-) -> Real:
+    model: Mechanism, gap: Real, before: Real, after: Real, e: Real, h: Real, part: Part | None,
+    bend: Real = 0.0,
+) -> Real:  # fmt: skip
     """The least velocity of a rigid row at the end of a step, or of a part of it."""
     inverse = divide(1.0, h, nonzero=True)
     if part is None:
         least = _approach(model, gap, inverse, inverse)
         return _bounce(least, before, after, after, e)
-    now = part.gap(gap, before)
+    now = part.gap(gap, before, bend)
     soon = divide(1.0, part.horizon(now, before, after), nonzero=True)
     least = _approach(model, now, soon, inverse)
     end = part.reached(before, after)
     back = _bounce(least, before, after, end, e, end - before)
     comes = select(part.fast(before, after) > 0.5, part.first, 0.0) > 0.5  # in the next part
-    slack = maximum(before - after, after - before) + SLOW  # it is open until it meets
-    free = select(gap - before * part.ahead > 0.0, least - slack, APART)
+    slack = maximum(before - after, after - before) + SLOW + part.play  # open until it meets
+    start = gap - (before - 0.5 * bend * part.ahead) * part.ahead
+    free = select(start > 0.0, least - slack, APART)
     return select(comes, free, back)
 
 
@@ -234,7 +249,7 @@ def _approach(model: Mechanism, gap: Real, soon: Real, inverse: Real) -> Real:
     """The least velocity of a gap: what closes it within 1/soon, or what opens an overlap, in
     steps of 1/inverse.
     """
-    depth = maximum(-gap, 0.0)
+    depth = maximum(-gap - UNPUSHED, 0.0)
     g = math.hypot(*(number(x) or 0.0 for x in model.gravity)) or 9.81
     push = minimum(PUSH * depth * inverse, sqrt(2.0 * g * depth + 1e-30))
     return select(gap > 0.0, -gap * soon, push)

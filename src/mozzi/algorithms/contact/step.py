@@ -141,14 +141,16 @@ def stepped_velocities(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, h: Real = 0.0,
     impulses: Sequence[Real] | Traced | None = None,
     joints: JointLaws = NO_LAWS, solver: Solver = ROBUST, part: Part | None = None,
+    bends: Sequence[Real] | Traced | None = None,
 ) -> tuple[BlockArray, Traced, Traced, Traced, Traced]:  # fmt: skip
     """(v⁺, x, residual, taken, impulses): velocities at the end of a step h whose free acceleration
     is a; what the rows exert; the largest velocity by which a law is missed; the energy that normal
     impulses and friction took; the impulses of the contacts on bodies a in world axes, 3 each.
-    part: of the step, where it is cut at impacts; its length is found.
+    part: of the step, where it is cut at impacts; its length is found. bends: how velocities of
+    contact rows change along the motion, then.
     """
     new, x, residual, work, on_a = velocities_after(
-        model, q, v, a, h, impulses, joints, solver, part=part
+        model, q, v, a, h, impulses, joints, solver, None, bends, part
     )
     return new, as_array(x), as_array([residual]), as_array(work), as_array(on_a)
 
@@ -199,14 +201,14 @@ def velocities_after(
     joints: JointLaws,
     solver: Solver,
     touching: Sequence[Real] | None = None,
-    drift: Sequence[Real] | None = None,
+    drift: Sequence[Real] | Traced | None = None,
     part: Part | None = None,
 ) -> tuple[BlockArray, list[Real], Real, list[Real], list[Real]]:
     """Of a step h with the free acceleration a, or of an impact (both None): new velocities, what
     the rows exert, the residual, the energy taken and the impulses of contacts.
 
     touching: which points take part in an impact, where the gaps do not say it; drift: added to the
-    velocities of the rows. part: of a step that is cut at impacts.
+    velocities of the rows, or, in a part of a step that is cut at impacts, their change in time.
     """
     model = held_by(model, ())
     T, C, V, F = per_body(model, "T C V F", Local[RelativePose], SE3, Twist, Twist)
@@ -224,22 +226,27 @@ def velocities_after(
         F[i] = T[i].pull(F[i.parent]) + S @ free[i]
     for _ in articulated(model, q, T, P, U, D):
         pass
-    blocks = one_sided(model, q, v, free, C, V, F, h, joints, touching, part)
+    bends = None if part is None or drift is None else list(drift)
+    blocks = one_sided(model, q, v, free, C, V, F, h, joints, touching, part, bends)
     move = Moving(q, T)
     ties = closures(model, move) if model.model.closures else ()
     loops = [propagate(model, x, move, U, D) for x in ties]
     g = [x for b in blocks for x in velocities(model, b.rows, F, free)]
-    if drift is not None:
+    if drift is not None and part is None:
         g = [x + y for x, y in zip(g, drift, strict=True)]
     before = [x for b in blocks for x in velocities(model, b.rows, V, v)]
     fell: list[Real] = []
     if part is not None:
         g = [part.reached(x, y) for x, y in zip(before, g, strict=True)]
         fell = [(x - y) * (1.0 - part.first) for x, y in zip(before, g, strict=True)]
+        for k, b in enumerate(bends or ()):  # the laws hold at the end of the part
+            g[k], fell[k] = g[k] + b * part.until_end, fell[k] - b * part.until_end
         for i in model.outward():
             free[i] = [part.reached(x, y) for x, y in zip(v[i], free[i], strict=True)]
     g_shifted = shifted(blocks, g, FAR if solver.smoothing == 0.0 else math.inf)
     problem, parts, answer = problem_of(model, q, C, blocks, loops, move, g_shifted, U, D)
+    if part is not None and impulses is not None and solver.name != "given":
+        impulses = [x * part.share for x in impulses]  # a start, of forces that are held
     x, w, residual, held = _solved(blocks, problem, impulses, solver)
     if part is not None:  # after the impact: what the free motion adds comes later
         w = [a + b for a, b in zip(w, fell, strict=True)]

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from mozzi.algorithms.contact.gaps import contact_count
+from mozzi.algorithms.contact.held import contact_drift
 from mozzi.algorithms.contact.parts import Part
 from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.algorithms.contact.step import Solver, SolverName, row_count, stepped_velocities
@@ -17,7 +18,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.frames import as_number
 from mozzi.program.counted_loops import repeat
-from mozzi.program.scalar import Real, divide, maximum
+from mozzi.program.scalar import Real, divide, maximum, select
 from mozzi.simulation.forces.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import State
@@ -42,7 +43,9 @@ class Moreau:
 
     cut: whether a step in which a gap closes is cut there (`contact.parts`). Speeds after impacts
     and times of flight are then of second order, and so are their derivatives; a step in which
-    something meets costs twice, and its forces are the mean of two parts.
+    something meets costs twice, and its forces are the mean of two parts. None: `simulate` cuts,
+    unless with smoothing; what takes steps for batches (`stepper`, `rollout`) and derivatives of
+    steps do not: the same instructions for all samples, once.
 
     smoothing: κ (J) of softened laws (`constraints.one_sided.smooth`), for those who optimise
     through contact: at a distance d a contact pushes with κ/d, friction creeps, and derivatives are
@@ -52,7 +55,7 @@ class Moreau:
     solver: SolverName = "robust"
     steps: int = 10
     interior: int = 15
-    cut: bool = False
+    cut: bool | None = None
     smoothing: float = 0.0
     joints: JointLaws = NO_LAWS
 
@@ -102,9 +105,10 @@ class Moreau:
         if part is not None:
             q, v = coast(model, q, v, h=part.ahead)
             t = t + (h - left) + part.ahead
+        bends = None if part is None else contact_drift(model, q, v, coasting=True)
         a = system.acceleration(t, q, v)
         u, impulse, residual, taken, on_a = stepped_velocities(
-            model, q, v, a, h=h, impulses=impulses, joints=self.joints, part=part,
+            model, q, v, a, h=h, impulses=impulses, joints=self.joints, part=part, bends=bends,
             solver=Solver(self.solver, self.steps, self.interior, self.smoothing),
         )  # fmt: skip
         over, rest = h, 0.0
@@ -129,7 +133,9 @@ class Moreau:
             new, rest = self.part(system, {"t": x["t"], **old}, h, left, first, warm)
             sums = [old[n] + new[n] for n in names[2:]]
             flat = [e for array in (new["q"], new["v"], *sums) for e in array]
-            return [*flat, maximum(most, new["residual"][0]), 0.0, rest]
+            flat = [*flat, maximum(most, new["residual"][0])]
+            over = left > 0.0  # samples whose step is done wait for others that run with them
+            return [*(select(over, a, b) for a, b in zip(flat, state, strict=False)), 0.0, rest]
 
         nothing = [0.0] * (ends[-1] - ends[2])
         begin = [*x["q"], *x["v"], *nothing, x["residual"][0], 1.0, h]

@@ -30,7 +30,7 @@ class MethodOptions(TypedDict, total=False):
     solver: SolverName
     steps: int
     interior: int
-    cut: bool
+    cut: bool | None
     smoothing: float
     tableau: Tableau
     state: IntegratedState

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Unpack
 
@@ -118,6 +119,8 @@ class Simulation:
         shown = self.varying.template
         self.resistance = resistance_of(resistance, shown)
         self.stops, self.method = honoured(shown, self.method, stops_of(limits), self.resistance)
+        if isinstance(self.method, Moreau) and self.method.cut is None:
+            self.method = replace(self.method, cut=not self.method.smoothing)
         self.adaptive = isinstance(self.method, DormandPrince)
         self.contact = isinstance(self.method, Moreau)
         self.touches = self.adaptive and bool(model.contacts)
