@@ -302,3 +302,21 @@ def test_every_number_is_looked_at(name, dtype):
                 wrong[(5, *place)] = bad
                 with pytest.raises(ConfigurationError, match=f"{argument}"):
                     function(MODEL, **given | {argument: wrong}, **options)
+
+
+@pytest.mark.parametrize("name", ["integrate", "mass_matrix"])  # by a short body, by the loop
+@pytest.mark.parametrize("place", [3, SOCKET])
+def test_every_quaternion_has_length_1_within_1e_6(name, place):
+    """To both sides; several that are nearly off are no mistake."""
+    function = getattr(mz, name)
+    given = arguments(MODEL, function, (9,), np.random.default_rng(3))
+    near = given["q"].copy()
+    for quaternion in (3, SOCKET):
+        near[:, quaternion : quaternion + 4] *= 1.0 + 0.9e-6
+    function(MODEL, **{**given, "q": near})
+    for length in (1.0 - 1.1e-6, 1.0 + 1.1e-6, 0.0, 2.0):
+        for sample in (0, 7, 8):
+            wrong = given["q"].copy()
+            wrong[sample, place : place + 4] *= length
+            with pytest.raises(ConfigurationError, match=rf"in sample \[{sample}\]"):
+                function(MODEL, **{**given, "q": wrong})

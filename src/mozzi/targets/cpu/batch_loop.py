@@ -3,27 +3,24 @@
 It has the signature of NumPy's inner loops. Its data pointer is a table of functions (`TABLE`)
 that all kernels share, so that a kernel's object code refers to nothing outside itself.
 
-Where the table has a counter of alarms, the loop looks at what callers promise of their arguments
-(`Input.units`, `promises`) and counts an alarm where one is not kept. It computes all the same: who
-called looks at the counter, and at the samples.
+Where the table has a counter of alarms, the loop or the body looks at what callers promise of
+their arguments (`Input.units`, `promises`, `watch`) and counts an alarm where one is not kept. It
+computes all the same: who called looks at the counter, and at the samples.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from mozzi.program.program import Input, Output
 from mozzi.targets.cpu.vector_math import splat
 
 if TYPE_CHECKING:
-    from mozzi.targets.cpu.promises import Promises
     from mozzi.targets.cpu.results import Results
+    from mozzi.targets.cpu.watch import Watch
 
 __all__ = ["TABLE", "Operand", "batch_loop", "named_shapes", "operands_of"]
 
@@ -33,12 +30,10 @@ TABLE = (
     "pack", "unpack", "gather", "scatter", "contiguous", "clear", "sincos", "atan2",
     "exp", "log", "tanh", "call", "alarms",
 )  # fmt: skip
-UNIT = 2e-6  # how far the squared length of a unit quaternion may be from 1
 # Flags come from both sides of every select: they say nothing, and NumPy shall not see them.
 SAVE_FLAGS = ("  %flags = alloca i32", "  call void @llvm.x86.sse.stmxcsr(ptr %flags)")
 RESTORE_FLAGS = ("  call void @llvm.x86.sse.ldmxcsr(ptr %flags)",)
 CLEAR_FLAGS = ("  %cleared = call i32 %f.clear_flags(i32 31)",)
-LONG_RUN = 256  # arguments in a row that are looked at in a loop: long blocks take LLVM long
 STREAM_BYTES = 1 << 24  # of results of a call, that do not stay in the caches for who reads them
 STACK_BYTES = 32768  # that a call may take from the stack; more comes from alloc, once per call
 
@@ -56,17 +51,6 @@ class Operand:
     @property
     def size(self) -> int:
         return prod(self.shape)
-
-
-def _long_runs(slots: Sequence[int]) -> list[tuple[int, int]]:
-    """(first, how many) of many slots in a row, eighths of them whole."""
-    found, first = list[tuple[int, int]](), 0
-    for k in range(1, len(slots) + 1):
-        if k == len(slots) or slots[k] != slots[k - 1] + 1:
-            if k - first >= LONG_RUN:
-                found.append((slots[first], (k - first) // 8 * 8))
-            first = k
-    return found
 
 
 #: Names and shapes of arguments or results.
@@ -112,18 +96,16 @@ class _BatchLoop:
         ]
         return f"%f.{name}"
 
-    def text(self, scratch: int, x86: bool, promises: Promises) -> str:
+    def text(self, scratch: int, x86: bool, watch: Watch, looks: bool) -> str:
         slots_in = sum(x.size for x in self.inputs)
         slots = slots_in + self.results.size
-        total = max(1, slots + scratch) * self.vector
+        total = (slots + scratch + 1) * self.vector
         on_stack = total <= STACK_BYTES
         self.code += [
             "define void @kernel(ptr %args, ptr %dims, ptr %steps, ptr %table) {",
             "start:",
             *([f"  %memory = alloca [{total} x i8], align {self.vector}"] if on_stack else []),
             *(SAVE_FLAGS if x86 else ()),
-            f"  %sum = alloca {self.V}, align {self.vector}",
-            f"  store {self.V} zeroinitializer, ptr %sum",
             "  %n = load i64, ptr %dims",
             "  %some = icmp sgt i64 %n, 0",
             "  br i1 %some, label %prepare, label %done",
@@ -136,10 +118,14 @@ class _BatchLoop:
             "ready:",
             f"  %out = getelementptr i8, ptr %memory, i64 {slots_in * self.vector}",
             f"  %scratch = getelementptr i8, ptr %memory, i64 {slots * self.vector}",
+            f"  %sum = getelementptr i8, ptr %memory, i64 {total - self.vector}",
+            f"  store {self.V} zeroinitializer, ptr %sum",
         ]
         for name in ("pack", "unpack", "gather", "scatter", "contiguous", "clear_flags", "alarms"):
             self.function(name)
-        self.code.append("  %watched = icmp ne ptr %f.alarms, null")
+        self.head += watch.head
+        alarms = "%f.alarms"
+        looked = [] if looks else [*watch.units(alarms), *watch.finite(alarms)]
         for slot, value in self.results.constants.items():
             self.code += [
                 f"  %constant{slot} = getelementptr {self.V}, ptr %out, i64 {slot}",
@@ -165,7 +151,7 @@ class _BatchLoop:
         self.code += [
             "run:",
             "  call void @body(ptr %memory, ptr %out, ptr %scratch, ptr %table)",
-            *self._watch(promises),
+            *looked,
             f"  br label %move{n}",
         ]
         for k, x in enumerate(self.operands[n:], n):
@@ -176,7 +162,7 @@ class _BatchLoop:
             "  %more = icmp slt i64 %g1, %n",
             "  br i1 %more, label %group, label %finish",
             "finish:",
-            *self._watched_sum(promises),
+            *watch.summed(alarms),
             *(["  br i1 %stream, label %fence, label %end", "fence:",
                "  call void @llvm.x86.sse.sfence()", "  br label %end", "end:"] if x86 else []),
             *([] if on_stack else ["  call void %f.free(ptr %raw)"]),
@@ -187,115 +173,6 @@ class _BatchLoop:
             "}",
         ]
         return "\n".join([*self.head, *self.code])
-
-    def _watch(self, promises: Promises) -> list[str]:
-        """Count an alarm where arguments are not what was promised, for a look from outside."""
-        if not promises.finite and not promises.units:
-            return []
-        V, W, multiply_add = self.V, self.W, f"@llvm.fmuladd.v{self.W}f{8 * self.item}"
-        code: list[str] = ["  br i1 %watched, label %watch, label %body", "watch:"]
-
-        def add(line: str) -> str:
-            code.append(f"  %c{len(code)} = {line}")
-            return f"%c{len(code) - 1}"
-
-        def number(x: float) -> str:
-            value = f"{self.T} {x:.17e}" if self.T == "double" else f"float {_single(x)}"
-            return f"<{', '.join([value] * W)}>"
-
-        def take(slot: int) -> str:
-            p = add(f"getelementptr i8, ptr %memory, i64 {slot * self.vector}")
-            return add(f"load {V}, ptr {p}, align {self.vector}")
-
-        def fma(a: str, b: str, c: str) -> str:
-            return add(f"call {V} {multiply_add}({V} {a}, {V} {b}, {V} {c})")
-
-        self.head.append(f"declare {V} {multiply_add}({V}, {V}, {V})")
-        zero, bad = "zeroinitializer", list[str]()
-        slots = list(promises.finite)
-        if slots:  # x y is finite where both are (or a false alarm); four sums, for their latency
-            sums = [add(f"load {V}, ptr %sum"), zero, zero, zero]
-            at = "watch"
-            for first, count in _long_runs(slots):
-                slots = [k for k in slots if not first <= k < first + count]
-                sums, at = self._summed_run(code, multiply_add, first, count, sums, at)
-            for k, (x, y) in enumerate(zip(slots[::2], [*slots[1::2], *slots[-1:]])):
-                sums[k % 4] = fma(take(x), take(y), sums[k % 4])
-            while len(sums) > 1:
-                a, b, *sums = sums
-                sums.append(a if b == zero else add(f"fadd {V} {a}, {b}"))
-            code.append(f"  store {V} {sums[0]}, ptr %sum")  # of all samples: looked at in the end
-        for unit in promises.units:
-            length = zero
-            for x in [take(unit + k) for k in range(4)]:
-                length = fma(x, x, length)
-            bad += [
-                add(f"fcmp ult {V} {length}, {number(1.0 - UNIT)}"),
-                add(f"fcmp ugt {V} {length}, {number(1.0 + UNIT)}"),
-            ]
-        if not bad:
-            return [*code, "  br label %body", "body:"]
-        some = bad[0]
-        for x in bad[1:]:
-            some = add(f"or <{W} x i1> {some}, {x}")
-        return [*code, *self._alarm(some, "unit", "body")]
-
-    def _summed_run(
-        self, code: list[str], multiply_add: str, first: int, count: int, sums: Sequence[str],
-        before: str,
-    ) -> tuple[list[str], str]:  # fmt: skip
-        """The same of so many slots in a row, eight at a time, in a loop; what it is called."""
-        V, name = self.V, f"run{first}"
-        code += [
-            f"  br label %{name}", f"{name}:",
-            f"  %{name}.k = phi i64 [{first}, %{before}], [%{name}.next, %{name}]",
-        ]  # fmt: skip
-        code += [
-            f"  %{name}.s{j} = phi {V} [{x}, %{before}], [%{name}.t{j}, %{name}]"
-            for j, x in enumerate(sums)
-        ]
-        for j in range(4):
-            for i, slot in enumerate((2 * j, 2 * j + 1)):
-                x = f"%{name}.{j}.{i}"
-                code += [
-                    f"  {x}.k = add i64 %{name}.k, {slot}",
-                    f"  {x}.p = getelementptr {V}, ptr %memory, i64 {x}.k",
-                    f"  {x} = load {V}, ptr {x}.p, align {self.vector}",
-                ]
-            x, y, total = f"%{name}.{j}.0", f"%{name}.{j}.1", f"%{name}.s{j}"
-            code.append(f"  %{name}.t{j} = call {V} {multiply_add}({V} {x}, {V} {y}, {V} {total})")
-        code += [
-            f"  %{name}.next = add i64 %{name}.k, 8",
-            f"  %{name}.more = icmp slt i64 %{name}.next, {first + count}",
-            f"  br i1 %{name}.more, label %{name}, label %{name}.end", f"{name}.end:",
-        ]  # fmt: skip
-        return [f"%{name}.t{j}" for j in range(4)], f"{name}.end"
-
-    def _watched_sum(self, promises: Promises) -> list[str]:
-        """Count an alarm where the sum over all samples is not finite."""
-        if not promises.finite:
-            return []
-        V = self.V
-        return [
-            "  br i1 %watched, label %summed, label %looked",
-            "summed:",
-            f"  %all = load {V}, ptr %sum",
-            f"  %nought = fsub {V} %all, %all",
-            f"  %not.finite = fcmp une {V} %nought, zeroinitializer",
-            *self._alarm("%not.finite", "sum", "looked"),
-        ]
-
-    def _alarm(self, some: str, name: str, then: str) -> list[str]:
-        """Count an alarm where a vector of truths has one, and go on."""
-        return [
-            f"  %{name}.bits = bitcast <{self.W} x i1> {some} to i{self.W}",
-            f"  %{name}.wrong = icmp ne i{self.W} %{name}.bits, 0",
-            f"  br i1 %{name}.wrong, label %{name}.alarm, label %{then}",
-            f"{name}.alarm:",
-            f"  %{name}.count = atomicrmw add ptr %f.alarms, i64 1 monotonic",
-            f"  br label %{then}",
-            f"{then}:",
-        ]
 
     def _allocate(self, total: int) -> None:
         """Memory for this call; where there is none, a MemoryError and no results."""
@@ -399,15 +276,13 @@ def batch_loop(
     results: Results,
     scratch: int,
     x86: bool,
-    promises: Promises,
+    watch: Watch,
+    looks: bool,
 ) -> str:
     """The function @kernel, of at least one input and one output.
 
-    scratch: how many vectors of memory the body needs.
+    scratch: how many vectors of memory the body needs; looks: whether it looks itself at what
+    callers promise.
     """
-    return _BatchLoop(T, W, inputs, results).text(scratch, x86, promises)
+    return _BatchLoop(T, W, inputs, results).text(scratch, x86, watch, looks)
 
-
-def _single(x: float) -> str:
-    """A number of single precision, as LLVM wants it written."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(np.float32(x))))[0]:016X}"

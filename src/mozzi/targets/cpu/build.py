@@ -19,7 +19,6 @@ from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of
 from mozzi.targets.cpu.ir import Body
 from mozzi.targets.cpu.kernel import CpuKernel, Results
-from mozzi.targets.cpu.promises import promises
 from mozzi.targets.disk_cache import Entry
 
 __all__ = ["build", "compile_cpu", "entry_of", "module_text", "place_of"]
@@ -79,8 +78,9 @@ def module_text(program: Program, dtype: str, W: int) -> str:
     T = "double" if dtype == "float64" else "float"
     body = Body(program, T, W)
     taken, _ = operands_of(named_shapes(program.inputs), ())
-    promised = promises(program, body.results)
-    loop = batch_loop(T, W, taken, body.results, body.scratch, jit.is_x86(), promised)
+    loop = batch_loop(
+        T, W, taken, body.results, body.scratch, jit.is_x86(), body.watch, body.looks
+    )
     return "\n".join([body.text, loop, ""])
 
 

@@ -15,8 +15,10 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Index, Loop, Program, Statement, Store
 from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.outline import Outline
+from mozzi.targets.cpu.promises import promises
 from mozzi.targets.cpu.results import Results
 from mozzi.targets.cpu.vector_math import splat
+from mozzi.targets.cpu.watch import Watch
 from mozzi.targets.cpu.zeroing import unwritten
 
 __all__ = ["Body"]
@@ -24,13 +26,15 @@ __all__ = ["Body"]
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 POINTERS = ("%in", "%out", "%scratch", "%table")
 RELOAD = 24  # statements after which a value that crosses functions is loaded again
+SHORT = 400  # statements of a body whose values are still in registers at its end
 BARRIER = 'call void asm sideeffect "", "~{memory}"()'
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
     """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs;
-    `results`: where its results are.
+    `results`: where its results are; `watch`: what callers promise, and `looks`: whether the body
+    looks at it, or leaves that to who calls it.
 
     Long runs of statements are functions of their own (`outline`), which @body calls.
     """
@@ -59,8 +63,16 @@ class Body:
         self.scratch = self.outline.size
         self._open()
         self._clear(program)
-        self.region(program.region.statements)
+        self.watch = Watch(T, W, promises(program, self.results))
+        statements = program.region.statements
+        whole = not self.outline.names and not any(isinstance(s, Loop) for s in statements)
+        self.looks = whole and len(statements) <= SHORT
+        if self.looks:
+            self._units(program)
+        self._statements(statements)
         self._finish(program)
+        if self.looks:
+            self._finite(program)
         self._close("body")
         self.text = "\n".join([*self.head, *self.functions])
 
@@ -127,6 +139,37 @@ class Body:
                 if value.op == "input" and id(value) in self.pending:
                     self._put("%out", self.pending.pop(id(value)), self.number(value))
 
+    # what callers promise
+
+    def _units(self, program: Program) -> None:
+        """Look at quaternions when they are read."""
+        self.code.append("  %memory = getelementptr i8, ptr %in, i64 0")
+        alarms, wanted = self._function("alarms"), self.watch.promises.units
+        names = {
+            slot: self.number(x)
+            for slot, x in self._taken(program)
+            if any(unit <= slot < unit + 4 for unit in wanted)
+        }
+        self.code += self.watch.units(alarms, names.get)
+
+    def _finite(self, program: Program) -> None:
+        """Look at the other arguments, or results that show them, when all is computed; their sum
+        is behind the scratch memory.
+        """
+        first, names = sum(x.size for x in program.inputs), self.names
+        held = {slot: names[id(x)] for slot, x in self._taken(program) if id(x) in names}
+        held |= {first + slot: names[x] for x, slot in self.results.slots.items()}
+        at = f"  %sum = getelementptr {self.V}, ptr %scratch, i64 {self.scratch}"
+        self.code += [at, *self.watch.finite(self._function("alarms"), held.get)]
+
+    def _taken(self, program: Program) -> list[tuple[int, Node]]:
+        """Arguments that are read, and their slots."""
+        return [
+            (self.starts[x.place[0]] + x.place[1], x)
+            for x in program.region.statements
+            if isinstance(x, Node) and x.op == "input"
+        ]
+
     # parts of text
 
     def new(self, text: str) -> str:
@@ -188,6 +231,10 @@ class Body:
     def region(self, statements: list[Statement]) -> None:
         # what a loop loads is not visible behind it
         outside = dict(self.names), dict(self.pairs), dict(self.pointers), set(self.crossing)
+        self._statements(statements)
+        self.names, self.pairs, self.pointers, self.crossing = outside
+
+    def _statements(self, statements: list[Statement]) -> None:
         for part in self.outline.parts(statements):
             if isinstance(part, Loop):
                 self.loop(part)
@@ -195,7 +242,6 @@ class Body:
                 self._outlined(self.outline.names[id(part.statements[0])], part.statements)
             else:
                 self._straight(part.statements)
-        self.names, self.pairs, self.pointers, self.crossing = outside
 
     def _straight(self, statements: Sequence[Node | Store], kind: str = "") -> None:
         for n, s in enumerate(statements):
