@@ -8,11 +8,15 @@ import math
 
 import numpy as np
 import pytest
+from support.cases import first
+from support.cuts import Cuts, doubled
 from support.loop_models import null_space_accelerations, rod, state
 
 import mozzi as mz
+from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.compiler import program_of
 from mozzi.lie import SE3
+from mozzi.model.generate import delta
 
 
 def stacked(n: int, free_on_each_other: bool = True) -> tuple[mz.Model, np.ndarray]:
@@ -45,6 +49,12 @@ def stacked(n: int, free_on_each_other: bool = True) -> tuple[mz.Model, np.ndarr
     return b.build(), np.array(q)
 
 
+def two_deltas() -> tuple[mz.Model, np.ndarray]:
+    """One robot, with each of its loops given twice: 40 rows."""
+    model, q, _ = Cuts(delta(), 0, doubled).cut("motor_1")
+    return model, q
+
+
 @pytest.mark.parametrize("free_on_each_other", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_platforms_on_platforms_cost_linearly(free_on_each_other: bool):
     """Operations of one more platform: the same for the third and the fourth."""
@@ -52,6 +62,45 @@ def test_platforms_on_platforms_cost_linearly(free_on_each_other: bool):
         program_of(mz.forward_dynamics, stacked(n, free_on_each_other)[0]).flops for n in (2, 3, 4)
     ]
     assert counts[2] - counts[1] <= 1.001 * (counts[1] - counts[0])
+
+
+SLIDES = {
+    mz.loop_forces: {}, mz.hybrid_dynamics: {"prescribed": "piston"}, mz.loop_rank: {},
+    mz.forward_dynamics_gradient: {},
+    mz.inverse_dynamics: {"actuated": "piston", "minimize": "loop_force"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "algorithm", first(1, SLIDES), ids=lambda x: getattr(x, "name", str(x))
+)
+def test_every_algorithm_costs_linearly(algorithm):
+    """Multipliers of least norm, too: one more platform takes what the one before took."""
+    counts = []
+    for n in (1, 2, 3):
+        model = stacked(n)[0]
+        pistons = tuple(x for x in model.joint_names if "piston" in x)
+        options = {k: pistons if x == "piston" else x for k, x in SLIDES[algorithm].items()}
+        counts.append(program_of(algorithm, model, options=options).flops)
+    assert counts[2] - counts[1] <= 1.03 * (counts[1] - counts[0])
+
+
+@pytest.mark.parametrize("make", first(0, [two_deltas, lambda: stacked(3)]))
+def test_multipliers_of_many_rows_are_of_least_norm(make):
+    """More than forty rows, of which many depend on others; those of hybrid dynamics as well."""
+    model, q = make()
+    v, tau = state(model, q)
+    a, A = mz.forward_dynamics(model, q, v, tau), mz.loop_jacobian(model, q)
+    force = mz.inverse_dynamics(model, q, v, a) - tau
+    exact = np.linalg.lstsq(A.T, force, rcond=1e-9)[0]
+    found = mz.loop_forces(model, q, v, tau)
+    assert np.abs(found - exact).max() < 1e-12 * np.abs(exact).max()
+    held = model.joint_names[: model.nv // 3]
+    free = ~held_mask(model, held)
+    lam = np.linalg.lstsq(A[:, free].T, force[free], rcond=1e-9)[0]
+    exact = np.where(free, tau, force + tau - A.T @ lam)
+    found, _ = mz.hybrid_dynamics(model, q, v, tau, a, prescribed=held)
+    assert np.abs(found - exact).max() < 1e-11 * np.abs(exact).max()
 
 
 def test_rows_that_end_at_a_free_joint_are_all_that_matters():

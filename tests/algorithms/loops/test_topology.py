@@ -148,7 +148,7 @@ def test_a_small_thing_between_two_arms(mass: float, size: float):
     w = mz.consistent_velocities(one, p, u)
     both, _ = system.distributed_accelerations(at, {"arms": w[:12], "bar": w[12:]}, {"arms": tau})
     a = mz.forward_dynamics(one, p, w, np.concatenate([tau, np.zeros(6)]))
-    agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-6)
+    agree(np.concatenate([both["arms"], both["bar"]]), a, 1e-9)
 
 
 def test_nothing_is_compiled_when_the_topology_changes(monkeypatch: pytest.MonkeyPatch):

@@ -18,14 +18,11 @@ from collections.abc import Sequence
 
 from mozzi.algorithms.constraints.rank import smallest_pivot
 from mozzi.algorithms.constraints.sparse import Row, add_to, dot, elimination_order, gram
-from mozzi.lie.vec import number
 from mozzi.program.scalar import Condition, Real, divide, maximum, select
 from mozzi.types import Traced
 
-__all__ = ["LEAST_NORM_ROWS", "Factor"]
+__all__ = ["Factor"]
 
-LEAST_NORM_ROWS = 36
-"""Rows whose multipliers of least norm are found inside a program."""
 
 class Factor:
     """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out, and
@@ -94,41 +91,40 @@ class Factor:
                 x[k] = x[k] - l * x[j]
         return x
 
-    def null_vectors(self) -> dict[int, Row]:
-        """For every row that was left out, how it follows from others; zero for the others.
-
-        Λ z = 0 with z 1 at the row: D Lᵀ z vanishes at all pivots. Its column of D Lᵀ is L D below
-        and, where rows after it were kept, what elimination leaves of it beside.
+    def columns(self) -> dict[int, Row]:
+        """L, whole, by its columns: 1 at its pivot, what is below, and what is beside, at rows that
+        were left out before; zero where a pivot was left out.
         """
-        vectors: dict[int, Row] = {}
+        found: dict[int, Row] = {
+            k: {k: select(self.dependent[k], 0.0, 1.0)} | self.below[k] for k in self.order
+        }
         for n, k in enumerate(self.order):
-            left, column = dict(self.beside[k]), Row()
+            left = dict(self.beside[k])
             for j in self.order[n + 1 :] if left else ():
                 if j in left:
-                    column[j] = left[j] * self.reciprocal[j]
+                    x = left[j] * self.reciprocal[j]
+                    found[j][k] = select(self.dependent[k], x, 0.0)
                     add_to(left, self.below[j], -left[j])
-            z: Row = {k: select(self.dependent[k], 1.0, 0.0)}
-            for j in reversed(self.order):
-                if j != k:
-                    x = dot(self.below[j], z) + column.get(j, 0.0) * z[k]
-                    if number(x) != 0.0:
-                        z[j] = -x
-            vectors[k] = z
-        return vectors
+        return found
 
     def shortest(self, multipliers: Sequence[Real]) -> list[Real]:
-        """λ less its part in the null space: λ − Z (ZᵀZ)⁻¹ Zᵀ λ.  O(k³)."""
-        x = {k: multipliers[k] for k in self.order}
-        Z = self.null_vectors()
-        at = {k: n for n, k in enumerate(self.order)}
-        square: dict[int, Row] = {}
-        for k in self.order:
-            square[k] = {j: dot(Z[k], Z[j]) for j in self.order if at[j] >= at[k]}
-            square[k] = {j: y for j, y in square[k].items() if number(y) != 0.0}
-            square[k][k] = select(self.dependent[k], square[k].get(k, 0.0), 1.0)
-        inside = Factor(square, self.order, {k: 0.0 for k in self.order})
-        part = inside.solve({k: dot(Z[k], x) for k in self.order})
-        total: Row = {}
-        for k in self.order:
-            add_to(total, Z[k], part[k])
-        return [x - total.get(k, 0.0) for k, x in enumerate(multipliers)]
+        """λ less its part in the null space of Λ, whose range is that of L: the least squares
+        L (LᵀL)⁻¹ Lᵀ λ, corrected once for what rounding has left.
+
+        Columns of L meet where they have a common row: O(k b²), as the factors themselves.
+        """
+        x, L = {k: multipliers[k] for k in self.order}, self.columns()
+        places = {k: n for n, k in enumerate(self.order)}
+        order = [self.order[n] for n in elimination_order([L[k] for k in self.order])]
+        lists = [L[k] if k in places else Row() for k in range(len(multipliers))]
+        square = gram(lists, lists, order)
+        for k in order:
+            square[k][k] = select(self.dependent[k], 1.0, square[k].get(k, 0.0))
+        inside = Factor(square, order, dict.fromkeys(order, 0.0))
+        near: Row = {}
+        for _ in range(2):
+            left = {k: x[k] - near.get(k, 0.0) for k in self.order}
+            part = inside.solve({k: dot(L[k], left) for k in order})
+            for k in order:
+                add_to(near, L[k], part[k])
+        return [near.get(k, 0.0) for k in range(len(multipliers))]

@@ -22,7 +22,6 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.multipliers import Multipliers, loop_multipliers
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
-from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting
 from mozzi.algorithms.dynamics.springs import applied
@@ -223,6 +222,5 @@ def hybrid_dynamics(
         True
     """
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
-    least = model.model.row_count <= LEAST_NORM_ROWS
-    tau_out, a_out, _ = hybrid(x, loop_accelerations, least=least)
+    tau_out, a_out, _ = hybrid(x, loop_accelerations, least=True)
     return tau_out, a_out

@@ -7,14 +7,10 @@ from typing import cast
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
-from mozzi.algorithms.constraints.rank import pinv
-from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
-from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import (
     Sweeps,
     forward,
-    forward_dynamics,
     hybrid_dynamics,
 )
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -60,12 +56,6 @@ def loop_forces(
         >>> mz.loop_forces(bar, q, v, np.zeros(3)).shape
         (5,)
     """
-    many = model.model.row_count
-    if many > LEAST_NORM_ROWS:
-        raise LoopError(
-            f"loop_forces of {many} rows is no program of its own; call it with arrays, or take "
-            "the accelerations and solve Aᵀ λ = M a + C v + g − τ"
-        )
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     _, loops = forward(x, loop_accelerations, least=True)
     return multipliers(loops)
@@ -73,19 +63,8 @@ def loop_forces(
 
 @loop_forces.with_loops
 def loop_forces_on_arrays(model: Model, arrays: Arrays, options: Options) -> Array:
-    """`loop_forces` of a model with loops.
-
-    Many rows: the forces that the constrained accelerations need besides τ, onto the rows by
-    singular values (LAPACK, batched), between two programs.
-    """
-    if model.row_count <= LEAST_NORM_ROWS:
-        return loop_forces_with_rank_warnings(model, arrays, options)
-    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
-    a = forward_dynamics(model, **arrays, **options)
-    rest = {"wrenches": arrays["wrenches"]} if "wrenches" in arrays else {}
-    force = inverse_dynamics(model, q, v, a, **rest, **options) - tau
-    At = np.swapaxes(loop_jacobian(model, q), -1, -2)
-    return (pinv(At, least=least_share(model, q)) @ force[..., None])[..., 0]
+    """`loop_forces` of a model with loops."""
+    return loop_forces_with_rank_warnings(model, arrays, options)
 
 
 @hybrid_dynamics.with_loops

@@ -17,7 +17,6 @@ from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.rank import length_of, ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration
-from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.open_loops import WIDE, warn_open, widely_open
@@ -77,8 +76,7 @@ def counted_hybrid_dynamics(
 ) -> tuple[BlockArray, BlockArray, Traced, Traced]:  # fmt: skip
     """`hybrid_dynamics`, and counts."""
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
-    least = model.model.row_count <= LEAST_NORM_ROWS
-    tau_out, a_out, loops = hybrid(x, loop_accelerations, least=least)
+    tau_out, a_out, loops = hybrid(x, loop_accelerations, least=True)
     return tau_out, a_out, *_counts(model, loops, loop_accelerations)
 
 

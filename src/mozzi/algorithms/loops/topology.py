@@ -114,6 +114,17 @@ def response(model: Model, frames: Sequence[str], q: ArrayLike, wrench: Array) -
     return forward_dynamics(weightless, q, still, still, wrenches=W)
 
 
+def frame_accelerations(
+    model: Model, frames: Sequence[str], q: ArrayLike, v: ArrayLike, a: Array
+) -> Array:
+    """α (B, 6 k) of the closure frames, where the joints accelerate by a."""
+    dV: Array = accelerations(model, q, v, a)
+    parts = [np.zeros((*dV.shape[:-2], 0))]
+    for body, back in (_back(model, name) for name in frames):
+        parts.append(dV[..., body, :] @ back.T if body >= 0 else 0.0 * dV[..., 0, :])
+    return np.concatenate(parts, axis=-1)
+
+
 def _back(model: Model, frame: str) -> tuple[int, Array]:
     """The body of a frame, and what takes twists of the body to the frame; found once."""
     key = "closure frame", frame
@@ -174,15 +185,18 @@ def distributed_accelerations(
     ends = np.cumsum([0, *sizes])
     for part, i, j in zip(attachments, ends[:-1], ends[1:], strict=True):
         U[..., i:j] = rates.get(part.name, 0.0)
-    needed = U - ((A @ alpha[..., None])[..., 0] + bias)
-    f = _by_secondary(systems, q, start, A, Lam, needed)  # (D)
-    if f is None:
-        f = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)
-    wrench = (np.swapaxes(A, -1, -2) @ f[..., None])[..., 0]
-    out: dict[str, Array] = {}
-    for name, (model, frames) in systems.items():
-        own = wrench[..., start[name] : start[name] + 6 * len(frames)]
-        out[name] = free[name][0] + response(model, frames, q[name], own)  # (E), (F)
+    out = {name: x[0] for name, x in free.items()}
+    f = np.zeros(U.shape)
+    for _ in range(2):  # once more, for what a small thing between large ones has lost of digits
+        needed = U - ((A @ alpha[..., None])[..., 0] + bias)
+        change = _by_secondary(systems, q, start, A, Lam, needed)  # (D)
+        if change is None:
+            change = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)
+        wrench, f = (np.swapaxes(A, -1, -2) @ change[..., None])[..., 0], f + change
+        for name, (model, frames) in systems.items():
+            s = slice(start[name], start[name] + 6 * len(frames))
+            out[name] = out[name] + response(model, frames, q[name], wrench[..., s])  # (E), (F)
+            alpha[..., s] = frame_accelerations(model, frames, q[name], v[name], out[name])
     pairs = zip(attachments, ends[:-1], ends[1:], strict=True)
     return out, {part.name: f[..., i:j] for part, i, j in pairs}
 

@@ -28,7 +28,6 @@ from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift, loop_jacobian
-from mozzi.algorithms.constraints.solve import LEAST_NORM_ROWS
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
 from mozzi.algorithms.derivatives.second import tangent_basis, tangent_pull
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
@@ -90,7 +89,7 @@ def constrained_hybrid(
 ) -> tuple[BlockArray, BlockArray, Traced]:  # fmt: skip
     """(τ, a, λ): `hybrid_dynamics`, with the multipliers that it finds."""
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
-    tau_out, a_out, loops = hybrid(x, least=_least(model))
+    tau_out, a_out, loops = hybrid(x, least=True)
     return tau_out, a_out, multipliers(loops)
 
 
@@ -105,12 +104,8 @@ def constrained_hybrid_solve(
     Hybrid dynamics at rest and without gravity.
     """
     still = AtRest(held_by(model, prescribed))
-    tau_out, x, _ = hybrid(Sweeps(still, q, ZERO, tau, a), loop_accelerations, _least(model))
+    tau_out, x, _ = hybrid(Sweeps(still, q, ZERO, tau, a), loop_accelerations, least=True)
     return tau_out, x
-
-
-def _least(model: Mechanism) -> bool:
-    return model.model.row_count <= LEAST_NORM_ROWS
 
 
 def _holding(
