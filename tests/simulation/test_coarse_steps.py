@@ -4,7 +4,6 @@ configuration or at great speed, are told of.
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -12,26 +11,18 @@ import pytest
 from support.cuts import Cuts
 
 import mozzi as mz
-from mozzi.model.generate import LINKAGES, ring
+from mozzi.model.generate import LINKAGES, sarrus
 
 
-def low_sarrus(seed: int, height: float = 0.02, stiffness: float = 2000.0) -> Cuts:
-    """Sarrus's linkage, nearly flat, where its rank falls from five to three; a spring holds it."""
-    rng = np.random.default_rng(seed + 3000)
-    axes = []
-    for side, turn in ((1, 0.0), (-1, rng.uniform(0.9, 2.2))):
-        out = np.array([math.cos(turn), math.sin(turn), 0.0])
-        along = np.array([-math.sin(turn), math.cos(turn), 0.0])
-        up = np.array([0.0, 0.0, height])
-        three = [0.6 * out, (0.6 + rng.uniform(0.3, 0.8)) * out + 0.5 * up, 0.6 * out + up]
-        three = [p + rng.uniform(-0.2, 0.2) * along for p in three]
-        axes += [(tuple(p), tuple(along)) for p in three[::side]]
-    return Cuts(ring("sarrus", axes, seed, stiffness=stiffness), seed)
+def low_sarrus(seed: int) -> Cuts:
+    """Sarrus's linkage, nearly flat."""
+    return Cuts(sarrus(seed, height=0.02), seed)
 
 
 @pytest.mark.parametrize("options", [
     {}, {"torque": np.zeros(5)}, {"torque": np.zeros((750, 5))}, {"record_every": 50},
     {"torque": lambda t, q, v: 0.0 * v}, {"torque": lambda t, q, v: 0.0 * v, "trace": False},
+    {"torque": mz.Law(lambda t, q, v, x, h: (0.0 * v, {"n": x["n"] + 1.0}), {"n": 0.0})},
 ])  # fmt: skip
 def test_a_coarse_step_beside_a_singular_configuration_is_told(options: dict):
     """Whatever drives it, and however few states are recorded."""
@@ -68,6 +59,36 @@ def test_energy_that_great_speed_costs_is_told():
         mz.simulate(model, q, 30.0 * v, 2.0, 2e-3)
     share, told = lost(model, q, 30.0 * v, 1e-3)
     assert share < 1e-3 and not told
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "generalized_alpha"])
+def test_what_a_law_changes_between_halves_of_a_step_is_no_coarse_step(method: str):
+    """A law that is sampled and jumps from sample to sample, beside a singular configuration: its
+    forces are held, over a step as over its halves.
+    """
+    model, q, v = low_sarrus(2).cut("joint_4")
+
+    def rattle(t, q, v, x, h):
+        return 2.0 * x["sign"] * mz.array([1.0] * 5), {"sign": -x["sign"]}
+
+    law = mz.Law(rattle, {"sign": 1.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.simulate(model, q, v, 0.2, 2e-4, method, torque=law)
+
+
+@pytest.mark.parametrize("steps", [3, 40])
+def test_energy_that_a_short_run_loses_is_told(steps: int):
+    """However few its steps; from rest, and of small steps, there is nothing to tell."""
+    model, q, v = Cuts(LINKAGES["spherical_4"](4), 4).cut("joint_2")
+    with pytest.warns(mz.EnergyWarning):
+        mz.simulate(model, q, 30.0 * v, steps * 2e-2, 2e-2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("rkmk4", "semi_implicit", "generalized_alpha", "momentum"):
+            mz.simulate(model, q, 0.0 * v, steps * 2e-3, 2e-3, method)
+        for method in ("rkmk4", "semi_implicit"):
+            mz.simulate(model, q, 0.0 * v, steps * 2e-3, 2e-3, method, dtype="float32")
 
 
 @pytest.mark.slow

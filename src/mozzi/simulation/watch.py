@@ -39,7 +39,8 @@ __all__ = ["tell_run", "tell_stiff"]
 ENERGY_DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
 EXACT_DRIFT = 1e-3  # the same, of methods of fourth order and more in float64
 ENERGY_SAMPLES = 2**15  # states whose energy is looked at, about
-FIRST_STEPS = 100  # steps, of which the energy is not watched: it has only begun to change
+FIRST_ORDER = 2.0  # steps over all: the same of methods of first order, which lose 1 from rest
+ROUNDED = {"float64": 1e-9, "float32": 1e-5}  # of the potential energy, that may be rounding
 #: −h λ of a decay that an explicit step follows.
 STABLE_DECAY: dict[type[OneStep], float] = {SemiImplicit: 2.0, MuntheKaas: 2.785}
 # a last correction of Newton's method, of velocities, that is not small
@@ -98,10 +99,10 @@ def tell_singular(run: Simulation, ranks: Ranks, t: Array, q: Array, v: Array) -
 
 def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
     """Warn where nothing drives or brakes, and the energy changes all the same. q is (B, n, nq)."""
-    if t[-1] - t[0] < FIRST_STEPS * run.dt:
-        return
     exact = run.method.order >= 4 and run.place.dtype == "float64"
     drift = EXACT_DRIFT if exact else ENERGY_DRIFT
+    if run.method.order == 1:
+        drift = max(drift, FIRST_ORDER * run.dt / max(float(t[-1] - t[0]), run.dt))
     springs = run.resistance is not None and run.resistance.springs
     count = max(2, min(len(t), ENERGY_SAMPLES // math.prod(q.shape[:-2])))
     looked = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
@@ -113,7 +114,7 @@ def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
         change = (T + V) - (T + V)[:, :1]
         size = np.nan_to_num(np.abs(change))
         scale = np.nanmax(T, axis=-1, keepdims=True)
-        rounding = 1e-9 * np.nanmax(np.abs(V), axis=-1)[:, None]
+        rounding = ROUNDED[run.place.dtype] * np.nanmax(np.abs(V), axis=-1)[:, None]
         wrong = (size > drift * scale) & (size > rounding)
     if not wrong.any():
         return

@@ -206,12 +206,15 @@ def spherical(n: int = 4, seed: int = 0) -> Linkage:
     return ring(f"spherical_{n}", axes, seed)
 
 
-def sarrus(seed: int = 0) -> Linkage:
+def sarrus(
+    seed: int = 0, height: float | None = None, stiffness: float = 2000.0
+) -> Linkage:
     """Two times three parallel axes: a straight motion by turning joints (Sarrus 1853). A spring
-    keeps it from falling flat, where it is singular.
+    keeps it from falling flat, where it is singular: its rank falls from five to three. height:
+    of the platform; None: at random.
     """
     rng = np.random.default_rng(seed + 3000)
-    height = rng.uniform(0.8, 1.4)
+    height = rng.uniform(0.8, 1.4) if height is None else height
     angle = rng.uniform(0.9, 2.2)
     axes: list[Axis] = []
     for side, turn in ((1, 0.0), (-1, angle)):
@@ -221,7 +224,7 @@ def sarrus(seed: int = 0) -> Linkage:
         three = [0.6 * out, (0.6 + rng.uniform(0.3, 0.8)) * out + 0.5 * up, 0.6 * out + up]
         three = [p + rng.uniform(-0.2, 0.2) * along for p in three]
         axes += [(tuple(p), tuple(along)) for p in three[::side]]
-    return ring("sarrus", axes, seed, stiffness=2000.0)
+    return ring("sarrus", axes, seed, stiffness=stiffness)
 
 
 # -- rings by lengths and twists of their links --

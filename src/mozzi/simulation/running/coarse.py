@@ -6,6 +6,7 @@ rows differ may go anywhere, on closed states all the same. Two steps of half th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,10 +35,11 @@ def coarse_step(
     run: Simulation, t: Array, q: Array, v: Array, ranks: Ranks
 ) -> tuple[float, float, float] | None:
     """(time, margin, by how much of the velocities it is off) of the worst step that is too coarse;
-    None where none is found. q and v are (B, n, …). Steps of laws with a state are not repeated.
+    None where none is found. q and v are (B, n, …). A law with a state goes on from the state that
+    it had, and what it held over a step is held over its halves.
     """
     method = run.method
-    if isinstance(method, DormandPrince) or run.contact or run.torque.own is not None:
+    if isinstance(method, DormandPrince) or run.contact:
         return None
     q, v = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
     sample, record, margin = _nearest(ranks, min(run.records.done, len(t)) - 1)
@@ -73,19 +75,38 @@ def _differences(
 ) -> tuple[Array, Array]:  # fmt: skip
     """When a step behind these records differs most from two halves of it, and by how much."""
     put, advance = run.place.put, run.kernels.advance(method)
-    start = run.kernels.start(method)
+    start, law = run.kernels.start(method), run.torque.own
     clock, forces = put(t[record]), [put(x) for x in _forces(run, sample, record)]
     state = [put(q[sample, record]), put(v[sample, record])]
     if start is not None:
         state += listed(start(*state, clock, *forces))
+    if law is not None:
+        rows = run.records.rows["law"]
+        state.append(put(rows.reshape(len(rows), -1, rows.shape[-1])[record, sample]))
     most, when = np.zeros(len(sample)), t[record].copy()
     for k in range(min(run.grid.every, REPEATED)):
-        halves = advance(*state, clock, *forces, 0.5 * run.dt, 2.0)
-        *state, clock = advance(*state, clock, *forces, run.dt, 1.0)
-        off = np.abs(on_the_host(state[1]) - on_the_host(halves[1])).max(axis=-1)
+        *new, later = advance(*state, clock, *forces, run.dt, 1.0)
+        if law is None:
+            whole, halves = new, advance(*state, clock, *forces, 0.5 * run.dt, 2.0)
+        else:
+            tau = put(law.parts(run.model, on_the_host(new[-1]))["tau"])
+            whole, halves = _held_over(run, method, state[:2], clock, [tau, *forces])
+        off = np.abs(on_the_host(whole[1]) - on_the_host(halves[1])).max(axis=-1)
         worse = ~(off <= most)
         most[worse], when[worse] = off[worse], (t[record] + k * run.dt)[worse]
+        state, clock = new, later
     return when, most
+
+
+def _held_over(
+    run: Simulation, method: OneStep, state: list[Array], clock: Array, forces: list[Array]
+) -> tuple[Sequence[Array], Sequence[Array]]:
+    """A step with forces that are held, and two halves of it."""
+    start, advance = run.kernels.held(method)
+    if start is not None:
+        state = state + listed(start(*state, clock, *forces))
+    one, two = (advance(*state, clock, *forces, run.dt / n, float(n)) for n in (1, 2))
+    return one, two
 
 
 def _forces(run: Simulation, sample: np.ndarray, record: np.ndarray) -> list[Array]:

@@ -63,6 +63,19 @@ class RunKernels:
         make = lambda: start_kernel(method, self.system, self.inputs, self.place)
         return self._once("start", method, make)
 
+    def held(
+        self, method: OneStep
+    ) -> tuple[Kernel[tuple[Array, ...]] | None, Kernel[tuple[Array, ...]]]:
+        """`start` and `advance` with joint forces as an input, in place of a law with a state."""
+        inputs = {"tau": (self.model.nv,), **self.inputs}
+
+        def make() -> tuple[Kernel[tuple[Array, ...]] | None, Kernel[tuple[Array, ...]]]:
+            self.system.held = None
+            start = start_kernel(method, self.system, inputs, self.place)
+            return start, advance_kernel(method, self.system, inputs, self.place)
+
+        return self._once("held", method, make)
+
     def attempt(self, method: DormandPrince) -> Kernel[tuple[Array, ...]]:
         """Steps of dopri5; with contacts it takes the modes of their points."""
         touch = {"touch": (3 * contact_count(self.model),)} if self.model.contacts else {}
