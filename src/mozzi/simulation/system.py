@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypedDict, TypeVar
 
@@ -22,7 +22,7 @@ from mozzi.simulation.forces.resistance import Resistance, Stops
 from mozzi.simulation.parameters import Feedback, Forces, Varying
 from mozzi.types import Rep, Traced
 
-__all__ = ["Feedback", "Forces", "System", "as_forces"]
+__all__ = ["Feedback", "Forces", "KeptLaw", "System", "as_forces"]
 
 B = TypeVar("B")
 
@@ -44,6 +44,16 @@ class Given(Protocol):
     def accelerations(self, t: Real) -> Traced:
         """Accelerations of rows, at a time of the trace."""
         ...
+
+
+class KeptLaw:
+    """A law τ(t, q, v) of one model whose kernels are kept with it, for runs that come again."""
+
+    def __init__(self, function: Feedback):
+        self.function, self.kernels = function, dict[Hashable, object]()
+
+    def __call__(self, t: Real, q: Traced, v: Traced, /) -> Forces:
+        return self.function(t, q, v)
 
 
 @dataclass

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mozzi as mz
+from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.lie import SE3
 from mozzi.model.generate import chain, four_bar
 from mozzi.model.join import joined
@@ -230,13 +231,12 @@ def test_a_catch_on_an_event():
     E = after.trajectory.energy()
     assert np.abs(E - E[0]).max() < 1e-6
     never = lambda t, q, v: t + 1.0, lambda x, q: x
-    with pytest.raises(mz.ConfigurationError, match="carries more than q and v"):
-        free.simulate(q, v, 1.0, 0.01, changes=[never], method="generalized_alpha")
     assert len(free.simulate(q, v, 1.0, 0.01, changes=[never], method="rkmk4")) == 1
 
 
 @pytest.mark.parametrize(("method", "every"), [
-    ("rkmk4", 1), ("rkmk4", 7), ("semi_implicit", 1), ("moreau", 1)
+    ("rkmk4", 1), ("rkmk4", 7), ("semi_implicit", 1), ("moreau", 1), ("generalized_alpha", 1),
+    ("momentum", 1),
 ])  # fmt: skip
 def test_events_by_methods_of_constant_step(method: str, every: int):
     """The last step ends at the event, so that the order of the method stays: a bar that falls and
@@ -260,8 +260,55 @@ def test_events_by_methods_of_constant_step(method: str, every: int):
         times = [abs(a.t[-1] - b.t[-1]) for a, b in zip(x[:2], right[:2], strict=True)]
         ends.append([*times, np.abs(x.end[0]["bar"] - right.end[0]["bar"]).max()])
     off, half = np.array(ends)
-    order = 4 if method == "rkmk4" else 1
+    order = {"rkmk4": 4, "generalized_alpha": 2, "momentum": 2}.get(method, 1)
     assert np.all((half < 1e-9) | (off / half > 0.7 * 2**order)), (off, half)
+
+
+@pytest.mark.parametrize("method", [
+    "dopri5", "rkmk4", "generalized_alpha", "momentum", DormandPrince(1e-9, 1e-10),
+])  # fmt: skip
+def test_events_in_a_batch(method: str | DormandPrince):
+    """Each sample changes at its own time, and moves as it does alone: some bars are caught where
+    they come through a plane and let go at a time, one never comes.
+    """
+    free = mz.ClosedSystem({"bar": (bar(), ["bar"])})
+    heights = np.array([0.5, 0.3, 20.0, 0.45]).reshape(2, 2)
+    q = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (2, 2, 1))
+    q[..., 2] = heights
+    v = {"bar": np.array([0.0, 0.3, 0.0, 0.0, 0.0, 0.0])}
+    compiled = []
+
+    def law(t, q, v):
+        compiled.append(1)
+        return {"bar": -0.1 * (1.0 - t * t) * v["bar"]}
+
+    changes = [
+        (lambda t, q, v: q["bar"][..., 2] + 0.02 * t,
+         lambda x, q: x.attach("pin", ("world", ""), ("bar", "bar"), mz.Spherical(),
+                               placement_b=[0.0, 0.0, 0.0])),
+        (0.4, lambda x, q: x.detach("pin")),
+    ]  # fmt: skip
+    given = {"method": method, "tolerance": 0.05, "wrenches": {"bar": np.full((2, 1, 1, 6), 0.1)}}
+    all_ = free.simulate({"bar": q}, v, 0.5, 0.01, law, changes, **given)
+    calls = len(compiled)
+    assert all_.batch == (2, 2) and len(all_.samples) == 4 and len(all_) == 3
+    assert all_.changed.shape == (2, 2, 2) and np.isnan(all_.changed[1, 0]).all()
+    falls = np.sqrt(2.0 * heights / 9.81)
+    assert np.abs(all_.changed[..., 0] - falls)[[0, 0, 1], [0, 1, 1]].max() < 0.05
+    np.testing.assert_allclose(all_.changed[[0, 0, 1], [0, 1, 1], 1], 0.4)
+    for k in ((0, 1), (1, 0)):
+        one = {n: x for n, x in given.items() if n != "wrenches"}
+        alone = free.simulate({"bar": q[k]}, v, 0.5, 0.01, law, changes, **one,
+                              wrenches={"bar": np.full((1, 6), 0.1)})
+        n = len(alone.t)
+        np.testing.assert_allclose(all_.t[k][:n], alone.t, rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(all_.q("bar")[k][:n], alone.q("bar"), rtol=0.0, atol=1e-13)
+        assert np.isnan(all_.t[k][n:]).all() and np.isnan(all_.v("bar")[k][n:]).all()
+        np.testing.assert_allclose(all_.end[1]["bar"][k], alone.end[1]["bar"], atol=1e-13)
+        np.testing.assert_allclose(all_.energy()[k][:n], alone.energy(), atol=1e-12)
+    assert calls < 4 * (len(compiled) - calls)  # what is compiled is compiled once for all samples
+    with pytest.raises(mz.ConfigurationError, match=r"phases\.samples\[i\]\[k\]"):
+        all_[0]
 
 
 def test_a_law_of_tables_in_a_batch(held: tuple):

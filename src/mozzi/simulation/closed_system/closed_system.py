@@ -28,7 +28,8 @@ from mozzi.checked import checked
 from mozzi.lie import SE3
 from mozzi.lie.vec import number
 from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
-from mozzi.simulation.closed_system.phases import Change, Phases, SystemOptions, simulated
+from mozzi.simulation.closed_system.changes import simulated
+from mozzi.simulation.closed_system.phases import Change, Phases, SystemOptions
 from mozzi.types import Array, ArrayLike, Minimize, Rep
 
 __all__ = ["ClosedSystem"]
@@ -398,10 +399,14 @@ class ClosedSystem(AttachedSystems):
             duration: in seconds.
             dt: a step, in seconds.
             torque: joint forces by system, constant; or a law τ(t, q, v) of tables that gives one.
-            changes: pairs (when, change), one after the other. when: a time, or a function
-                g(t, q, v) of tables at whose next zero it happens (of one sample; by dopri5 on its
-                dense output, by rkmk4, semi_implicit and moreau with a step that ends there);
-                change: a function (system, q) that gives another system; q is the table there.
+            changes: pairs (when, change), one after the other. when: a time (at once, where that
+                has passed), or a function g(t, q, v) of tables at whose next zero it happens: by
+                dopri5, which is the method then unless told, on its dense output; by methods of
+                constant step with a step that ends there. change: a function (system, q) that gives
+                another system; q is the table there. Samples of a batch with events move one after
+                the other, each with changes at its own times (``samples`` of what is returned);
+                placements that differ from sample to sample (``attach(..., at=q)``) are models that
+                differ, each compiled for itself.
             tolerance: metres or radians by which attachments may be open.
             options: of `simulate`: method, wrenches (by system), record_every, resistance, ...
 

@@ -5,20 +5,22 @@ records, and then by steps of any length from the last one before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import DormandPrince, Event, EventFunction
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.place import on_the_host
+from mozzi.simulation.running.advance import forces_at, listed
+from mozzi.simulation.running.simulation import Simulation
 from mozzi.simulation.simulate import simulate
-from mozzi.simulation.stepper import stepper
-from mozzi.simulation.system import Feedback
-from mozzi.simulation.trajectories.trajectory import Trajectory
-from mozzi.types import Array, Method
+from mozzi.simulation.system import KeptLaw
+from mozzi.simulation.trajectories.trajectory import Interrupted, Trajectory
+from mozzi.simulation.watch import tell_run
+from mozzi.types import Array
 
 if TYPE_CHECKING:
     from mozzi.simulation.closed_system.phases import WholeOptions
@@ -33,31 +35,64 @@ Step = Callable[[float, Array, Array, float], tuple[Array, Array]]
 
 def until_event(
     event: EventFunction, model: Model, q: Array, v: Array, duration: float, dt: float,
-    law: Array | Feedback | None, options: WholeOptions,
+    law: Array | KeptLaw | None, options: WholeOptions,
 ) -> tuple[Trajectory, Event | None]:  # fmt: skip
-    """The motion over a duration, and the first zero of the event in it."""
-    method = options.setdefault("method", "dopri5") or "rkmk4"
-    if isinstance(method, DormandPrince):
-        raise ConfigurationError(
-            "changes: give method='dopri5' and its rtol and atol; events are set here"
-        )
-    if method == "dopri5":
-        options["events"] = (event,)
-        x = simulate(model, q, v, duration, dt, torque=law, **options)
-        return x, x.events[-1] if x.events else None
-    step = _step(model, method, law, options)  # which refuses methods that carry more than q and v
-    x = simulate(model, q, v, duration, dt, torque=law, **options)
-    k = _crossing(event, x.t, x.q, x.v)
+    """The motion of one sample up to the first zero of the event, which is its last record; or over
+    the duration, and None.
+    """
+    method = options.setdefault("method", "dopri5")
+    if isinstance(method, DormandPrince) or method == "dopri5":
+        return _dense(event, (model, q, v, duration, dt), law, options)
+    run = Simulation(model, q, v, duration, dt, torque=law, **options)
+    assert not isinstance(run.method, DormandPrince)
+    k = None
+    try:
+        for _ in run.run():
+            x = run.records
+            k = _crossing(event, x.t[: x.done], x.q[: x.done], x.v[: x.done])
+            if k is not None:
+                break
+    except KeyboardInterrupt:
+        raise Interrupted(run.trajectory(tell=False)) from None
     if k is None:
-        return x, None
-    t, q, v, h = float(x.t[k]), x.q[k], x.v[k], dt
-    while t + h < x.t[k + 1] - 1e-9 * dt:  # from record to record there may be many steps
+        return run.trajectory(), None
+    whole, step = run.trajectory(tell=False), _step(run, run.method)
+    t, q, v, h = float(whole.t[k]), whole.q[k], whole.v[k], dt
+    while t + h < whole.t[k + 1] - 1e-9 * dt:  # from record to record there may be many steps
         new = step(t, q, v, h)
         if _crossing(event, np.array([t, t + h]), *(np.stack(p) for p in zip((q, v), new))) == 0:
             break
         t, (q, v) = t + h, new
-    h = min(h, float(x.t[k + 1]) - t)
-    return x, _within(event, step, t, q, v, h)
+    found = _within(event, step, t, q, v, min(h, float(whole.t[k + 1]) - t))
+    x = _to(whole, found)
+    tell_run(run, x.t, x.q, x.v)
+    return x, found
+
+
+def _dense(
+    event: EventFunction, state: tuple[Model, Array, Array, float, float],
+    law: Array | KeptLaw | None, options: WholeOptions,
+) -> tuple[Trajectory, Event | None]:  # fmt: skip
+    """By dopri5, on its dense output."""
+    method, others = options.get("method"), tuple(options.get("events", ()))
+    given: WholeOptions
+    if isinstance(method, DormandPrince):
+        others = (*method.events, *others)
+        given = {**options, "method": replace(method, events=(*others, event))}
+    else:
+        given = {**options, "events": (*others, event)}
+    x = simulate(*state, torque=law, **given)
+    own = [e for e in x.events if e.number == len(others)]
+    return (_to(x, own[-1]), own[-1]) if own else (x, None)
+
+
+def _to(x: Trajectory, event: Event) -> Trajectory:
+    """The trajectory up to an event, with the state there as its last record."""
+    n = int(np.searchsorted(x.t, event.t, side="left"))
+    t, q, v = ([*a[:n], b] for a, b in ((x.t, event.t), (x.q, event.q), (x.v, event.v)))
+    tau = None if x.tau is None else np.array([*x.tau[:n], x.tau[max(n - 1, 0)]])
+    arrays = {"t": np.array(t), "q": np.array(q), "v": np.array(v)}
+    return replace(x, **arrays, tau=tau, stored={}, complete=True, diverged={})
 
 
 def _crossing(event: EventFunction, t: Array, q: Array, v: Array) -> int | None:
@@ -98,27 +133,18 @@ def _within(
     return Event((), t + near, 0, *state)
 
 
-def _step(
-    model: Model, method: Method | OneStep, law: Array | Feedback | None, options: WholeOptions
-) -> Step:
-    """One step of any length."""
-    traced = callable(law) and options.get("trace") is not False
-    held = law is not None and not traced
-    wrenches = options.get("wrenches")
-    kernel = stepper(
-        model, method, law if callable(law) and traced else None, held=held,
-        wrenches=wrenches is not None, resistance=options.get("resistance", True),
-        limits=options.get("limits", False), target=options.get("target", "cpu"),
-        dtype=options.get("dtype", "float64"),
-    )  # fmt: skip
+def _step(run: Simulation, method: OneStep) -> Step:
+    """One step of any length, with the forces of its begin; what a method carries besides q and v
+    begins anew.
+    """
+    advance, start = run.kernels.advance(method), run.kernels.start(method)
 
     def step(t: float, q: Array, v: Array, h: float) -> tuple[Array, Array]:
-        given: list[Array] = []
-        if held:
-            given.append(np.asarray(law(t, q, v) if callable(law) else law, dtype=float))
-        if wrenches is not None:
-            given.append(np.asarray(wrenches, dtype=float))
-        new = kernel(q, v, t, *given, h, 1.0)
+        forces = forces_at(run, 0, t, q, v)
+        state = [run.place.put(x) for x in (q, v)]
+        if start is not None:
+            state += listed(start(*state, t, *forces))
+        new = advance(*state, t, *forces, h, 1.0)
         return on_the_host(new[0]), on_the_host(new[1])
 
     return step

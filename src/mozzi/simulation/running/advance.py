@@ -21,7 +21,7 @@ from mozzi.types import Array
 if TYPE_CHECKING:
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["adapted", "listed", "stepped"]
+__all__ = ["adapted", "forces_at", "listed", "stepped"]
 
 MEETINGS, MEETING_STEPS = 64, 1024  # between two records: after so many parts, and at most so many
 # steps dt, all samples of dopri5 meet
@@ -32,7 +32,7 @@ Record = tuple[Array, Array, list[Array]]
 def stepped(run: Simulation, method: OneStep) -> Iterator[Record | None]:
     """The records of a method of constant step."""
     records, place, torque = run.records, run.place, run.torque
-    forces = _forces(run, 0, run.t0, run.q0, run.v0)
+    forces = forces_at(run, 0, run.t0, run.q0, run.v0)
     if not torque.sampled:
         forces = [place.put(x) for x in forces]
     state = [place.put(x) for x in (run.q0, run.v0)]
@@ -55,7 +55,7 @@ def stepped(run: Simulation, method: OneStep) -> Iterator[Record | None]:
                 n = 1 if torque.sampled else run.pace.next(count - k)
                 if torque.sampled:
                     clock = t + k * h
-                    forces = _forces(run, step + k, clock, *state[:2])
+                    forces = forces_at(run, step + k, clock, *state[:2])
                 *state, clock = advance(*state, clock, *forces, h, float(n))
                 place.wait()
                 run.pace.took(n)
@@ -78,7 +78,7 @@ def stepped(run: Simulation, method: OneStep) -> Iterator[Record | None]:
 def adapted(run: Simulation, method: DormandPrince) -> Iterator[Record | None]:
     """The records of a method that chooses its steps."""
     records, torque, grid = run.records, run.torque, run.grid
-    forces = _forces(run, 0, run.t0, run.q0, run.v0)
+    forces = forces_at(run, 0, run.t0, run.q0, run.v0)
     x = _adaptive(run, method, forces)
     if run.saved is not None and records.done:
         at = run.saved.checkpoint()
@@ -102,7 +102,7 @@ def adapted(run: Simulation, method: DormandPrince) -> Iterator[Record | None]:
                 if run.sampler is not None:
                     run.sampler.take(t + k * h, x.here("q"), x.here("v"), h)
                 if torque.sampled:
-                    forces = _forces(run, step + k, t + k * h, x.here("q"), x.here("v"))
+                    forces = forces_at(run, step + k, t + k * h, x.here("q"), x.here("v"))
                 limit = until if torque.sampled else end
                 for _ in x.advance(until, limit, forces):
                     run.share = max(run.share, x.share(run.t0, end))
@@ -171,7 +171,7 @@ def _touched(
         run.records.rows["modes"][run.records.at] = modes
 
 
-def _forces(run: Simulation, step: int, t: float, q: Array, v: Array) -> list[Array]:
+def forces_at(run: Simulation, step: int, t: float, q: Array, v: Array) -> list[Array]:
     """What a kernel holds over this step: forces, and what varies from sample to sample."""
     tau = run.torque.at(step, t, q, v)
     return [x for x in (tau, run.wrenches, run.varying.numbers) if x is not None]

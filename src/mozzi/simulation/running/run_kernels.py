@@ -1,4 +1,4 @@
-"""The kernels of one run, made once; runs of the same model without laws share them."""
+"""The kernels of one run, made once; runs without laws, or with a `KeptLaw`, share them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mozzi.simulation.methods.dormand_prince import DormandPrince, attempt_kerne
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.touching import TouchKernels, touch_kernels
 from mozzi.simulation.place import Place, Shapes
-from mozzi.simulation.system import System
+from mozzi.simulation.system import KeptLaw, System
 from mozzi.types import Array, Kernel
 
 __all__ = ["RunKernels"]
@@ -33,6 +33,8 @@ class RunKernels:
         self.inputs, self.place, self.model = inputs, place, model
         alone = torque.law is not None or torque.own is not None or system.drives is not None
         self._cache: dict[Hashable, object] = {} if alone else model.cache
+        if isinstance(torque.law, KeptLaw) and system.drives is None:
+            self._cache = torque.law.kernels
 
     def _once(self, name: str, method: Integrator | None, make: Callable[[], K]) -> K:
         x = self.system

@@ -1,0 +1,189 @@
+"""Motions of a `ClosedSystem`, phase by phase: at a time, or where an event is, it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from mozzi.algorithms.dynamics.energy import kinetic_energy
+from mozzi.algorithms.loops.topology import State
+from mozzi.errors import ConfigurationError, KindError
+from mozzi.model import Model
+from mozzi.program.scalar import Real
+from mozzi.simulation.closed_system.events import until_event
+from mozzi.simulation.closed_system.phases import (
+    Change,
+    Phase,
+    Phases,
+    SystemOptions,
+    When,
+    WholeOptions,
+)
+from mozzi.simulation.methods.dormand_prince import EventFunction
+from mozzi.simulation.projection import closed_states
+from mozzi.simulation.simulate import simulate
+from mozzi.simulation.system import KeptLaw
+from mozzi.types import Array
+
+if TYPE_CHECKING:
+    from mozzi.simulation.closed_system.closed_system import ClosedSystem
+
+__all__ = ["simulated"]
+
+Torque = State | Callable[..., State]
+
+
+def simulated(
+    system: ClosedSystem, q0: State, v0: State, duration: float, dt: float,
+    torque: Torque | None, changes: Sequence[Change], tolerance: float, options: SystemOptions,
+) -> Phases:  # fmt: skip
+    """See `ClosedSystem.simulate`."""
+    for change in changes:
+        if not isinstance(cast(object, change), (tuple, list)) or len(change) != 2:
+            raise KindError("simulate", "a change", change, "(time or event, function)")
+    times = [float(options.get("t0", 0.0)), *(float(x) for x, _ in changes if not callable(x))]
+    for before, after in pairwise(times):
+        if not before <= after:
+            raise ConfigurationError(
+                f"changes: one at t = {after:g} s comes after t = {before:g} s; give them in order"
+            )
+    run = _Run(duration, dt, changes, tolerance, {})
+    at, u = system.whole("q", q0, "q"), system.whole("v", v0)
+    batch = np.broadcast_shapes(at.shape[:-1], u.shape[:-1])
+    if not batch or not any(callable(when) for when, _ in changes):
+        return run.phases(system, q0, v0, torque, options)
+    samples: list[Phases] = []
+    for k in np.ndindex(*batch):
+        q, v = (_sample(x, batch, k, 1) for x in (q0, v0))
+        own = options.copy()
+        if "wrenches" in options:
+            own["wrenches"] = _sample(options["wrenches"], batch, k, 2)
+        forces: Torque | None = torque
+        if isinstance(torque, Mapping):
+            forces = _sample(torque, batch, k, 1)
+        try:
+            samples.append(run.phases(system, q, v, forces, own))
+        except Exception as error:
+            error.add_note(f"in sample {k[0] if len(k) == 1 else k}")
+            raise
+    return Phases((), tuple(samples), batch)
+
+
+def _sample(
+    table: State, batch: tuple[int, ...], k: tuple[int, ...], own: int
+) -> State:
+    """The tables of one sample; own: how many axes are not of the batch."""
+    out: dict[str, Array] = {}
+    for name, x in table.items():
+        x = np.asarray(x)
+        lead = x.shape[: x.ndim - own]
+        try:
+            out[name] = np.broadcast_to(x, (*batch, *x.shape[x.ndim - own :]))[k]
+        except ValueError:
+            raise ConfigurationError(
+                f"samples of {name!r} have shape {lead}, those of the states {batch}"
+            ) from None
+    return out
+
+
+@dataclass
+class _Run:
+    """What all samples have in common; laws: those of the systems that there were."""
+
+    duration: float
+    dt: float
+    changes: Sequence[Change]
+    tolerance: float
+    laws: dict[Model, KeptLaw]
+
+    def phases(
+        self, system: ClosedSystem, q0: State, v0: State, torque: Torque | None,
+        options: SystemOptions,
+    ) -> Phases:  # fmt: skip
+        """One motion, or samples that change together."""
+        start = float(options.get("t0", 0.0))
+        t, end, left = start, start + float(self.duration), list(self.changes)
+        q, v = dict(q0), dict(v0)
+        phases: list[Phase] = []
+        while True:
+            now, moving, taken = _begun(system, q, v, self.tolerance)
+            until, event = end, None
+            when = left[0][0] if left else end
+            if callable(when):
+                event = _event(system, when)
+            else:
+                until = max(t, min(float(when), end))  # at once, where an event came later
+            if until > t or not phases:
+                given, law = _options(system, options), self.law(system, torque)
+                given["t0"] = t
+                state = system.model, now, moving, until - t, self.dt
+                if event is None:
+                    x, ended = simulate(*state, torque=law, **given), None
+                else:
+                    x, ended = until_event(event, *state, law, given)
+                phases.append(Phase(system, x, taken))
+                t = until if ended is None else float(ended.t)
+                q, v = phases[-1].q, phases[-1].v
+                q, v = ({n: y[..., -1, :] for n, y in table.items()} for table in (q, v))
+                if event is not None and ended is None:
+                    break
+            if not left or t >= end:
+                break
+            _, change = left.pop(0)
+            before, system = system, change(system, q)
+            for name in system.systems:
+                if name not in before.systems:
+                    raise ConfigurationError(
+                        f"changes: system {name!r} is new at t = {t:g} s and has no state; give it "
+                        "to the system from the start, and attach it then"
+                    )
+            q, v = ({n: x[n] for n in system.systems} for x in (q, v))
+        return Phases(tuple(phases))
+
+    def law(self, system: ClosedSystem, torque: Torque | None) -> Array | KeptLaw | None:
+        """Of the whole mechanism; one for all samples, with what was compiled of it."""
+        if torque is None:
+            return None
+        if not callable(torque):
+            return system.whole("tau", torque)
+
+        def law(t: Real, q: Array, v: Array) -> Array:
+            return system.whole("tau", torque(t, system.parts(q, "q"), system.parts(v)))
+
+        return self.laws.setdefault(system.model, KeptLaw(law))
+
+
+def _begun(
+    system: ClosedSystem, q: State, v: State, tolerance: float
+) -> tuple[Array, Array, Array]:
+    """The state at the begin of a phase: closed, with the velocities that attachments leave, and
+    the kinetic energy that they have taken.
+    """
+    system.check_closed(q, tolerance)
+    model = system.model
+    at, u = system.whole("q", q, "q").astype(float), system.whole("v", v).astype(float)
+    batch = np.broadcast_shapes(at.shape[:-1], u.shape[:-1])
+    at, u = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (at, u))
+    before = kinetic_energy(model, at, u)
+    now, moving = closed_states(model, at, u, at)
+    return now, moving, np.asarray(before - kinetic_energy(model, now, moving))
+
+
+def _event(system: ClosedSystem, g: When) -> EventFunction:
+    def event(t: Array, q: Array, v: Array) -> Array | float:
+        return g(t, system.parts(q, "q"), system.parts(v))
+
+    event.terminal = True  # type: ignore[attr-defined]
+    event.direction = getattr(g, "direction", 0)  # type: ignore[attr-defined]
+    return event
+
+
+def _options(system: ClosedSystem, options: SystemOptions) -> WholeOptions:
+    out = cast("WholeOptions", dict(options))
+    if "wrenches" in options:
+        out["wrenches"] = system.whole("wrenches", options["wrenches"], "b")
+    return out
