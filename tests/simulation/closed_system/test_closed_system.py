@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import mozzi as mz
-from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.lie import SE3
 from mozzi.model.generate import chain, four_bar
 from mozzi.model.join import joined
+from mozzi.simulation.methods.dormand_prince import DormandPrince
 
 BAR = mz.Inertia(0.7, (0.02, 0.0, 0.01), 0.02 * np.diag([0.2, 1.0, 1.0]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
@@ -62,11 +62,11 @@ def simulated(
         own = options.copy()
         if "wrenches" in options:
             own["wrenches"] = _sample(options["wrenches"], batch, k, 2)
-        forces: Torque | None = torque
-        if isinstance(torque, Mapping):
+        forces = torque
+        if torque is not None and not callable(torque):
             forces = _sample(torque, batch, k, 1)
         try:
-            samples.append(run.phases(system, q, v, forces, own))
+            samples.append(run.phases(system, q, v, cast("Torque | None", forces), own))
         except Exception as error:
             error.add_note(f"in sample {k[0] if len(k) == 1 else k}")
             raise

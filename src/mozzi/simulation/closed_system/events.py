@@ -42,7 +42,10 @@ def until_event(
     """
     method = options.setdefault("method", "dopri5")
     if isinstance(method, DormandPrince) or method == "dopri5":
-        return _dense(event, (model, q, v, duration, dt), law, options)
+        given, number = _watching(event, options)
+        x = simulate(model, q, v, duration, dt, torque=law, **given)
+        own = [e for e in x.events if e.number == number]
+        return (_to(x, own[-1]), own[-1]) if own else (x, None)
     run = Simulation(model, q, v, duration, dt, torque=law, **options)
     assert not isinstance(run.method, DormandPrince)
     k = None
@@ -69,21 +72,15 @@ def until_event(
     return x, found
 
 
-def _dense(
-    event: EventFunction, state: tuple[Model, Array, Array, float, float],
-    law: Array | KeptLaw | None, options: WholeOptions,
-) -> tuple[Trajectory, Event | None]:  # fmt: skip
-    """By dopri5, on its dense output."""
+def _watching(event: EventFunction, options: WholeOptions) -> tuple[WholeOptions, int]:
+    """Options of dopri5 with one more event, and its number."""
     method, others = options.get("method"), tuple(options.get("events", ()))
-    given: WholeOptions
     if isinstance(method, DormandPrince):
         others = (*method.events, *others)
-        given = {**options, "method": replace(method, events=(*others, event))}
+        options["method"] = replace(method, events=(*others, event))
     else:
-        given = {**options, "events": (*others, event)}
-    x = simulate(*state, torque=law, **given)
-    own = [e for e in x.events if e.number == len(others)]
-    return (_to(x, own[-1]), own[-1]) if own else (x, None)
+        options["events"] = (*others, event)
+    return options, len(others)
 
 
 def _to(x: Trajectory, event: Event) -> Trajectory:
