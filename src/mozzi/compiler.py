@@ -465,6 +465,9 @@ def _quicken(function: Algorithm, model: Model, kernel: object) -> None:
         # a class of its own: Python looks for __call__ there
         function.__class__ = type("Algorithm", (Algorithm,), {"__call__": quick})
     model.cache[function.quick] = direct
+    own = vars(type(function)).get("__call__")
+    if own is not None:
+        function_call.remember(own, model, direct)
 
 
 def key_of(*parts: object) -> str:

@@ -20,7 +20,7 @@ from mozzi.program.alarms import ALARMS
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cpu import exponential, vector_math
 from mozzi.targets.cpu.batch_loop import TABLE
-from mozzi.targets.cpu.calls import single_call
+from mozzi.targets.cpu.calls.single_call_text import CALL
 from mozzi.targets.cpu.pack import packing
 from mozzi.targets.cpu.unpack import unpacking
 
@@ -175,7 +175,7 @@ def runtime(dtype: str, W: int) -> Table:
     makers = rounds.sincos, rounds.atan2, growths.exp, growths.log, growths.tanh
     math = [make(T, W, fused) for make in makers]
     by_lines = (dtype, W) == ("float64", 8) and "+avx512f" in host()[2].split(",")
-    text = "\n".join([packing(T, W), unpacking(T, W, by_lines), *math, single_call.CALL])
+    text = "\n".join([packing(T, W), unpacking(T, W, by_lines), *math, CALL])
     key = hashlib.sha256(repr((text, host())).encode()).hexdigest()
     obj = disk.read(key)
     if obj is None:

@@ -18,6 +18,7 @@ from mozzi.targets.arguments import check_arrays
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import TABLE, operands_of
 from mozzi.targets.cpu.calls import memory, single_call, threads, ufunc
+from mozzi.targets.cpu.calls.single_call_text import AXES_MAX, OPERANDS_MAX
 from mozzi.targets.cpu.calls.threads import get_num_threads
 from mozzi.targets.disk_cache import Entry
 from mozzi.targets.lazy import is_lazy, laid_over
@@ -93,8 +94,8 @@ class CpuKernel(Generic[Result]):
             self._whole
             and (self.single or len(given) > 1)
             and single_call.possible()
-            and len(operands) <= single_call.OPERANDS_MAX
-            and sum(map(len, operands)) <= single_call.AXES_MAX
+            and len(operands) <= OPERANDS_MAX
+            and sum(map(len, operands)) <= AXES_MAX
             and sum(map(prod, operands)) <= SINGLE_CALL_NUMBERS
         ):
             call = single_call.make(

@@ -113,3 +113,60 @@ def test_short_batches_of_matrices():
     several = mz.compile(mz.inverse_dynamics_derivatives, MODEL)
     for found, exact in zip(several(*np.stack([q, v, a])[:, None].repeat(5, 1)), several(q, v, a)):
         np.testing.assert_array_equal(found, np.stack([exact] * 5))
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (5,), (40,)])
+def test_short_batches_into_arrays_that_are_given(batch):
+    """The array that is given is what comes back; one that does not fit is treated as ever."""
+    kernel = mz.compile(mz.inverse_dynamics, MODEL)
+    x = rng.normal(size=(3, *batch, 4))
+    exact = kernel(*x)
+    out = np.full((*batch, 4), np.nan)
+    assert kernel(*x, out=out) is out
+    np.testing.assert_array_equal(out, exact)
+    for other in (np.full((*batch, 8), np.nan)[..., ::2], np.asfortranarray(out * np.nan)):
+        assert kernel(*x, out=other) is other
+        np.testing.assert_array_equal(other, exact)
+    for wrong in (np.zeros((*batch, 3)), np.zeros((7, *batch, 4))[0, ..., :2], "out"):
+        with pytest.raises((TypeError, ValueError)):
+            kernel(*x, out=wrong)
+    fixed = np.zeros((*batch, 4))
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError):
+        kernel(*x, out=fixed)
+    assert not fixed.any()
+    several = mz.compile(mz.inverse_dynamics_derivatives, MODEL)
+    exact = several(*x)
+    outs = tuple(np.full_like(y, np.nan) for y in exact)
+    for found, given, y in zip(several(*x, out=outs), outs, exact, strict=True):
+        assert found is given
+        np.testing.assert_array_equal(found, y)
+    with pytest.raises((TypeError, ValueError)):
+        several(*x, out=outs[:1])
+
+
+@pytest.mark.parametrize("shift", [-3, 0, 2, 9])
+def test_results_over_their_own_arguments(shift):
+    """Arrays that lie in each other are copied first, whatever way they run."""
+    kernel = mz.compile(mz.inverse_dynamics, MODEL)
+    memory = rng.normal(size=200)
+    x = memory[40:160].reshape(30, 4)
+    out = memory[40 + shift : 160 + shift].reshape(30, 4)
+    for argument in (x, x[::-1]):
+        memory[40:160] = rng.normal(size=120)
+        exact = kernel(argument.copy(), v, a)
+        np.testing.assert_array_equal(kernel(argument, v, a, out=out), exact)
+    jacobians = mz.compile(mz.inverse_dynamics_derivatives, MODEL)
+    want = jacobians(q, v, a)
+    same = np.zeros((4, 4))
+    found = jacobians(q, v, a, out=(same, same, np.zeros((4, 4))))
+    assert any(np.array_equal(found[0], y) for y in want)
+
+
+def test_a_model_that_has_gone_is_forgotten():
+    """Another model at the same address is another model."""
+    for seed in range(20):
+        model = chain(4, seed=seed)
+        np.testing.assert_array_equal(mz.inverse_dynamics(model, q, v, a), slow(model, q, v, a))
+        np.testing.assert_array_equal(mz.inverse_dynamics(model, q, v, a), slow(model, q, v, a))
+        del model

@@ -2,7 +2,8 @@
 
 `mz.inverse_dynamics(model, q, v, a)` looks whether something is traced, finds the kernel in the
 model's cache and calls it, which takes Python as long as the kernel takes. The built-in function
-made here does the same for a model whose kernel is there; everything else (first calls, options,
+made here does the same for a model whose kernel is there, and knows the kernel of the last model
+that got one (`remember`); everything else (first calls, options,
 tracing, errors of shape) it hands to the function written in Python.
 """
 
@@ -10,21 +11,24 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import weakref
 from collections.abc import Callable
 from functools import cache
 from types import BuiltinFunctionType
+from typing import Protocol, cast
 
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.calls import single_call
-from mozzi.targets.cpu.calls.single_call import address, builtin, load, record
+from mozzi.targets.cpu.calls.single_call import address, builtin, record
+from mozzi.targets.cpu.calls.single_call_text import load
 
-__all__ = ["direct", "make"]
+__all__ = ["direct", "make", "remember"]
 
 # What a function is made of, in words of 64 bits.
 _FIELDS = (
     "count", "tracing", "model_type", "cache_name", "key", "general", "misfit",
-    "getattr", "find", "incref", "decref", "vectorcall", "matches", "clear",
+    "getattr", "find", "incref", "decref", "vectorcall", "matches", "clear", "last", "last_kernel",
 )  # fmt: skip
 
 
@@ -46,19 +50,24 @@ start:
   br i1 %quick, label %look, label %elsewhere
 look:
   %model = load ptr, ptr %args
+{_field("incref")}{_field("decref")}{_field("last")}{_field("last_kernel")}
+  %is.last = icmp eq ptr %model, %last
+  br i1 %is.last, label %run, label %another
+another:
 {load("%type", "%model", 8, "ptr")}  %is.model = icmp eq ptr %type, %model_type
   br i1 %is.model, label %search, label %elsewhere
 search:
 {_field("cache_name")}{_field("key")}{_field("getattr")}{_field("find")}
-{_field("incref")}{_field("decref")}  %cache = call ptr %getattr(ptr %model, ptr %cache_name)
+  %cache = call ptr %getattr(ptr %model, ptr %cache_name)
   %no.cache = icmp eq ptr %cache, null
   br i1 %no.cache, label %forget, label %find.kernel
 find.kernel:
-  %kernel = call ptr %find(ptr %cache, ptr %key)
+  %found = call ptr %find(ptr %cache, ptr %key)
   call void %decref(ptr %cache)
-  %no.kernel = icmp eq ptr %kernel, null
+  %no.kernel = icmp eq ptr %found, null
   br i1 %no.kernel, label %forget, label %run
 run:
+  %kernel = phi ptr [%last_kernel, %look], [%found, %find.kernel]
   call void %incref(ptr %kernel)
   %arrays = getelementptr ptr, ptr %args, i64 1
   %rest = sub i64 %nargs, 1
@@ -90,6 +99,14 @@ def _code() -> jit.Code:
         obj = jit.assemble(CALL)
         disk_cache.write(key, obj)
     return jit.Code(obj)
+
+
+class Remembering(Protocol):
+    """The words of a function; `last` holds the kernel of the last model, and waits for its end."""
+
+    last: tuple[weakref.ref[object], object] | None
+
+    def __setitem__(self, index: int, value: int) -> None: ...
 
 
 def direct(kernel: object) -> object | None:
@@ -125,7 +142,23 @@ def make(
         "incref": address(python.Py_IncRef), "decref": address(python.Py_DecRef),
         "vectorcall": address(python.PyObject_Vectorcall),
         "matches": address(python.PyErr_ExceptionMatches), "clear": address(python.PyErr_Clear),
+        "last": 0, "last_kernel": 0,
     }  # fmt: skip
     kept = (key, general, model_type, misfit, tracing, cache_name, _code())
     words = record([values[field] for field in _FIELDS], kept)
     return builtin(_code().address("call_function"), name, words)
+
+
+def remember(function: object, model: object, kernel: object) -> None:
+    """Find the kernel of this model without a look into its cache, as long as the model lives."""
+    words = cast(Remembering, cast(BuiltinFunctionType, function).__self__)
+    place = _FIELDS.index("last")
+
+    def gone(_: object) -> None:
+        words[place] = 0
+        words.last = None
+
+    words[place] = 0
+    words.last = weakref.ref(model, gone), kernel
+    words[_FIELDS.index("last_kernel")] = id(kernel)
+    words[place] = id(model)
