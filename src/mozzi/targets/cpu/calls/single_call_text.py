@@ -69,7 +69,8 @@ out.tuple:
 {load("%given.type", "%given.tuple", 8, "ptr")}  %is.tuple = icmp eq ptr %given.type, %tuple_type
   br i1 %is.tuple, label %out.count, label %elsewhere
 out.count:
-{load("%given.count", "%given.tuple", 16)}  %given.items = getelementptr i8, ptr %given.tuple, i64 24
+{load("%given.count", "%given.tuple", 16)}
+  %given.items = getelementptr i8, ptr %given.tuple, i64 24
   %as.many = icmp eq i64 %given.count, %outputs
   br i1 %as.many, label %ready, label %elsewhere
 ready:
