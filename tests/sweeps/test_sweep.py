@@ -238,13 +238,13 @@ def test_a_killed_sweep_goes_on_to_the_same_store(tmp_path):
     straight = script(whole, 0.0)
     first = script(killed, 0.2)
     for _ in range(600):
-        if len(list((killed / "job_status").glob("c.*"))) >= 3:  # whole ones
+        if len(list((killed / "jobs" / "status").glob("c.*"))) >= 3:  # whole ones
             break
         time.sleep(0.05)
     first.send_signal(signal.SIGKILL)
     first.wait()
     assert straight.wait() == 0
-    before = np.asarray(zarr.open_group(str(killed), mode="r")["job_status"][:])
+    before = np.asarray(zarr.open_group(str(killed), mode="r")["jobs/status"][:])
     assert 3 <= before.sum() < 15
     times = {p: p.stat().st_mtime_ns for p in (killed / "q").glob("c.*")}
     assert script(killed, 0.0).wait() == 0
@@ -324,6 +324,37 @@ def test_reductions_are_stored_by_job(tmp_path):
     x = {"x": mz.Normal(0.0, 2.0), "w": 0.0}
     given = {"samples": 100, "seed": 1, "chunk": 30, "reduce": "mean,max"}
     same(mz.sweep(square, x, store=tmp_path / "a.zarr", **given), mz.sweep(square, x, **given))
+
+
+def test_a_store_of_reductions_is_what_people_expect(tmp_path):
+    """What all jobs together say, with the axes and units of what was reduced, and no parts."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    given = {"samples": 50, "seed": 1, "chunk": 20}
+    words = "count,mean,max,quantiles,histogram"
+    found = mz.sweep(ROLLOUT, VARIED, store=tmp_path / "a.zarr", reduce=words, **given)
+    data = xarray.open_zarr(tmp_path / "a.zarr")
+    whole = mz.sweep(ROLLOUT, VARIED, **given)
+    np.testing.assert_allclose(data["q.mean"], whole["q"].mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(data["v_max.max"], whole["v_max"].max(axis=0))
+    for name in found:
+        np.testing.assert_array_equal(data[name], found[name])
+    assert data["q.mean"].dims == ("coordinate",) and data["diverged.max"].attrs["units"] == "s"
+    assert data["v.quantiles"].dims == ("quantile", "velocity")
+    assert data["q.histogram"].dims == ("coordinate", "bin") and data["edges"].dims == ("edge",)
+    assert list(data["coordinate"].values) == list(ARM.q_names)
+    assert set(data["q.mean"].coords) == {"coordinate", "q_unit"}
+    assert data["quantile"].values.tolist() == list(QUANTILES)
+    assert not {"job", "byte"} & set(data.dims)
+    assert float(data["q.quantiles"].sel(quantile=0.5)[0]) == found["q.quantiles"][3, 0]
+
+
+def test_an_executor_that_is_gone_is_told(tmp_path):
+    pytest.importorskip("zarr")
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(mz.ConfigurationError, match=r"takes no more jobs.*start it again$"):
+        mz.sweep(square, {"x": [1.0], "w": 0.0}, pool)
 
 
 def test_motions_are_recorded_on_request():

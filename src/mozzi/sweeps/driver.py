@@ -7,17 +7,18 @@ to serve all other workers; towards the end fewer, so that no worker is left wit
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from mozzi.errors import ConfigurationError
+from mozzi.sweeps.arrays import JOBS, Labels, Notes
 from mozzi.sweeps.engine import Engine, Told, finished, outcomes
-from mozzi.sweeps.jobs import TOGETHER_S, Columns, Job, Outcome, Plan, Run, keep
+from mozzi.sweeps.jobs import TOGETHER_S, Columns, Job, Outcome, Plan, Run, keep, stored
 from mozzi.sweeps.reductions import BINS_WORD, combined
-from mozzi.sweeps.store import DONE, Labels, Store
+from mozzi.sweeps.store import DONE, Store
 from mozzi.sweeps.table import Table
 
 __all__ = ["Driver", "Gathered"]
@@ -132,20 +133,18 @@ class Driver:
 
     def _write(self, store: Store, job: Job, outcome: Outcome) -> None:
         if outcome.columns is not None and not self.ready:
-            self._create(store, job, outcome.columns)
+            self._create(store, job, stored(outcome.columns, self.plan))
         if outcome.columns is not None or outcome.error:
             store.commit([keep(store, job, outcome, self.plan)])
 
     def _create(self, store: Store, job: Job, columns: Columns) -> None:
         """Make the arrays of the store, like those of the first job that came back."""
-        notes = cast("Mapping[str, Mapping[str, object]]", getattr(self.run, "notes", {}))
-        labels = cast("Labels", getattr(self.run, "labels", {}))
-        axis, drawn = "job", Columns()
-        if not self.plan.reduce:
+        if self.plan.reduce:
+            store.create(columns, "job", {}, {}, [], [])
+        else:
             rows = job.table.rows(job.start, job.start + 1)
-            axis, drawn = "sample", {n: x for n, x in rows.items() if n not in columns}
-        results = [] if self.plan.reduce else list(columns)
-        store.create(columns | drawn, axis, notes, labels, list(drawn), results)
+            drawn = {n: x for n, x in rows.items() if n not in columns}
+            store.create(columns | drawn, "sample", *self.words, list(drawn), list(columns))
         self.ready = True
 
     def finish(self) -> Gathered:
@@ -167,13 +166,21 @@ class Driver:
         elif self.plan.reduce:
             for name in store.attributes["arrays"]:
                 read = store.sums if name.endswith(BINS_WORD) else store.read
-                found.columns[name] = read(name)
+                found.columns[name.removeprefix(f"{JOBS}/")] = read(name)
         if self.plan.reduce:
             floats = {n: np.asarray(x, dtype=float) for n, x in found.columns.items()}
             found.columns = dict(combined(floats, self.plan.reduce))
         if store is not None:
+            if self.plan.reduce:
+                store.summarise(found.columns, *self.words)
             store.close()
         return found
+
+    @property
+    def words(self) -> tuple[Notes, Labels]:
+        """What a run says of its results."""
+        notes = cast("Notes", getattr(self.run, "notes", {}))
+        return notes, cast("Labels", getattr(self.run, "labels", {}))
 
     def _gathered(self) -> Columns:
         example = self.parts[min(self.parts)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Protocol, cast
 
+from mozzi.errors import ConfigurationError
 from mozzi.sweeps.jobs import Job, Outcome, Plan, work
 from mozzi.sweeps.store import Store
 
@@ -49,7 +50,10 @@ class Engine:
         """Have some jobs done, one after another."""
         parts = [Job(j.number, j.start, j.stop, j.table.part(j.start, j.stop)) for j in jobs]
         if not self.here:
-            return self.pool.submit(work, self.plan, parts, store)
+            try:
+                return self.pool.submit(work, self.plan, parts, store)
+            except Exception as error:
+                raise _gone(error, store) from error
         done: Told = Future()
         done.set_result(work(self.plan, parts, store))
         return done
@@ -62,12 +66,24 @@ class Engine:
             return self._workers
         self._looked = now
         if self.dask:
-            found = sum(cast("DaskClient", self.executor).nthreads().values())
+            try:
+                found = sum(cast("DaskClient", self.executor).nthreads().values())
+            except Exception:
+                return self._workers  # the next job will tell
         else:
             names = ("_max_workers", "num_workers")  # of concurrent.futures and of mpi4py
             found = next((int(n) for x in names if (n := getattr(self.pool, x, None))), UNTOLD)
         self._workers = max(1, found)
         return self._workers
+
+
+def _gone(error: Exception, store: Store | None) -> ConfigurationError:
+    """That nobody is there to run jobs: a scheduler or a process that was killed."""
+    more = "" if store is None else f"; {store.path} has what is done, and the same call goes on"
+    return ConfigurationError(
+        f"sweep: the executor takes no more jobs ({type(error).__name__}: {error}); start it "
+        f"again{more}"
+    )
 
 
 def finished(pending: Iterable[Told]) -> list[Told]:

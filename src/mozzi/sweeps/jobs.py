@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
 from mozzi.simulation.place import on_the_host
+from mozzi.sweeps.arrays import JOBS
 from mozzi.sweeps.reductions import Reduction, reduced
 from mozzi.sweeps.store import DONE, FAILED, Store, Written
 from mozzi.sweeps.table import Chunk, Table
@@ -29,7 +30,9 @@ from mozzi.targets.cpu.calls.threads import set_num_threads
 from mozzi.targets.cuda.kernel import cupy_here
 from mozzi.types import ArrayLike
 
-__all__ = ["TOGETHER_S", "Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "work"]
+__all__ = [
+    "TOGETHER_S", "Job", "Outcome", "Plan", "Run", "here", "keep", "packed", "stored", "work",
+]  # fmt: skip
 
 Run: TypeAlias = Callable[[Any], Mapping[str, Any]]
 """A chunk of parameters ↦ results by name, with the same leading axis."""
@@ -182,12 +185,17 @@ def _done(plan: Plan, job: Job) -> Outcome:
 def keep(store: Store, job: Job, outcome: Outcome, plan: Plan) -> Written:
     """Write what a job gave, or that it failed; it is not said to be done before it is on disk."""
     axis = "job" if plan.reduce else "sample"
-    columns = dict(outcome.columns or {})
+    columns = stored(outcome.columns or {}, plan)
     if outcome.columns is not None and not plan.reduce:
         drawn = job.table.rows(job.start, job.stop)
         columns |= {n: x for n, x in drawn.items() if n not in columns}
     status = FAILED if outcome.error else DONE
     return Written(job.number, status, store.put(job.number, columns, axis), outcome.report)
+
+
+def stored(columns: Columns, plan: Plan) -> Columns:
+    """By the names that a store has for them."""
+    return {f"{JOBS}/{n}" if plan.reduce else n: x for n, x in columns.items()}
 
 
 def checked(results: object, n: int) -> Columns:

@@ -19,28 +19,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.errors import ConfigurationError
 from mozzi.files import all_to_disk, zarr_library
+from mozzi.sweeps.arrays import FLAT, JOBS, Labels, Notes, make, missing, summarise
 from mozzi.sweeps.reductions import BINS_WORD
 
-__all__ = ["DONE", "FAILED", "Labels", "Store", "Written", "open_store"]
+__all__ = ["DONE", "FAILED", "Store", "Written", "open_store"]
 
 Facts: TypeAlias = dict[str, Any]
 """What JSON says."""
 
-Labels: TypeAlias = Mapping[str, tuple[str, Sequence[str] | NDArray[np.float64]]]
-"""By name, an axis and what its places are called, or where they are."""
-
 DONE, FAILED = 1, 2
 REPORT = 4096  # bytes of what a job tells
-STATUS, TOLD = "job_status", "job_report"
+STATUS, TOLD = f"{JOBS}/status", f"{JOBS}/report"
 LAYOUT = 2  # of files in a store
-FLAT = {"name": "default", "separator": "."}  # chunks are files of one folder: c.0.0
 BLOCK_BYTES = 2**26  # of what is read at once to be summed
 
 
@@ -84,46 +81,24 @@ class Store:
         return bool(self._group.attrs.get("arrays"))
 
     def create(
-        self, examples: Mapping[str, NDArray[np.generic]], axis: str,
-        notes: Mapping[str, Mapping[str, object]], labels: Labels, varied: Sequence[str],
-        results: Sequence[str],
+        self, examples: Mapping[str, NDArray[np.generic]], axis: str, notes: Notes, labels: Labels,
+        varied: Sequence[str], results: Sequence[str],
     ) -> None:  # fmt: skip
-        """Make the arrays for results like these; numbers that are missing are NaN (0 of integers).
+        """Make the arrays for results like these.
 
-        axis: what rows are ("sample", or "job" where jobs give reductions). notes: names of other
-        axes under "axes", and attributes. labels: of these axes; they and the columns that varied
-        are coordinates to xarray. results: those of one row for each sample.
+        axis: what rows are ("sample", or "job" where jobs give reductions). results: those of one
+        row for each sample.
         """
-        group, used = self._group, set[str]()
         rows, chunk = (self.size, self.chunk) if axis == "sample" else (self.jobs, 1)
-        for name, x in examples.items():
-            if name in group:
-                continue
-            note = dict(notes.get(name, {}))
-            every = [f"{name}_{k}" for k in range(x.ndim - 1)]
-            own = cast("list[str]", note.pop("axes", None) or every)
-            used |= {*own}
-            told = [n for n, (at, _) in labels.items() if n not in own and at in own]
-            told += [n for n in varied if n != name and " " not in n]
-            if told:
-                note["coordinates"] = " ".join(told)  # as the CF conventions have it
-            packed = axis == "job" and name.endswith(BINS_WORD)
-            group.create_array(
-                name, shape=(rows, *x.shape[1:]), chunks=(chunk, *(max(1, n) for n in x.shape[1:])),
-                dtype=x.dtype.newbyteorder("<"), fill_value=_missing(x.dtype),
-                compressors=zarr_library().codecs.GzipCodec() if packed else None,
-                chunk_key_encoding=FLAT, dimension_names=[axis, *own], attributes=note,
-            )  # fmt: skip
-        for name, (at, values) in labels.items():
-            if at in used and name not in examples and len(values):
-                text = isinstance(values[0], str)
-                x = group.create_array(
-                    name, shape=(len(values),), chunks=(len(values),), dimension_names=[at],
-                    dtype=str if text else "<f8", overwrite=True,
-                )  # fmt: skip
-                x[...] = np.array(values, dtype=object if text else float)
+        make(self._group, examples, axis, rows, chunk, notes, labels, varied)
         arrays = {n: [x.dtype.str, *x.shape[1:]] for n, x in examples.items()}
-        group.update_attributes({"results": list(results), "arrays": arrays})
+        self._group.update_attributes({"results": list(results), "arrays": arrays})
+
+    def summarise(
+        self, found: Mapping[str, NDArray[np.generic]], notes: Notes, labels: Labels
+    ) -> None:
+        """Write what all jobs together say."""
+        summarise(self._group, found, notes, labels)
 
     def put(
         self, job: int, columns: Mapping[str, NDArray[np.generic]], axis: str
@@ -140,7 +115,7 @@ class Store:
                     f"{layout.get(name)}; give the same names and shapes for all chunks"
                 )
             dtype = np.dtype(kind)
-            whole = np.full((rows, *shape), _missing(dtype), dtype.newbyteorder("<"))
+            whole = np.full((rows, *shape), missing(dtype), dtype.newbyteorder("<"))
             whole[: len(x)] = x
             data = whole.tobytes()
             if axis == "job" and name.endswith(BINS_WORD):
@@ -221,11 +196,6 @@ class Store:
             zarr_library().consolidate_metadata(str(self.path))
 
 
-def _missing(dtype: np.dtype[Any]) -> float:
-    """What stands where nothing was computed."""
-    return np.nan if dtype.kind == "f" else 0
-
-
 def _changed(path: Path) -> int:
     """When a store last said something else of itself."""
     return (path / "zarr.json").stat().st_mtime_ns
@@ -271,6 +241,7 @@ def _made(store: Store, facts: Facts) -> bool:
     place = store.path.parent / f".{store.path.name}.{os.getpid()}.{uuid.uuid4().hex}.partial"
     try:
         group = zarr_library().open_group(str(place), mode="w-")
+        group.create_group(JOBS)
         options: Facts = {"fill_value": 0, "compressors": None, "chunk_key_encoding": FLAT}
         group.create_array(STATUS, shape=(store.jobs,), chunks=(1,), dtype="int8",
                            dimension_names=["job"], **options)  # fmt: skip
