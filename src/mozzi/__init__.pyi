@@ -4758,7 +4758,7 @@ def sweep(
         seed: for what is drawn; without one it differs from call to call.
         samples: how many, where all parameters are distributions.
         reduce: what is kept of the samples instead of their results: some of count, mean, std, min,
-            max, quantiles, histogram.
+            max, quantiles, histogram; quantiles to 2.5 % of their size, all others exactly.
         progress: called with a `Progress` after every job.
 
     Returns:
