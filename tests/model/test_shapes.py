@@ -7,6 +7,7 @@ import pytest
 
 import mozzi as mz
 from mozzi.errors import ModelError
+from mozzi.model import Surface
 
 INERTIA = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
 TURN = mz.SE3.exp(mz.Twist.from_array(np.array([0.3, -0.5, 0.2, 0.4, 0.1, -0.2])))
@@ -129,3 +130,17 @@ def test_shapes_stay_where_they_are_through_edits():
 def test_what_is_no_shape_is_refused(make, message):
     with pytest.raises(ModelError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"friction": 0.5}, {"friction": (0.5,)}, {"friction": (np.nan, 1.0)},
+        {"friction": (-1.0, 1.0)}, {"restitution": "high"}, {"restitution": 1.5},
+        {"stiffness": np.nan}, {"stiffness": -1.0}, {"damping": -3.0}, {"damping": np.inf},
+    ],
+)  # fmt: skip
+def test_surfaces_that_cannot_be(wrong):
+    """When they are made: a stiffness of NaN made a rigid contact."""
+    with pytest.raises(ModelError, match=f"surface: {next(iter(wrong))}"):
+        Surface(**wrong)

@@ -11,6 +11,9 @@ import mozzi as mz
 from mozzi.model.generate import double_pendulum, four_bar
 from mozzi.program.scalar import select
 from mozzi.simulation import METHODS, DormandPrince, Resistance, Simulation, Stops
+from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
+from mozzi.simulation.methods.momentum import MomentumPreserving
+from mozzi.simulation.methods.moreau import Moreau
 
 REST = np.zeros(2)
 
@@ -331,3 +334,22 @@ def test_options_of_methods_are_of_their_kind(method, option, wrong):
     model = double_pendulum()
     with pytest.raises((mz.KindError, mz.ConfigurationError), match=option):
         mz.simulate(model, [0.1, 0.2], [0.0, 0.0], 0.01, 1e-3, method, **{option: wrong})
+
+
+@pytest.mark.parametrize(
+    ("made", "word"),
+    [
+        (lambda: Moreau(solver="quick"), "no solver 'quick'"),  # type: ignore[arg-type]
+        (lambda: Moreau(cut="yes"), "cut is 'yes'"),  # type: ignore[arg-type]
+        (lambda: Moreau(steps=2.5), "steps is 2.5"),  # type: ignore[arg-type]
+        (lambda: Moreau(steps=-1), "steps -1; give 0 or more"),
+        (lambda: Moreau(interior=-1), "interior -1"),
+        (lambda: MomentumPreserving(iterations=0), "iterations 0; give 1 or more"),
+        (lambda: GeneralizedAlpha(iterations=-1), "iterations -1"),
+        (lambda: DormandPrince(tries=0), "tries 0"),
+    ],
+)
+def test_methods_refuse_options_when_they_are_made(made, word):
+    """A misspelt solver was taken as a slow one, and no iterations left a ball in the air."""
+    with pytest.raises((mz.KindError, mz.ConfigurationError), match=word):
+        made()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from mozzi.errors import ModelError
+from mozzi.model.frames import as_number, as_vector
+
 __all__ = ["FRICTION", "Surface", "mixed"]
 
 FRICTION = 0.8
@@ -33,6 +36,21 @@ class Surface:
     restitution: float = 0.0
     stiffness: float | None = None
     damping: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.friction is not None:
+            friction = as_vector(self.friction, 2, "surface: friction")
+            object.__setattr__(self, "friction", friction)
+            if min(friction) < 0.0:
+                raise ModelError(f"surface: friction {friction}; give 0 or more")
+        restitution = as_number(self.restitution, "surface: restitution")
+        if not 0.0 <= restitution <= 1.0:
+            raise ModelError(f"surface: restitution {restitution}; give a number from 0 to 1")
+        for name in ("stiffness", "damping"):
+            given = getattr(self, name)
+            value = 0.0 if given is None else as_number(given, f"surface: {name}")
+            if value < 0.0:
+                raise ModelError(f"surface: {name} {value}; give 0 or more")
 
     @property
     def key(self) -> tuple[object, ...]:

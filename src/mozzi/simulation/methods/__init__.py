@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
-from mozzi.checked import kinds_in, refuse_others
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import DormandPrince
@@ -62,5 +61,4 @@ def method_of(method: Method | Integrator, options: Mapping[str, object]) -> Int
         raise ConfigurationError(
             f"method {method!r} has no option {wrong!r}; it has {known(wrong, own)}"
         )
-    refuse_others(method, kinds_in(kind.__init__), options.items(), kind)
     return cast("Callable[..., Integrator]", kind)(**options)

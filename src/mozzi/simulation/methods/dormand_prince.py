@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.checked import is_listed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.program.scalar import Condition, Node, Real, maximum, minimum, select, sqrt
+from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import one_number
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
@@ -82,7 +84,9 @@ class DormandPrince:
     order = 5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", tuple(self.events))
+        if is_listed(self.events):
+            object.__setattr__(self, "events", tuple(self.events))
+        refuse_wrong(self, "dopri5", {"tries": 1})
         for name in ("rtol", "atol"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise ConfigurationError(f"{name} {getattr(self, name)!r}: give a number in (0, 1)")

@@ -11,6 +11,7 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum
+from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import NO_ROWS, State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
@@ -36,6 +37,7 @@ class GeneralizedAlpha:
     order = 2
 
     def __post_init__(self) -> None:
+        refuse_wrong(self, "generalized_alpha", {"iterations": 1})
         if not 0.0 <= self.rho <= 1.0:
             raise ConfigurationError(f"rho {self.rho!r}: give a number in [0, 1]")
 

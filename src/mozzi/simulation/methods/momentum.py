@@ -12,6 +12,7 @@ from mozzi.algorithms.dynamics.momenta import momenta, projected_momenta
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum
+from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import NO_ROWS, State
 from mozzi.simulation.methods.newton import newton
 from mozzi.simulation.system import System
@@ -34,6 +35,9 @@ class MomentumPreserving:
 
     iterations: int = 4
     order = 2
+
+    def __post_init__(self) -> None:
+        refuse_wrong(self, "momentum", {"iterations": 1})
 
     def extra(self, model: Model) -> Mapping[str, int]:
         return {"defect": 1}

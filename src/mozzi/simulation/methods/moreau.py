@@ -14,19 +14,21 @@ from mozzi.algorithms.contact.parts import Part
 from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.algorithms.contact.step import Solver, SolverName, row_count, stepped_velocities
 from mozzi.algorithms.kinematics.coasting import carried, coast
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
 from mozzi.model.frames import as_number
 from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, divide, maximum, select
 from mozzi.simulation.forces.resistance import Resistance, RigidStops, Stops
 from mozzi.simulation.methods.dormand_prince import DormandPrince
+from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.system import System
-from mozzi.types import Traced
+from mozzi.types import Traced, words
 
 __all__ = ["Moreau", "honoured"]
 
+SOLVERS = words(SolverName)
 M = TypeVar("M")
 
 
@@ -62,6 +64,11 @@ class Moreau:
     order = 1
 
     def __post_init__(self) -> None:
+        refuse_wrong(self, "moreau", {"steps": 0, "interior": 0})
+        if self.solver not in SOLVERS:
+            raise ConfigurationError(
+                f"moreau: no solver {self.solver!r}; there are {known(self.solver, SOLVERS)}"
+            )
         kappa = as_number(self.smoothing, "moreau: smoothing")
         if kappa < 0.0:
             raise ConfigurationError(

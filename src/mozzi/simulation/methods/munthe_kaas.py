@@ -24,6 +24,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.program.scalar import Real
+from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import State
 from mozzi.simulation.methods.tableau import RK4, Tableau
 from mozzi.simulation.system import System
@@ -49,6 +50,7 @@ class MuntheKaas:
     state: IntegratedState = "velocity"
 
     def __post_init__(self) -> None:
+        refuse_wrong(self, "rkmk4", {})
         if self.state not in ("velocity", "momentum"):
             raise ConfigurationError(f"state {self.state!r}; there are 'velocity' and 'momentum'")
 
