@@ -31,7 +31,7 @@ def test_reasons():
     assert "loops over bodies: rolled=True" in str(walk_of(chain(3), mz.mass_matrix, rolled=True))
     assert "loops over bodies: 42 bodies" in walk_of(chain(42), mz.gravity_forces).facts["program"]
     closed = walk_of(four_bar(), mz.forward_dynamics).facts
-    assert "honoured in straight-line code only" in closed["program"]
+    assert "loops are honoured body by body" in closed["program"]
     assert closed["loops"].startswith("5 rows of closure")
     with pytest.raises(TypeError, match="explain: load is no algorithm"):
         walk_of(chain(3), mz.load)

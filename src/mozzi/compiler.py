@@ -195,7 +195,8 @@ def compile(
             units = guard.units_of(function.__name__, tuple(shapes), model)
             with tracing(settings_for(target, rolled)):
                 roll = rolls(model, function, function.unrolled(model, options))
-            key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
+            given = tuple(shapes.items())
+            key = key_of(function.name, label, given, model.digest, dtype, roll, rolled is False)
 
         title = name or getattr(function, "__name__", "kernel")
         if layout == "packed":
@@ -213,6 +214,7 @@ def compile(
                 program = traced(shapes, call, title, units)
                 if target == "cuda" and function is forward_dynamics_derivatives and not rolled:
                     program.notes["parts"] = forward_parts(model, program.inputs, options)
+                program.notes["straight"] = rolled is False
                 return program
 
         with told_when_long(f"mozzi: compiling {title} for {model.name} …"):

@@ -20,11 +20,10 @@ from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.program import Program
-from mozzi.program.schedule import schedule
 from mozzi.program.settings import tracing
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
-from mozzi.targets.cpu.build import entry_of, module_text, place_of
+from mozzi.targets.cpu.build import entry_of, module_text, ordered, place_of
 from mozzi.targets.cpu.kernel import CpuKernel
 from mozzi.types import DType
 
@@ -118,19 +117,22 @@ def walk_of(
     def trace() -> Program:
         units = units_of(function.name, tuple(shapes), model)
         with tracing(settings_for("cpu", rolled, dtype)):
-            return traced(shapes, call, function.name, units)
+            program = traced(shapes, call, function.name, units)
+        program.notes["straight"] = rolled is False
+        return program
 
     program = walk.timed("trace", trace)
-    ordered = walk.timed("schedule", lambda: schedule(program))
+    compiled = walk.timed("schedule", lambda: ordered(program))
     W = jit.lanes(dtype)
-    text = walk.timed("LLVM IR", lambda: module_text(ordered, dtype, W))
+    text = walk.timed("LLVM IR", lambda: module_text(compiled, dtype, W))
     code = walk.timed("machine code", lambda: jit.assemble(text))
     entry = entry_of(program, dtype, W, text, code)
     walk.timed("load", lambda: CpuKernel[object](entry))
     given = ", ".join(x.name for x in program.inputs)
     results = ", ".join(x.name for x in program.outputs)
     walk.title = f"{function.name} of {model.name}: ({given}) -> ({results})"
-    key = key_of(function.name, label, tuple(shapes.items()), model.digest, dtype, roll)
+    given_shapes = tuple(shapes.items())
+    key = key_of(function.name, label, given_shapes, model.digest, dtype, roll, rolled is False)
     walk.facts = {
         "model": _size(model),
         "loops": _loops(function, model),
@@ -162,7 +164,8 @@ def _loops(function: Algorithm, model: Model) -> str:
 def _rolled(function: Algorithm, model: Model, wish: bool | None, roll: bool) -> str:
     kind = "loops over bodies" if roll else "straight-line code"
     if function.loops == "honour" and model.closures:
-        return f"{kind}: loops are honoured in straight-line code only"
+        long = "" if wish is False else ", and what repeats itself in a long program is a loop"
+        return f"{kind}: loops are honoured body by body{long}"
     if wish is not None:
         return f"{kind}: rolled={wish}"
     most = UNROLLED_BODIES if function.threshold is None else function.threshold

@@ -17,9 +17,13 @@ LONGEST = 0.7  # the longest step, in radians or metres
 
 
 def descend(
-    model: Model, q: Array, target: Array, free: NDArray[np.bool_], most: int
-) -> tuple[Array, NDArray[np.intp]]:
-    """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken."""
+    model: Model, q: Array, target: Array, free: NDArray[np.bool_], most: int,
+    enough: float = 1e-15,
+) -> tuple[Array, NDArray[np.intp]]:  # fmt: skip
+    """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken.
+
+    enough: the largest residual with which a sample is closed (rad or m).
+    """
     q, mu = q.copy(), np.full(len(q), 1e-2)
     positions = position_rows(model)[:, None]  # others do not say where bodies are
     r = loop_residual(model, q) - target
@@ -42,7 +46,7 @@ def descend(
         mu[going] = np.clip(mu[going] * np.where(taken, 0.2, 6.0), 1e-9, 1e6)
         slow[going] = np.where(taken & (after < 0.95 * cost), 0, slow[going] + 1)
         steps[going] += 1
-        going = going[(np.abs(r[going]).max(-1, initial=0.0) > 1e-15) & (slow[going] < 8)]
+        going = going[(np.abs(r[going]).max(-1, initial=0.0) > enough) & (slow[going] < 8)]
     return q, steps
 
 

@@ -243,7 +243,8 @@ def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
     every = np.ones(model.nv, dtype=bool)
     for size in (0.0, ASIDE):
         q = integrate(model, q, size * rng.normal(size=(len(q), model.nv)))
-        q, _ = descend(model, q, np.zeros((len(q), len(rows))), every, ITERATIONS)
+        closed = np.zeros((len(q), len(rows)))
+        q, _ = descend(model, q, closed, every, ITERATIONS, CLOSED_RESIDUAL * rows.min() / 100.0)
         q = q[(np.abs(loop_residual(model, q)) / rows).max(-1) < CLOSED_RESIDUAL]
         if not len(q):
             return True

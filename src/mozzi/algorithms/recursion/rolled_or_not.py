@@ -24,8 +24,9 @@ def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = No
     """Whether a model is traced rolled now, by this algorithm (most: from more bodies on).
 
     As the trace is told to (`Settings.rolled`); else from so many bodies on, which an algorithm may
-    say for itself. Loops are honoured in straight-line programs only, and some algorithms are
-    nothing else (`ALWAYS_UNROLLED`).
+    say for itself. Loops are honoured body by body, and some algorithms are straight-line code at
+    any size (`ALWAYS_UNROLLED`); what repeats itself in their long programs becomes loops when they
+    are compiled (`program/reroll.py`).
     """
     if algorithm is not None and algorithm.loops == "honour" and model.closures:
         return False

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 from mozzi.locks import aside
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Program, Store
+from mozzi.program.reroll import rerolled
 from mozzi.program.schedule import CALLS, schedule
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
@@ -21,7 +22,7 @@ from mozzi.targets.cpu.ir import Body
 from mozzi.targets.cpu.kernel import CpuKernel, Results
 from mozzi.targets.disk_cache import Entry
 
-__all__ = ["build", "compile_cpu", "entry_of", "module_text", "place_of"]
+__all__ = ["build", "compile_cpu", "entry_of", "module_text", "ordered", "place_of"]
 
 
 def build(
@@ -44,7 +45,7 @@ def build(
     if found is not None:
         return CpuKernel(found)
     program = make()
-    source = module_text(schedule(program), dtype, W)
+    source = module_text(ordered(program), dtype, W)
     name = place_of(key or hashlib.sha256(source.encode()).hexdigest(), dtype, W)
     found = disk_cache.lookup(name) if key is None else None
     if found is not None:
@@ -56,6 +57,13 @@ def build(
         return entry
 
     return CpuKernel(aside(assembled))  # after Ctrl-C it is still kept for the next time
+
+
+def ordered(program: Program) -> Program:
+    """The statements as they are compiled: loops for what repeats itself, unless it shall be
+    straight-line code; in a good order.
+    """
+    return schedule(program if program.notes.get("straight") else rerolled(program))
 
 
 def compile_cpu(
