@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks import gpu_launch
 from benchmarks.__main__ import RESULTS
+from benchmarks.kept import newest
 
 DOCS = RESULTS.parents[1] / "docs"
 COLORS = {
@@ -127,11 +128,25 @@ def accuracy(result: dict[str, Any]) -> str:
     return table(["function", *robots], rows)
 
 
+def large(_: Any) -> str:
+    """Large robots, 10⁶/s by batch: the median, and the slowest and fastest."""
+    rates: Any = newest("large")["rates"]
+    batches = sorted({x["batch"] for x in rates})
+    found = {(x["function"], x["robot"], x["batch"]): x for x in rates}
+    cell = lambda x: f"{x / 1e6:,.{0 if x >= 1e8 else 1}f}"
+    rows = []
+    for function, robot in dict.fromkeys((x["function"], x["robot"]) for x in rates):
+        row = [found.get((function, robot, n)) for n in batches]
+        spread = lambda x: f"{cell(x['per_second'])} ({cell(x['slowest'])} to {cell(x['fastest'])})"
+        rows.append([function, robot, *(spread(x) if x else "" for x in row)])
+    return table(["function", "robot", *(f"{n:,}" for n in batches)], rows)
+
+
 FIRST = "inverse_dynamics"
 TABLES = {
     "throughput": throughput, "simulation": simulation, "whole": whole, "loops": loops,
     "launch": launch, "latency": latency, "gradients": gradients,
-    "accuracy": accuracy,
+    "accuracy": accuracy, "large": large,
 }  # fmt: skip
 
 

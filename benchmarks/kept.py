@@ -69,7 +69,11 @@ def _wrap(name: str, x: Json) -> Part | Number | str:
 
 @cache
 def newest(kind: str) -> dict[str, Json]:
-    """The newest kept results of a kind: cpu, derivatives, gpu, ..."""
+    """The newest kept results of a kind: cpu, derivatives, gpu, ...; counts are made anew."""
+    if kind == "counts":
+        from benchmarks.experiments import counts
+
+        return counts.run()
     found = sorted(RESULTS.glob(f"????-??-??-{kind}.json"))
     if not found:
         raise KeyError(f"benchmarks/results has nothing of the kind {kind}")
@@ -93,10 +97,10 @@ def number(mark: str) -> float:
 
 
 def table(name: str) -> str:
-    """A table of single experiments, as Markdown."""
-    tables = newest("experiments")["tables"]
-    assert isinstance(tables, dict)
-    found = tables[name]
+    """A table of single experiments, as Markdown: measured and kept, or counted now."""
+    measured, counted = (newest(kind)["tables"] for kind in ("experiments", "counts"))
+    assert isinstance(measured, dict) and isinstance(counted, dict)
+    found = (measured | counted)[name]
     assert isinstance(found, dict)
     head, rows = found["head"], found["rows"]
     assert isinstance(head, list) and isinstance(rows, list)

@@ -30,6 +30,7 @@ extensions = [
     "reference",
     "coming_from",
     "measured",
+    "prompts",
 ]
 exclude_patterns = ["_build", "images", "examples", "**/.ipynb_checkpoints"]
 

@@ -33,7 +33,7 @@ CHOSEN = {
     },
     "loaders.md": {"0.1 %": "a tolerance of the loaders"},
     "sharp_bits.md": {"1 ms": "a step, as an example"},
-    "theory/contact.md": {"1 ms": "a step, as an example"},
+    "theory/contact.md": {"1 ms": "a step, as an example", "2 ms": "a step of an experiment"},
     "theory/cpu_target.md": {
         "20 µs": "a threshold of the library", "0.4 ms": "a threshold of the library",
     },

@@ -1,6 +1,7 @@
 """The viewer: a page with sliders, through viser."""
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from viz.browser import wait
 import mozzi as mz
 from mozzi.model.generate import chain, double_pendulum, four_bar
 from mozzi.viz.drawing.marks import marks, screw_axes
-from mozzi.viz.viewer import Viewer, from_sliders, quaternion, ranges
+from mozzi.viz.viewer import HALF, Viewer, from_sliders, quaternion, ranges
 
 pytest.importorskip("viser", reason="the extra viz is not installed")
 
@@ -214,3 +215,31 @@ def test_twist_axes_are_marks_of_what_moves():
         e, p, _, _ = mz.twist_axis(model, q, v, model.bodies[k])
         for x in (a, b):
             assert np.abs(np.cross(e, x - p)).max() < 1e-9
+
+
+class Phone:
+    """What a viewer asks of a client: the camera of a window, higher than wide."""
+
+    class camera:
+        image_width, image_height = 390, 844
+        position = look_at = np.zeros(3)
+
+    atomic = staticmethod(nullcontext)
+
+
+def test_on_a_phone_all_is_above_the_panel():
+    """The ball around the robot is within the width of the window, and its middle in the upper
+    half, where no panel lies.
+    """
+    with Viewer(four_bar(), port=0) as viewer:
+        viewer._fit(Phone)
+        ahead = Phone.camera.look_at - Phone.camera.position
+        distance = np.linalg.norm(ahead)
+        ahead = ahead / distance
+        side = np.cross(ahead, [0.0, 0.0, 1.0])
+        side, up = side / np.linalg.norm(side), np.cross(side / np.linalg.norm(side), ahead)
+        middle = viewer.middle - Phone.camera.position
+        depth, half = middle @ ahead, math.tan(HALF)
+        assert abs(middle @ side) < 1e-9 * distance
+        assert viewer.size / depth < 1.1 * half * 390 / 844  # the width holds it
+        assert 0.3 < middle @ up / depth / half < 0.7

@@ -32,6 +32,7 @@ LINEAR = ("x", "y", "z", "vx", "vy", "vz")
 AS_POSITION = {f"{a}{x}": f"{b}{x}" for a, b in (("v", ""), ("w", "turn ")) for x in "xyz"}
 """What sliders call velocities that they move along."""
 DIRECTION = np.array([0.51, -0.79, 0.34])  # from where the camera looks
+ABOVE = 0.5  # halves of the height by which the robot is above the middle of a phone
 HALF = math.radians(25.0)  # half of viser's angle of view
 PACE = 0.2  # seconds from one setting of the sliders to the next while a motion is played
 
@@ -81,6 +82,7 @@ class Viewer:
         self._busy = False
         drawn = (drawing(model) if drawn is None else drawn).within(PAGE_FACES)
         self._scene(drawn)
+        self.server.on_client_connect(self._fit)
         self._controls(drawn)
         self.show(self.q)
         if self.trajectory is not None:
@@ -145,6 +147,22 @@ class Viewer:
     def eye(self) -> np.ndarray:
         """Where the camera stands so that all is in the picture."""
         return self.middle + DIRECTION / np.linalg.norm(DIRECTION) * self.size / math.sin(HALF)
+
+    def _fit(self, client: viser.ClientHandle) -> None:
+        """On a window that is higher than wide, a phone: so far away that all is in its width, and
+        above the panel, which lies over the lower half until its head is tapped.
+        """
+        narrow = client.camera.image_width / max(client.camera.image_height, 1)
+        if narrow >= 1.0:
+            return
+        away = (self.eye() - self.middle) / narrow
+        ahead = -away / np.linalg.norm(away)
+        up = np.array([0.0, 0.0, 1.0]) - ahead[2] * ahead
+        half = math.tan(HALF) * float(np.linalg.norm(away))  # of the picture's height
+        below = self.middle - ABOVE * half * up / np.linalg.norm(up)
+        with client.atomic():
+            client.camera.position = below + away
+            client.camera.look_at = below
 
     def show(
         self, q: np.ndarray, forces: np.ndarray | None = None, v: np.ndarray | None = None
