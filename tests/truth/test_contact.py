@@ -89,7 +89,7 @@ def test_sphere_on_an_incline(slope, mu):
     rolls = mu >= 2 / 7 * math.tan(slope)
     a = 5 / 7 * G * math.sin(slope) if rolls else G * (math.sin(slope) - mu * math.cos(slope))
     V = mz.twists(model, run.q[-1], run.v[-1], "mixed")[0, 3:]
-    np.testing.assert_allclose(np.linalg.norm(V), a, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(V), a, rtol=1e-7)  # 1e-6 asked
 
 
 def rimless_wheel(inertia):

@@ -121,8 +121,9 @@ def stepper(
         shown, feedback, friction, stops, varying, drives=drives, wrenches_rep=check(wrenches_rep)
     )
     size = {"q": model.nq, "v": model.nv} | ({} if law is None else {"law": law.size(model)})
-    carried = {n: k for n, k in rule.extra(shown).items() if n in ("force", "residual")}
-    given = size | {n: k for n, k in carried.items() if n != "force"}
+    kept = ("force", "residual", "rate")
+    carried = {n: k for n, k in rule.extra(shown).items() if n in kept}
+    given = size | {n: k for n, k in carried.items() if n == "residual"}
 
     def stepper(
         t: Real, dt: Real, steps: Node | int = steps or 1, **arrays: Traced

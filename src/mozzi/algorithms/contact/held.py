@@ -23,7 +23,7 @@ from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import poses, touches
 from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import OneSided, contact_rows, velocities
-from mozzi.algorithms.kinematics.coasting import turning_rates
+from mozzi.algorithms.kinematics.coasting import turning
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
@@ -61,10 +61,7 @@ def contact_drift(model: Model, q: Traced, v: Traced, coasting: bool = False) ->
     with what moves on freely going straight (`coasting`).
     """
     at = np.concatenate([q, v])  # both independent: nothing behind them is looked at
-    change = np.full(len(v), 0.0, dtype=object)
-    if coasting:
-        for body, part in zip(model, model.v_slices.values(), strict=True):
-            change[part] = [-x for x in turning_rates(body.joint, list(v[part]))]
+    change = -turning(model, v) if coasting else np.full(len(v), 0.0, dtype=object)
     along = np.concatenate([rates(model, q, v), change])
     return forward(contact_velocities(model, q, v), at, along)
 

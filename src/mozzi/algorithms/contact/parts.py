@@ -1,7 +1,7 @@
 """Steps that are cut at an impact: two parts, the first of which ends where a gap closes.
 
 A step of Moreau and Jean's is of first order: an impact happens at its start, and q′ = q ⊕ h v′. A
-step that is cut is of second order in what does not depend on velocities, also through an impact:
+step that is cut is of second order, also through an impact:
 
     first     q_m = q ⊕ t/2 v,  v₁ from the forces and rows at q_m over t,  q₁ = q_m ⊕ t/2 v₁
               (Moreau's midpoint), t the whole step h, or the time after which a gap closes;
@@ -64,9 +64,10 @@ class Part:
         """From where rows are measured to the end of the first part."""
         return (self.length - self.ahead) * self.first
 
-    def fast(self, before: Real, after: Real) -> Real:
+    def fast(self, before: Real, after: Real, bend: Real = 0.0) -> Real:
         """1 where a gap closes faster than the free motion would make it within a step, else 0."""
-        return select(before + maximum(before - after, SLOW) < 0.0, 1.0, 0.0)
+        begin, turned = before - bend * self.ahead, bend * self.h * self.first
+        return select(begin + maximum(before - after - turned, SLOW) < 0.0, 1.0, 0.0)
 
     def closing(self, gap: Real, before: Real, after: Real, bend: Real = 0.0) -> Real:
         """When an impact is, or all that is left; after: with the free motion over h."""
@@ -75,7 +76,7 @@ class Part:
         rate = divide(after - before, self.h, nonzero=True) + bend
         root = sqrt(maximum(begin * begin - 2.0 * rate * start, 0.0) + 1e-30)
         time = divide(2.0 * start, maximum(root - begin, 1e-15), nonzero=True)
-        return select(self.fast(before, after) > 0.5, time, self.left)
+        return select(self.fast(before, after, bend) > 0.5, time, self.left)
 
     def cut(self, times: list[Real]) -> None:
         """The length, of the times of impacts."""
@@ -107,11 +108,11 @@ class Part:
         """Of the whole step."""
         return divide(self.length, self.h, nonzero=True)
 
-    def horizon(self, gap: Real, before: Real, after: Real) -> Real:
+    def horizon(self, gap: Real, before: Real, after: Real, bend: Real = 0.0) -> Real:
         """Within which a gap may not close: where the part ends, or, for what settles or meets in
         the second part, the middle of the next step.
         """
         rest = self.left + 0.5 * self.h * (1.0 - self.first)
         meets = select(gap + before * self.left < 0.0, rest, self.left)
         quick = select(self.first > 0.5, self.middle, meets)
-        return select(self.fast(before, after) > 0.5, quick, rest)
+        return select(self.fast(before, after, bend) > 0.5, quick, rest)

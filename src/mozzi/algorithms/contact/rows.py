@@ -41,7 +41,7 @@ __all__ = [
 TOUCH = 1e-9
 """The gap (m) below which an impact happens."""
 
-UNPUSHED = 5e-10
+UNPUSHED = {"contact": 1e-8, "stop": 5e-10}
 """The depth (m, rad) of an overlap that stays: a jammed mechanism would push back without bound."""
 
 PUSH = 0.2
@@ -198,19 +198,24 @@ def _contact(
 
 def _least(
     model: Mechanism, gap: Real, before: Real, after: Real, e: Real, h: Real, part: Part | None,
-    bend: Real = 0.0,
+    bend: Real | None = None,
 ) -> Real:  # fmt: skip
-    """The least velocity of a rigid row at the end of a step, or of a part of it."""
+    """The least velocity of a rigid row at the end of a step, or of a part of it; bend: of a
+    contact, None of a stop.
+    """
     inverse = divide(1.0, h, nonzero=True)
+    stays = UNPUSHED["stop" if bend is None else "contact"]
+    bend = 0.0 if bend is None else bend
     if part is None:
-        least = _approach(model, gap, inverse, inverse)
+        least = _approach(model, gap, inverse, inverse, stays)
         return _bounce(least, before, after, after, e)
     now = part.gap(gap, before, bend)
-    soon = divide(1.0, part.horizon(now, before, after), nonzero=True)
-    least = _approach(model, now, soon, inverse)
-    end = part.reached(before, after)
-    back = _bounce(least, before, after, end, e, end - before)
-    comes = select(part.fast(before, after) > 0.5, part.first, 0.0) > 0.5  # in the next part
+    soon = divide(1.0, part.horizon(now, before, after, bend), nonzero=True)
+    least = _approach(model, now, soon, inverse, stays)
+    end, begin = part.reached(before, after), before - bend * part.ahead
+    later = begin + (after - before) + bend * h * part.first
+    back = _bounce(least, begin, later, end + bend * part.until_end, e, end - before)
+    comes = select(part.fast(before, after, bend) > 0.5, part.first, 0.0) > 0.5  # later
     slack = maximum(before - after, after - before) + SLOW + part.play  # open until it meets
     start = gap - (before - 0.5 * bend * part.ahead) * part.ahead
     free = select(start > 0.0, least - slack, APART)
@@ -245,11 +250,11 @@ def ends(model: Mechanism, contact: Contact) -> dict[int, float]:
     return {model.at(k).index: sign for k, sign in both if k >= 0}
 
 
-def _approach(model: Mechanism, gap: Real, soon: Real, inverse: Real) -> Real:
-    """The least velocity of a gap: what closes it within 1/soon, or what opens an overlap, in
-    steps of 1/inverse.
+def _approach(model: Mechanism, gap: Real, soon: Real, inverse: Real, stays: float) -> Real:
+    """The least velocity of a gap: what closes it within 1/soon, or what opens an overlap, up to
+    what stays, in steps of 1/inverse.
     """
-    depth = maximum(-gap - UNPUSHED, 0.0)
+    depth = maximum(-gap - stays, 0.0)
     g = math.hypot(*(number(x) or 0.0 for x in model.gravity)) or 9.81
     push = minimum(PUSH * depth * inverse, sqrt(2.0 * g * depth + 1e-30))
     return select(gap > 0.0, -gap * soon, push)

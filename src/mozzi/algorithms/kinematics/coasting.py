@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Rotation, Vec3
-from mozzi.model import Composite, Free, Joint, Planar, PlanarScrew, Schoenflies, Spherical
+from mozzi.model import Composite, Free, Joint, Model, Planar, PlanarScrew, Schoenflies, Spherical
 from mozzi.model.joints.planar import plane_log
 from mozzi.program.scalar import Real, cos, sin
+from mozzi.types import Traced
 
-__all__ = ["carried", "coast", "turning_rates"]
+__all__ = ["carried", "coast", "turning", "turning_rates"]
 
 PLANAR = (Planar, PlanarScrew, Schoenflies)
 
@@ -105,3 +108,11 @@ def turning_rates(joint: Joint, v: Sequence[Real]) -> tuple[Real, ...]:
     if isinstance(joint, PLANAR):
         return (-v[-1] * v[1], v[-1] * v[0], *(0.0 for _ in v[2:]))
     return tuple(0.0 for _ in v)
+
+
+def turning(model: Model, v: Traced) -> Traced:
+    """`turning_rates` of all joints, while tracing."""
+    out = np.full(len(v), 0.0, dtype=object)
+    for body, part in zip(model, model.v_slices.values(), strict=True):
+        out[part] = turning_rates(body.joint, list(v[part]))
+    return out

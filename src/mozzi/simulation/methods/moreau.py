@@ -13,7 +13,7 @@ from mozzi.algorithms.contact.held import contact_drift
 from mozzi.algorithms.contact.parts import Part
 from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.algorithms.contact.step import Solver, SolverName, row_count, stepped_velocities
-from mozzi.algorithms.kinematics.coasting import carried, coast
+from mozzi.algorithms.kinematics.coasting import carried, coast, turning
 from mozzi.errors import ConfigurationError, known
 from mozzi.model import Model
 from mozzi.model.frames import as_number
@@ -78,10 +78,12 @@ class Moreau:
     def extra(self, model: Model) -> Mapping[str, int]:
         """force: what the rows exert (N, N m), from which the next step starts; residual: the
         largest velocity by which a law was missed; taken: the energy that normal impulses and
-        friction took since the start; contact_force: on bodies a, in world axes.
+        friction took since the start; contact_force: on bodies a, in world axes; rate: v̇ of the
+        last step, where it was not cut, of steps that may be.
         """
         n, k = row_count(model, self.joints), contact_count(model)
         all_of_it = {"force": n, "residual": 1, "taken": 2, "contact_force": 3 * k}
+        all_of_it |= {"rate": model.nv} if self.cut else {}
         return {name: size for name, size in all_of_it.items() if size}
 
     def start(self, system: System, x: State) -> State:
@@ -112,25 +114,32 @@ class Moreau:
         if part is not None:
             q, v = coast(model, q, v, h=part.ahead)
             t = t + (h - left) + part.ahead
-        bends = None if part is None else contact_drift(model, q, v, coasting=True)
-        a = system.acceleration(t, q, v)
+        middle, bends = v, None
+        if part is not None:
+            middle = v + x["rate"] * part.ahead if "rate" in x else v
+            bends = contact_drift(model, q, middle, coasting=True)
+        a = system.acceleration(t, q, middle)
+        if part is not None:
+            a = a + turning(model, middle) - turning(model, v)
         u, impulse, residual, taken, on_a = stepped_velocities(
             model, q, v, a, h=h, impulses=impulses, joints=self.joints, part=part, bends=bends,
             solver=Solver(self.solver, self.steps, self.interior, self.smoothing),
         )  # fmt: skip
-        over, rest = h, 0.0
+        over, rest, rate = h, 0.0, u - v
         if part is not None:
+            whole = select(part.length < h, 0.0, divide(1.0, h, nonzero=True))
+            rate = rate * whole
             back = part.middle - part.ahead
             u = carried(model, v, u, h=back)
             q = coast(model, q, v, h=back)[0]
             over, rest = part.length - part.middle, left - part.length
         q, u = coast(model, q, u, h=over)
         new = {"q": q, "v": u, "force": impulse, "contact_force": on_a, "taken": taken}
-        return new | {"residual": residual}, rest
+        return new | {"residual": residual, "rate": rate}, rest
 
     def _cut(self, system: System, x: State, h: Real) -> State:
         """One step of two parts, the second where the first ends before the step."""
-        names = [n for n in ("q", "v", "force", "contact_force", "taken") if n in x]
+        names = [n for n in ("q", "v", "rate", "force", "contact_force", "taken") if n in x]
         ends = np.cumsum([0, *(len(x[n]) for n in names)]).tolist()
         warm = x["force"] * h if "force" in x else None
 
@@ -138,14 +147,14 @@ class Moreau:
             old = {n: _array(state[a:b]) for n, a, b in zip(names, ends, ends[1:], strict=False)}
             most, first, left = state[-3:]
             new, rest = self.part(system, {"t": x["t"], **old}, h, left, first, warm)
-            sums = [old[n] + new[n] for n in names[2:]]
-            flat = [e for array in (new["q"], new["v"], *sums) for e in array]
+            sums = [old[n] + new[n] for n in names[3:]]
+            flat = [e for array in (*(new[n] for n in names[:3]), *sums) for e in array]
             flat = [*flat, maximum(most, new["residual"][0])]
             over = left > 0.0  # samples whose step is done wait for others that run with them
             return [*(select(over, a, b) for a, b in zip(flat, state, strict=False)), 0.0, rest]
 
-        nothing = [0.0] * (ends[-1] - ends[2])
-        begin = [*x["q"], *x["v"], *nothing, x["residual"][0], 1.0, h]
+        nothing = [0.0] * (ends[-1] - ends[3])
+        begin = [*x["q"], *x["v"], *x["rate"], *nothing, x["residual"][0], 1.0, h]
         state = repeat(2, begin, one, "part", while_last=True)
         new = {n: _array(state[a:b]) for n, a, b in zip(names, ends, ends[1:], strict=False)}
         rate = divide(1.0, h, nonzero=True)
