@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # the leaves that all may import
     "types": set(),
     "checked": {"errors"},
+    "content": set(),
     "files": {"errors"},
     "locks": set(),
     "program": {"checked", "errors"},
@@ -26,8 +27,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "algorithms": {"checked", "errors", "lie", "model", "program"},
     "targets": {"checked", "errors", "locks", "program"},
     "simulation": {
-        "algorithms", "checked", "compiler", "errors", "files", "lie", "model", "program",
-        "targets",
+        "algorithms", "checked", "compiler", "content", "errors", "files", "lie", "model",
+        "program", "targets",
     },
 }  # fmt: skip
 # These stand outside the hourglass and may see both ends; nothing in the hourglass may see them.

@@ -353,3 +353,16 @@ def test_methods_refuse_options_when_they_are_made(made, word):
     """A misspelt solver was taken as a slow one, and no iterations left a ball in the air."""
     with pytest.raises((mz.KindError, mz.ConfigurationError), match=word):
         made()
+
+
+def test_times_that_do_not_move_are_refused():
+    """At 1e17 s numbers are 16 s apart: every record had the same time."""
+    with pytest.raises(mz.ConfigurationError, match=r"16 s apart.*nearer to 0"):
+        mz.simulate(double_pendulum(), REST, REST, 1.0, 0.1, t0=1e17)
+
+
+def test_names_of_parameters_are_words():
+    with pytest.raises(mz.ConfigurationError, match="parameters: 1 is no name"):
+        mz.simulate(
+            double_pendulum(), REST, REST, 1.0, 0.1, parameters={1: 2.0}  # type: ignore[dict-item]
+        )

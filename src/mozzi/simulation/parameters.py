@@ -138,6 +138,9 @@ def _arguments(law: object) -> tuple[dict[str, bool], bool]:
 def names_of(names: str | Iterable[str], model: Model, torque: object) -> Varying:
     """Which of these names are of the model, and which of arguments of the law."""
     given = (names,) if isinstance(names, str) else tuple(names)
+    for name in given:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"parameters: {name!r} is no name; give words")
     taken, others = _arguments(torque) if callable(_function(torque)) else ({}, False)
     gains = [n for n in given if n in taken and n != "model"]
     own: list[str] = []

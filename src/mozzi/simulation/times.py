@@ -25,6 +25,12 @@ class Grid:
         ratio = duration / dt
         if ratio > 1e12:
             raise ConfigurationError(f"{duration:g} s is {ratio:.3g} steps of dt; take a larger dt")
+        apart = math.ulp(max(abs(t0), abs(t0 + duration)))
+        if apart > 0.01 * dt:
+            raise ConfigurationError(
+                f"t0 {t0:g}: numbers there are {apart:.2g} s apart, and dt is {dt:g}; "
+                "take a t0 nearer to 0"
+            )
         whole = math.floor(ratio * (1.0 + 1e-12) + 1e-9)
         rest = duration - whole * dt
         self.t0, self.dt, self.every, self.whole = t0, dt, int(every), whole

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -244,6 +245,46 @@ def test_another_run_is_refused(tmp_path):
         mz.simulate(model, Q0, V0, 0.5, 0.01, save=tmp_path / "other.zarr")
     with pytest.raises(ConfigurationError, match="other data"):
         mz.Trajectory.load(path, four_bar())
+
+
+def test_another_law_is_told(tmp_path):
+    """What the store holds is of the law it was made with."""
+    model, path = double_pendulum(), tmp_path / "run.zarr"
+
+    def brake(k):
+        return lambda t, q, v: -k * v
+
+    first = mz.simulate(model, Q0, V0, 0.5, 0.01, torque=brake(1.0), save=path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = mz.simulate(model, Q0, V0, 0.5, 0.01, torque=brake(1.0), save=path)
+    with pytest.warns(UserWarning, match="law of torque is another one"):
+        other = mz.simulate(model, Q0, V0, 0.5, 0.01, torque=brake(2.0), save=path)
+    for x in (again, other):
+        np.testing.assert_array_equal(x.q, first.q)
+
+
+WITH_EVENTS = """
+import sys
+import numpy as np
+import mozzi as mz
+from mozzi.model.generate import double_pendulum
+
+def kick(t, q, v):
+    return q[..., 0]
+
+x = mz.simulate(double_pendulum(), [1.0, -0.5], [0.1, 0.2], 0.5, 0.01, "dopri5", events=(kick,),
+                save=sys.argv[1])
+print(len(x.t), hex(id(kick)))
+"""
+
+
+def test_events_are_known_in_another_process(tmp_path):
+    """By what they compute: where a function lies in memory is another place every time."""
+    line = [sys.executable, "-c", WITH_EVENTS, str(tmp_path / "run.zarr")]
+    for _ in range(2):
+        done = subprocess.run(line, capture_output=True, text=True)
+        assert done.stdout.startswith("51 "), done.stderr
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path):

@@ -13,15 +13,17 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError
+from mozzi.content import digest_of
+from mozzi.errors import ConfigurationError, warn
 from mozzi.files import replace, to_disk, write_atomically, zarr_library
 from mozzi.simulation.forces.law import DUE, HELD
-from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.simulation.methods.dormand_prince import DormandPrince, Event
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
 from mozzi.types import Array
 
@@ -54,11 +56,14 @@ def fingerprint(x: Array | None) -> str | None:
 
 
 def facts_of(run: Simulation) -> Facts:
-    """What says which run it is. A law of torque is no number: whoever resumes gives the same."""
+    """What says which run it is; of a law of torque only that there is one (`law_of`)."""
     held = run.torque.rows if run.torque.rows is not None else run.torque.constant
     law = run.torque.law is not None or run.torque.call is not None or run.torque.own is not None
+    method, events = run.method, None
+    if isinstance(method, DormandPrince) and method.events:  # functions have addresses in repr
+        method, events = replace_in(method, events=()), [*map(digest_of, method.events)]
     return {
-        "model": run.user.digest, "name": run.user.name, "method": repr(run.method),
+        "model": run.user.digest, "name": run.user.name, "method": repr(method), "events": events,
         "resistance": repr(run.resistance), "limits": repr(run.stops),
         "dt": run.dt, "t0": run.t0, "steps": run.grid.steps, "end": float(run.grid.t[-1]),
         "record_every": run.grid.every, "place": repr(run.place),
@@ -69,6 +74,12 @@ def facts_of(run: Simulation) -> Facts:
         "parameters": [[*run.varying.names, *run.varying.gains],
                        fingerprint(run.varying.numbers)],
     }  # fmt: skip
+
+
+def law_of(run: Simulation) -> str | None:
+    """Which law of torque acts: digits of its code and of what it takes along."""
+    law = run.torque.own or run.torque.law or run.torque.call
+    return None if law is None else digest_of(law)
 
 
 class Saved:
@@ -144,6 +155,11 @@ def open_saved(
                 f"{place}: holds a run with other {', '.join(wrong)}; give another path, or the "
                 "arguments it was made with"
             )
+        if head.get("code", law_of(run)) != law_of(run):
+            warn(
+                f"{place}: the law of torque is another one than that of the run it holds, or has "
+                "another state; what is there stays as it is. Give another path for another law"
+            )
         return Saved(place, head["block"], head)
     if not place.parent.is_dir():
         raise ConfigurationError(
@@ -167,7 +183,7 @@ def open_saved(
         "run": facts, "block": block, "records": 0, "slot": 1, "done": False, "batch": run.batch,
         "springs": run.resistance is not None and run.resistance.springs,
         "method": run.method_name, "guided": [] if run.drives is None else run.drives.guided,
-        "law": _law_shapes(run),
+        "law": _law_shapes(run), "code": law_of(run),
     }  # fmt: skip
     group.attrs[KEY] = head
     replace(making, place)  # a store is there as a whole

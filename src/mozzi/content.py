@@ -57,6 +57,9 @@ def _content(x: object, seen: set[int]) -> object:
         return tuple(map(of, sorted(items, key=repr) if isinstance(x, (set, frozenset)) else items))
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         return type(x).__qualname__, *(of(getattr(x, f.name)) for f in dataclasses.fields(x))
+    if id(x) in seen:  # it holds itself
+        return type(x).__qualname__
+    seen.add(id(x))
     held = {n: y for n, y in getattr(x, "__dict__", {}).items() if n not in DERIVED}
     return type(x).__qualname__, getattr(x, "__name__", ""), of(held)
 
