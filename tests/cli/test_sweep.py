@@ -70,7 +70,9 @@ def test_reductions_and_costs(arm: Path, tmp_path: Path):
     words = (arm, *VARY, "--samples", 50, "--duration", 0.05)
     result = run(*words, "--reduce", "mean,max", "--report", tmp_path / "page.html")
     assert result.exit_code == 0 and "q.mean" in result.output, result.output
-    assert "q.max" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "<h3>q_max</h3>" in page and "<th>max</th>" in page and "hinge, rad/s" in page
+    assert page.count("<svg") == 2 + 6
     dry = run(*words[:-3], "1e6", "--duration", 2, "--dry-run", "--workers", 2)
     assert dry.exit_code == 0 and "1,000,000 samples of 2,000 steps" in dry.output, dry.output
     assert "µs a sample" in dry.output and "on 2 cores" in dry.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import mozzi as mz
 from mozzi.model.generate import chain
 from mozzi.sweeps.distributions import read
 from mozzi.sweeps.reductions import QUANTILES
+from mozzi.sweeps.store import Store
 
 ARM = chain(3, seed=1)
 VARIED = {
@@ -153,6 +155,11 @@ def test_a_chunk_is_tried_three_times(tmp_path):
         (lambda c: 3.0, {"x": [1, 2]}, {}, "return a mapping"),
         (lambda c: {"y": 3.0}, {"x": [1, 2]}, {}, "leading axis 2"),
         (square, {"x": [1.0]}, {"chunk": 0}, "chunk 0"),
+        (square, {"x": [1.0]}, {"seed": -1}, "seed -1; give 0 or more"),
+        (square, {"x": mz.Uniform(0, 1)}, {"samples": 0}, "no samples"),
+        (square, {"x": "linspace(0, 1, 2.5)"}, {}, "give a count of 1 or more"),
+        (square, {"x": "uniform(0, 1e999)"}, {"samples": 2}, "inf is not finite"),
+        (lambda c: {}, {"x": [1, 2]}, {}, "run returned nothing"),
         (mz.Rollout(ARM, 0.1, 0.01), {"elbow.mass": [1.0]}, {}, "no body 'elbow'"),
     ],
 )  # fmt: skip
@@ -347,6 +354,48 @@ def test_a_store_of_reductions_is_what_people_expect(tmp_path):
     assert data["quantile"].values.tolist() == list(QUANTILES)
     assert not {"job", "byte"} & set(data.dims)
     assert float(data["q.quantiles"].sel(quantile=0.5)[0]) == found["q.quantiles"][3, 0]
+
+
+@pytest.mark.parametrize("name", ["jobs", "a/b", "../z"])
+def test_names_that_no_store_has(name, tmp_path):
+    pytest.importorskip("zarr")
+    with pytest.raises(mz.ConfigurationError, match="give another name"):
+        mz.sweep(lambda c: {name: c["x"]}, {"x": [1.0]}, store=tmp_path / "a.zarr")
+
+
+def test_a_disk_that_is_full(tmp_path, monkeypatch):
+    """Nothing that is half written is said to be there, and the same call goes on."""
+    pytest.importorskip("zarr")
+    store, put, room = tmp_path / "a.zarr", Store._put, [14]
+
+    def full(self, name, job, axes, data):
+        room[0] -= 1
+        if room[0] < 0:
+            raise OSError(28, "No space left on device")
+        return put(self, name, job, axes, data)
+
+    monkeypatch.setattr(Store, "_put", full)
+    x = {"x": np.arange(20.0)}
+    with pytest.raises(mz.ConfigurationError, match=r"a\.zarr cannot be written \(No space left"):
+        mz.sweep(itself, x, chunk=1, store=store)
+    monkeypatch.undo()
+    assert mz.sweep(itself, x, chunk=1, store=store)["y"].tolist() == list(range(20))
+
+
+def itself(chunk):
+    return {"y": chunk["x"]}
+
+
+def test_a_worker_of_another_version_is_refused(monkeypatch):
+    with ThreadPoolExecutor(1) as pool:
+        submit = pool.submit
+
+        def other(function, plan, jobs, store):
+            return submit(function, dataclasses.replace(plan, version="0.0.9"), jobs, store)
+
+        monkeypatch.setattr(pool, "submit", other)
+        with pytest.raises(mz.ConfigurationError, match=r"comes from 0\.0\.9; install the same"):
+            mz.sweep(itself, {"x": np.arange(3.0)}, pool)
 
 
 def test_an_executor_that_is_gone_is_told(tmp_path):

@@ -137,7 +137,7 @@ def sweep(
     if report is not None:
         from mozzi.viz.sweep_page import write_page
 
-        put(f"report in {escape(str(write_page(found, report, model.name, seconds)))}")
+        put(f"report in {escape(str(write_page(found, report, run, seconds)))}")
     if found.failures:
         raise typer.Exit(FAILED)
 

@@ -24,6 +24,8 @@ def check_numbers(what: str, *values: object) -> None:
     for x in values:
         if not isinstance(x, (int, float, np.number)):
             raise ConfigurationError(f"{what}: {x!r} is no number; give numbers")
+        if not np.isfinite(x):
+            raise ConfigurationError(f"{what}: {x!r} is not finite; give a finite number")
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ Distribution: TypeAlias = Uniform | LogUniform | Normal | Choice
 
 
 def _linspace(low: float, high: float, n: float) -> Numbers:
+    if n < 1 or n != int(n):
+        raise ConfigurationError(f"linspace({low:g}, {high:g}, {n:g}): give a count of 1 or more")
     return np.linspace(low, high, int(n))
 
 

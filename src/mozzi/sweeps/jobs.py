@@ -204,6 +204,8 @@ def checked(results: object, n: int) -> Columns:
         raise TypeError(
             f"run returned {type(results).__name__}; return a mapping of names to arrays"
         )
+    if not results:
+        raise ValueError("run returned nothing; return a mapping of names to arrays")
     out: Columns = {}
     for name, x in cast("Mapping[object, ArrayLike]", results).items():
         array = _as_array(x)

@@ -89,6 +89,11 @@ class Store:
         axis: what rows are ("sample", or "job" where jobs give reductions). results: those of one
         row for each sample.
         """
+        for name in (*varied, *results):
+            if name == JOBS or "/" in name or name.startswith("."):
+                raise ConfigurationError(
+                    f"{self.path}: no array of a store can be called {name!r}; give another name"
+                )
         rows, chunk = (self.size, self.chunk) if axis == "sample" else (self.jobs, 1)
         make(self._group, examples, axis, rows, chunk, notes, labels, varied)
         arrays = {n: [x.dtype.str, *x.shape[1:]] for n, x in examples.items()}
@@ -205,7 +210,7 @@ def _changed(path: Path) -> int:
 def _layout(path: Path, changed: int) -> dict[str, list[Any]]:
     """Types and shapes of the arrays."""
     facts = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
-    return facts["attributes"]["arrays"]
+    return facts["attributes"].get("arrays", {})
 
 
 def open_store(path: str | os.PathLike[str], size: int, chunk: int | None, default: int,

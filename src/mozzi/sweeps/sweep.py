@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,8 @@ def sweep(
     """
     if chunk is not None and chunk < 1:
         raise ConfigurationError(f"sweep: chunk {chunk}; give 1 or more samples")
+    if seed is not None and seed < 0:
+        raise ConfigurationError(f"sweep: seed {seed}; give 0 or more")
     words = check_words(reduce)
     check = getattr(run, "check", None)
     if check is not None:  # names that are wrong are told before any job begins
@@ -168,7 +171,8 @@ def sweep(
     kept: Store | None = None
     if store is not None:
         facts |= {"parameters": table.digest, "seed": str(table.entropy)}
-        kept = open_store(store, table.size, chunk, size, facts)
+        with _written_to(store):
+            kept = open_store(store, table.size, chunk, size, facts)
         chunk = kept.chunk
     chunk = chunk or size
     same = executor is None or isinstance(executor, ThreadPoolExecutor)
@@ -182,14 +186,27 @@ def sweep(
             progress(now)
 
     driver = Driver(run, plan, table, chunk, kept, tell)
-    driver.go(executor)
-    found = driver.finish()
+    with nullcontext() if store is None else _written_to(store):
+        driver.go(executor)
+        found = driver.finish()
     failures: list[Failure] = []
     for number, error in found.failed.items():
         job = driver.job(number)
         rows = dict(table.rows(job.start, job.stop))
         failures.append(Failure(job.start, job.stop, rows, error))
     return Swept(table, found.columns, failures, kept, found.lost, found.bad)
+
+
+@contextmanager
+def _written_to(store: str | os.PathLike[str]) -> Generator[None]:
+    """Say which store it is that the disk does not take."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"sweep: {os.fspath(store)} cannot be written ({error.strerror or error}); make room "
+            "there, or give another path; what is done stays, and the same call goes on"
+        ) from error
 
 
 def _facts(run: Run, words: Sequence[str]) -> dict[str, Any]:
