@@ -37,6 +37,7 @@ from mozzi.model.generate.mechanisms import (
     tree,
 )
 from mozzi.model.generate.platforms import delta, stewart
+from mozzi.model.generate.six_bars import SIX_BARS, goldberg_6, schatz, waldron, wohlhart
 from mozzi.model.generate.vehicles import bicycle, car
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Linkage",
     "LinkageJoint",
     "LinkageSpring",
+    "SIX_BARS",
     "acrobot",
     "bennett",
     "between",
@@ -59,6 +61,7 @@ __all__ = [
     "double_pendulum",
     "four_bar",
     "goldberg",
+    "goldberg_6",
     "leaning",
     "myard",
     "n_four_bar",
@@ -73,7 +76,10 @@ __all__ = [
     "rcm_arm_data",
     "ring",
     "sarrus",
+    "schatz",
     "spherical",
     "stewart",
     "tree",
+    "waldron",
+    "wohlhart",
 ]

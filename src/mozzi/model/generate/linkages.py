@@ -24,8 +24,9 @@ from mozzi.model.joints.spatial import Spherical
 from mozzi.model.model import GRAVITY, Model
 
 __all__ = [
-    "GROUND", "LINKAGES", "Linkage", "LinkageJoint", "LinkageSpring", "bennett", "between",
-    "bricard", "goldberg", "myard", "planar", "ring", "sarrus", "spherical",
+    "GROUND", "LINKAGES", "Axis", "Linkage", "LinkageJoint", "LinkageSpring", "bennett",
+    "bennett_axes", "between", "bricard", "closed_axes", "goldberg", "myard", "planar",
+    "planar_axes", "ring", "sarrus", "spherical", "spherical_axes",
 ]  # fmt: skip
 
 GROUND = "ground"
@@ -186,24 +187,31 @@ def _about_z(angle: float) -> SE3:
 
 def planar(n: int = 4, seed: int = 0) -> Linkage:
     """n parallel axes: n − 3 degrees of freedom, 3 of 5 rows of the loop are dependent."""
-    rng = np.random.default_rng(seed + 1000)
+    return ring(f"planar_{n}", planar_axes(n, np.random.default_rng(seed + 1000)), seed)
+
+
+def planar_axes(n: int, rng: np.random.Generator) -> list[Axis]:
+    """n parallel axes at random."""
     turns = np.sort(rng.uniform(0.0, 2.0 * math.pi / n, n)) + np.arange(n) * 2.0 * math.pi / n
     points = rng.uniform(0.6, 1.4, n)[:, None] * np.stack([np.cos(turns), np.sin(turns)], axis=1)
     heights = rng.uniform(-0.3, 0.3, n)
-    axes = [((x, y, z), (0.0, 0.0, 1.0)) for (x, y), z in zip(points, heights, strict=True)]
-    return ring(f"planar_{n}", axes, seed)
+    return [((x, y, z), (0.0, 0.0, 1.0)) for (x, y), z in zip(points, heights, strict=True)]
 
 
 def spherical(n: int = 4, seed: int = 0) -> Linkage:
     """n axes through a point: n − 3 degrees of freedom."""
-    rng = np.random.default_rng(seed + 2000)
+    return ring(f"spherical_{n}", spherical_axes(n, np.random.default_rng(seed + 2000)), seed)
+
+
+def spherical_axes(n: int, rng: np.random.Generator) -> list[Axis]:
+    """n axes through a point at random."""
     turns = np.arange(n) * 2.0 * math.pi / n + rng.uniform(-0.4, 0.4, n)
     slopes = rng.uniform(0.5, 1.0, n)
     axes: list[Axis] = []
     for t, s in zip(turns, slopes, strict=True):
         e = np.array([math.sin(s) * math.cos(t), math.sin(s) * math.sin(t), math.cos(s)])
         axes.append((tuple(e * rng.uniform(0.5, 1.0)), tuple(e)))
-    return ring(f"spherical_{n}", axes, seed)
+    return axes
 
 
 def sarrus(
@@ -235,12 +243,16 @@ Link = tuple[float, float, float]
 
 def bennett(seed: int = 0) -> Linkage:
     """Bennett's four bars: (a, α), (b, β) twice with a sin β = b sin α (1903)."""
-    rng = np.random.default_rng(seed + 4000)
+    return ring("bennett", bennett_axes(np.random.default_rng(seed + 4000)), seed)
+
+
+def bennett_axes(rng: np.random.Generator) -> list[Axis]:
+    """The axes of such a linkage at random."""
     while True:
         a, (alpha, beta) = rng.uniform(0.6, 1.2), rng.uniform(0.4, 2.7, 2)
         b = a * math.sin(beta) / math.sin(alpha)
         if 0.5 < b < 2.0 and abs(alpha - beta) > 0.3 and abs(alpha + beta - math.pi) > 0.3:
-            return _closed("bennett", [(a, alpha, 0.0), (b, beta, 0.0)] * 2, seed, rng)
+            return closed_axes("bennett", [(a, alpha, 0.0), (b, beta, 0.0)] * 2, rng)
 
 
 def goldberg(seed: int = 0) -> Linkage:
@@ -254,7 +266,8 @@ def goldberg(seed: int = 0) -> Linkage:
         apart = min(abs(alpha - beta), abs(alpha - gamma), abs(beta - gamma))
         if 0.4 < b < 1.6 and 0.4 < c < 1.6 and apart > 0.2:
             links = [(b, beta), (a, alpha), (b + c, beta + gamma), (a, alpha), (c, gamma)]
-            return _closed("goldberg", [(x, t, 0.0) for x, t in links], seed, rng)
+            own = [(x, t, 0.0) for x, t in links]
+            return ring("goldberg", closed_axes("goldberg", own, rng), seed)
 
 
 def myard(seed: int = 0) -> Linkage:
@@ -265,7 +278,8 @@ def myard(seed: int = 0) -> Linkage:
     links = [
         (a, alpha), (b, right), (0.0, math.pi - 2.0 * alpha), (b, right), (a, math.pi - alpha)
     ]  # fmt: skip
-    return _closed("myard", [(x, t, 0.0) for x, t in links], seed, rng)
+    own = [(x, t, 0.0) for x, t in links]
+    return ring("myard", closed_axes("myard", own, rng), seed)
 
 
 def bricard(kind: str = "line", seed: int = 0) -> Linkage:
@@ -284,7 +298,8 @@ def bricard(kind: str = "line", seed: int = 0) -> Linkage:
         return ring("bricard_plane", _mirrored(rng), seed)
     else:
         raise ModelError(f"bricard: no kind {kind!r}; there are 'line', 'plane' and 'trihedral'")
-    return _closed(f"bricard_{kind}", [tuple(map(float, x)) for x in links], seed, rng)
+    own = [tuple(map(float, x)) for x in links]
+    return ring(f"bricard_{kind}", closed_axes(f"bricard_{kind}", own, rng), seed)
 
 
 def _mirrored(rng: np.random.Generator) -> list[Axis]:
@@ -303,10 +318,10 @@ def _mirrored(rng: np.random.Generator) -> list[Axis]:
     return [first, *one, fourth, *other[::-1]]
 
 
-def _closed(
-    name: str, links: Sequence[tuple[float, ...]], seed: int, rng: np.random.Generator
-) -> Linkage:
-    """The ring of these links, in a configuration in which it is closed and moves regularly."""
+def closed_axes(
+    name: str, links: Sequence[tuple[float, ...]], rng: np.random.Generator
+) -> list[Axis]:
+    """The axes of a ring of these links, where it is closed and moves regularly."""
     for _ in range(400):
         start = rng.uniform(-math.pi, math.pi, len(links))
         angles = _close(links, start)
@@ -319,7 +334,7 @@ def _closed(
         values = np.linalg.svd(_screws(axes), compute_uv=False)
         gap = values[values > 1e-9 * values[0]].min() / values[0]
         if gap > 0.02 and (values > 1e-9 * values[0]).sum() < len(links):
-            return ring(name, axes, seed)
+            return axes
     raise ModelError(f"linkage {name!r}: these links do not close and move; take another seed")
 
 
