@@ -21,6 +21,9 @@ from mozzi.model.generate.linkages import (
 
 __all__ = ["SIX_BARS", "goldberg_6", "schatz", "waldron", "wohlhart"]
 
+HELD = 2000.0
+"""Of springs that hold linkages away from where ways to move meet: they are singular there."""
+
 
 def _in_proportion(rng: np.random.Generator, n: int) -> list[tuple[float, float]]:
     """n links (a, α) with one ratio a / sin α, as those of linkages of Bennett that have links in
@@ -36,24 +39,24 @@ def _in_proportion(rng: np.random.Generator, n: int) -> list[tuple[float, float]
 
 def goldberg_6(seed: int = 0) -> Linkage:
     """Three linkages of Bennett in a row, each with a link in common with the next: those are taken
-    out, and of the links on one side one is made (1943).
+    out, and of the links on one side one is made (1943). A spring holds it.
     """
     rng = np.random.default_rng(seed + 10000)
     a, b, c, d = _in_proportion(rng, 4)
     long = b[0] + c[0] + d[0], b[1] + c[1] + d[1]
     links = [(x, t, 0.0) for x, t in (b, a, long, a, d, c)]
-    return ring("goldberg_6", closed_axes("goldberg_6", links, rng), seed)
+    return ring("goldberg_6", closed_axes("goldberg_6", links, rng), seed, stiffness=HELD)
 
 
 def wohlhart(seed: int = 0) -> Linkage:
     """Two five bars of Goldberg with two neighbouring links in common, which are taken out: the
-    double Goldberg linkage (1991).
+    double Goldberg linkage (1991). A spring holds it.
     """
     rng = np.random.default_rng(seed + 11000)
     a, b, c, d = _in_proportion(rng, 4)
     long = b[0] + c[0], b[1] + c[1]
     links = [(x, t, 0.0) for x, t in (a, long, a, d, long, d)]
-    return ring("wohlhart", closed_axes("wohlhart", links, rng), seed)
+    return ring("wohlhart", closed_axes("wohlhart", links, rng), seed, stiffness=HELD)
 
 
 def schatz(seed: int = 0) -> Linkage:
