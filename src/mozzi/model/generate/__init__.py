@@ -2,19 +2,11 @@
 
 from mozzi.model.generate.linkages import (
     GROUND,
-    LINKAGES,
     Linkage,
     LinkageJoint,
     LinkageSpring,
-    bennett,
     between,
-    bricard,
-    goldberg,
-    myard,
-    planar,
     ring,
-    sarrus,
-    spherical,
 )
 from mozzi.model.generate.mechanisms import (
     JOINTS,
@@ -37,6 +29,16 @@ from mozzi.model.generate.mechanisms import (
     tree,
 )
 from mozzi.model.generate.platforms import delta, stewart
+from mozzi.model.generate.rings import (
+    LINKAGES,
+    bennett,
+    bricard,
+    goldberg,
+    myard,
+    planar,
+    sarrus,
+    spherical,
+)
 from mozzi.model.generate.six_bars import SIX_BARS, goldberg_6, schatz, waldron, wohlhart
 from mozzi.model.generate.vehicles import bicycle, car
 

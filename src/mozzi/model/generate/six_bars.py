@@ -9,15 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mozzi.model.generate.linkages import (
-    Axis,
-    Linkage,
-    bennett_axes,
-    closed_axes,
-    planar_axes,
-    ring,
-    spherical_axes,
-)
+from mozzi.model.generate.linkages import Axis, Linkage, ring
+from mozzi.model.generate.rings import bennett_axes, closed_axes, planar_axes, spherical_axes
 
 __all__ = ["SIX_BARS", "goldberg_6", "schatz", "waldron", "wohlhart"]
 
