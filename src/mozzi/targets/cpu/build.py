@@ -25,6 +25,9 @@ from mozzi.targets.disk_cache import Entry
 __all__ = ["build", "compile_cpu", "entry_of", "module_text", "ordered", "place_of"]
 
 
+LARGE = 1 << 20  # bytes of a program, packed, that leaves much memory behind
+
+
 def build(
     make: Callable[[], Program],
     dtype: DTypeLike = "float64",
@@ -42,21 +45,27 @@ def build(
     if W not in widths:
         raise ValueError(f"{W} lanes of {dtype}; vectors hold {', '.join(map(str, widths))}")
     found = None if key is None else disk_cache.lookup(place_of(key, dtype, W))
-    if found is not None:
-        return CpuKernel(found)
+    if found is None:
+        found = _entry(make, dtype, key, W)
+        if len(found.packed) > LARGE:
+            jit.give_back()
+    return CpuKernel(found)
+
+
+def _entry(make: Callable[[], Program], dtype: str, key: str | None, W: int) -> Entry:
     program = make()
     source = module_text(ordered(program), dtype, W)
     name = place_of(key or hashlib.sha256(source.encode()).hexdigest(), dtype, W)
     found = disk_cache.lookup(name) if key is None else None
     if found is not None:
-        return CpuKernel(entry_of(program, dtype, W, source, found.code))
+        return entry_of(program, dtype, W, source, found.code)
 
     def assembled() -> Entry:
         entry = entry_of(program, dtype, W, source, jit.assemble(source))
         disk_cache.store(name, entry)
         return entry
 
-    return CpuKernel(aside(assembled))  # after Ctrl-C it is still kept for the next time
+    return aside(assembled)  # after Ctrl-C it is still kept for the next time
 
 
 def ordered(program: Program) -> Program:
@@ -89,7 +98,7 @@ def module_text(program: Program, dtype: str, W: int) -> str:
     loop = batch_loop(
         T, W, taken, body.results, body.scratch, jit.is_x86(), body.watch, body.looks
     )
-    return "\n".join([body.text, loop, ""])
+    return "\n".join([*body.text, loop, ""])
 
 
 def _work(region: Region) -> float:

@@ -28,13 +28,17 @@ POINTERS = ("%in", "%out", "%scratch", "%table")
 RELOAD = 24  # statements after which a value that crosses functions is loaded again
 SHORT = 400  # statements of a body whose values are still in registers at its end
 BARRIER = 'call void asm sideeffect "", "~{memory}"()'
+#: Bytes as LLVM spells them in strings.
+BYTES = tuple(
+    chr(k) if 32 <= k < 127 and chr(k) not in '"\\' else f"\\{k:02X}" for k in range(256)
+)
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
 class Body:
-    """`text`: the function @body(in, out, scratch, table); `scratch`: how many vectors it needs;
-    `results`: where its results are; `watch`: what callers promise, and `looks`: whether the body
-    looks at it, or leaves that to who calls it.
+    """`text`: the function @body(in, out, scratch, table), in parts; `scratch`: how many vectors it
+    needs; `results`: where its results are; `watch`: what callers promise, and `looks`: whether the
+    body looks at it, or leaves that to who calls it.
 
     Long runs of statements are functions of their own (`outline`), which @body calls.
     """
@@ -45,7 +49,7 @@ class Body:
         self.align = W * (8 if T == "double" else 4)
         self.suffix = f"v{W}{'f64' if T == 'double' else 'f32'}"
         self.indices: dict[int, str] = {}
-        self.tables: dict[tuple[str, bytes], str] = {}
+        self.tables: dict[bytes, str] = {}
         self.head: list[str] = []
         self.functions: list[str] = []
         self.count = self.scratch = 0
@@ -74,7 +78,7 @@ class Body:
         if self.looks:
             self._finite(program)
         self._close("body")
-        self.text = "\n".join([*self.head, *self.functions])
+        self.text = [*self.head, *self.functions]
 
     def _place(self, program: Program) -> None:
         """A buffer that is an output lives among the outputs, the others in scratch memory."""
@@ -329,10 +333,8 @@ class Body:
 
     def _address(self, buffer: Buffer, index: Index | None, stride: int, offset: int) -> str:
         if buffer.kind == "table":
-            data = np.ravel(np.asarray(buffer.data, dtype=float))
-            if self.T == "float":
-                data = data.astype(np.float32).astype(float)
-            base = self._table(self.T, data, lambda x: f"0x{x:016X}", data.view(np.uint64))
+            kind = np.float64 if self.T == "double" else np.float32
+            base = self._table(np.asarray(buffer.data, dtype=float).astype(kind))
             start, T = 0, self.T
         elif buffer.kind == "input":
             base, start, T = "%in", self.starts[buffer.position], self.V
@@ -355,21 +357,20 @@ class Body:
             name = self.pointers[key] = make()
         return name
 
-    def _table(
-        self, T: str, data: np.ndarray, spell: Callable[[int], str], words: np.ndarray
-    ) -> str:
-        key = (T, data.tobytes())
-        name = self.tables.get(key)
+    def _table(self, data: np.ndarray) -> str:
+        """Numbers that all samples share, by their bytes: LLVM makes an object of each it reads."""
+        content = data.tobytes()
+        name = self.tables.get(content)
         if name is None:
-            name = self.tables[key] = f"@table{len(self.tables)}"
-            items = ", ".join(f"{T} {spell(x)}" for x in words.tolist())
-            self.head.append(f"{name} = private constant [{len(data)} x {T}] [{items}]")
+            name = self.tables[content] = f"@table{len(self.tables)}"
+            text = "".join(map(BYTES.__getitem__, content))
+            self.head.append(f'{name} = private constant [{len(content)} x i8] c"{text}", align 8')
         return name
 
     def _entry(self, table: np.ndarray, at: str) -> str:
         """table[at] as an i64."""
         data = np.ravel(np.asarray(table, dtype=np.int32))
-        start = self._table("i32", data, str, data)
+        start = self._table(data)
 
         def entry() -> str:
             place = self.new(f"getelementptr i32, ptr {start}, i64 {at}")

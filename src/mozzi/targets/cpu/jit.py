@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import hashlib
 import os
 import sys
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from llvmlite.binding.targets import TargetMachine
 
 __all__ = [
-    "Code", "Table", "alarms", "alarms_address", "assemble", "assembly", "host", "lanes", "runtime",
-    "watch", "watched_runtime",
+    "Code", "Table", "alarms", "alarms_address", "assemble", "assembly", "give_back", "host",
+    "lanes", "runtime", "watch", "watched_runtime",
 ]  # fmt: skip
 
 Form = TypeVar("Form", bytes, str)
@@ -131,6 +132,14 @@ def _emit(text: str, form: Callable[[TargetMachine, ModuleRef], Form]) -> Form:
     with _lock:
         machine = _machine()
         return form(machine, _module(text, machine))
+
+
+def give_back() -> None:
+    """Memory that tracing and compiling have left goes back to the system, where it can."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def _at_exit() -> None:
