@@ -104,3 +104,43 @@ def test_compliant_contacts_are_refused():
     model = model.with_contact("soft", "sphere", "plane", stiffness=1e4)
     with pytest.raises(ConfigurationError, match="compliant"):
         mz.simulate(model, model.neutral(), np.zeros(6), 0.1, 0.1, "dopri5")
+
+
+def test_parameters_vary():
+    """Masses of two balls that meet, from sample to sample: momentum is kept and the relative speed
+    is −e times what it was.
+    """
+    e, masses = 0.7, np.array([1.0, 3.0, 0.2])
+    builder = mz.Builder("balls", gravity=(0, 0, 0))
+    for name in "ab":
+        body = mz.Inertia(1.0, (0, 0, 0), 0.004 * np.eye(3))
+        builder.add(name, None, mz.Prismatic("x"), body)
+        builder.shape(name, mz.Sphere(0.1), name=f"sphere_{name}")
+    model = builder.build().with_contact("c", "sphere_a", "sphere_b", 0.0, e)
+    run = mz.simulate(
+        model, [0.0, 0.5], [1.0, 0.0], 1.0, 0.1, "dopri5", parameters={"a.mass": masses}, **TIGHT
+    )
+    w = run.v[:, -1]
+    np.testing.assert_allclose(masses * w[:, 0] + w[:, 1], masses, atol=1e-12)
+    np.testing.assert_allclose(w[:, 1] - w[:, 0], e, atol=1e-12)
+
+
+def test_a_driven_table():
+    """A ball on a table that moves with A sin ω t bounces once a period (Holmes, 1982)."""
+    e, w = 0.6, 2 * math.pi * 4.0
+    A = 1.2 * math.pi * G * (1 - e) / (1 + e) / w**2
+    phase, T = math.acos(1 / 1.2), 2 * math.pi / w
+    builder = mz.Builder("table")
+    for name in ("table", "ball"):
+        body = mz.Inertia(1.0, (0, 0, 0), np.eye(3))
+        builder.add(name, None, mz.Prismatic("z"), body)
+    builder.shape("table", mz.Plane(), name="top")
+    builder.shape("ball", mz.Sphere(0.01), name="ball")
+    model = builder.build().with_contact("c", "ball", "top", 0.0, e)
+    q = A * math.sin(phase) + np.array([0.0, 0.01])
+    v = A * w * math.cos(phase) + np.array([0.0, e * G * T / (1 + e)])
+    driven = {model.joint_names[0]: lambda t: A * np.sin(w * t + phase)}
+    run = mz.simulate(model, q, v, 4.5 * T, 0.01, "dopri5", prescribed=driven, **TIGHT)
+    times = [x.t for x in run.events if x.t > 0.1 * T]
+    np.testing.assert_allclose(times, T * np.arange(1, 5), atol=1e-7)
+    np.testing.assert_allclose(run.q[:, 0], A * np.sin(w * run.t + phase), atol=1e-10)

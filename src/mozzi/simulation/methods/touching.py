@@ -9,7 +9,7 @@ the accelerations (as impulses of a very short time).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,13 +44,17 @@ GAP_LOOKS = 8  # places of a step where gaps are looked at
 class TouchKernels:
     """signals (q, v, t, forces…, touch) ↦ (v̇, x, w, gaps, forces in the world); free (q, v, t,
     forces…) ↦ v̇ without contacts and J̇ v of the rows; settle (q, v, touching, drift) ↦ (v⁺, x,
-    residual); cores: the shapes of the forces of one sample.
+    residual); gaps (q); speeds (q, v) ↦ J v; these three with the numbers that vary, where there
+    are some. cores: the shapes of the forces of one sample; numbers: where these are among them.
     """
 
     signals: Kernel[tuple[Array, ...]]
     free: Kernel[tuple[Array, Array]]
     settle: Kernel[tuple[Array, ...]]
+    gaps: Kernel[Array]
+    speeds: Kernel[Array]
     cores: tuple[tuple[int, ...], ...]
+    numbers: slice
 
 
 def touch_kernels(system: System, forces: Shapes) -> TouchKernels:
@@ -61,19 +65,33 @@ def touch_kernels(system: System, forces: Shapes) -> TouchKernels:
         return system.on(arrays).touching(t, q, v)
 
     def free(q: Traced, v: Traced, t: Real, **arrays: Traced) -> tuple[Traced, ...]:
-        return system.on(arrays).free(t, q, v), contact_drift(model, q, v)
+        at = system.on(arrays)
+        return at.free(t, q, v), contact_drift(at.model, q, v)
 
-    def settle(q: Traced, v: Traced, touching: Traced, drift: Traced) -> tuple[Traced, ...]:
-        return settled(model, q, v, touching, drift)
+    def settle(
+        q: Traced, v: Traced, touching: Traced, drift: Traced, **numbers: Traced
+    ) -> tuple[Traced, ...]:
+        return settled(system.on(numbers).model, q, v, touching, drift)
+
+    def gaps(q: Traced, **numbers: Traced) -> Traced:
+        return contact_gaps(system.on(numbers).model, q)
+
+    def speeds(q: Traced, v: Traced, **numbers: Traced) -> Traced:
+        return contact_velocities(system.on(numbers).model, q, v)
 
     state: Shapes = {"q": (model.nq,), "v": (model.nv,)}
     acting: Shapes = {**state, "t": (), **forces}
-    rows = row_count(model, NO_LAWS)
+    rows, names = row_count(model, NO_LAWS), list(forces)
+    vary: Shapes = {n: x for n, x in forces.items() if n == "parameters"}
+    first = names.index("parameters") if vary else len(names)
     return TouchKernels(
         named(signals, {**acting, "touch": (3 * k,)}, model, "signals"),
         named(free, acting, model, "free"),
-        named(settle, {**state, "touching": (k,), "drift": (rows,)}, model, "settle"),
+        named(settle, {**state, "touching": (k,), "drift": (rows,), **vary}, model, "settle"),
+        named(gaps, {"q": (model.nq,), **vary}, model, "gaps"),
+        named(speeds, {**state, **vary}, model, "speeds"),
         tuple(forces.values()),
+        slice(first, first + len(vary)),
     )
 
 
@@ -84,8 +102,9 @@ class Touching(Adaptive):
         self, method: DormandPrince, model: Model, kernel: Kernel[tuple[Array, ...]],
         q: Array, v: Array, t: float, a: Array, span: float, kernels: TouchKernels,
         forces: Sequence[Array], place: Place = CPU,
+        rows_at: Callable[[Array], dict[str, Array]] | None = None,
     ):  # fmt: skip
-        super().__init__(method, model, kernel, q, v, t, a, span, place)
+        super().__init__(method, model, kernel, q, v, t, a, span, place, rows_at)
         self.kernels = kernels
         k = contact_count(model)
         self.touch = np.zeros((*q.shape[:-1], k, 3))
@@ -98,9 +117,9 @@ class Touching(Adaptive):
         self.before = self.touch.copy()  # of the last step
         self.x = {name: np.array(value, dtype=float) for name, value in self.x.items()}
         for sample in np.ndindex(*q.shape[:-1]):
-            near = contact_gaps(model, q[sample]) <= CLOSED_GAP
+            own = self._own(sample, forces)
+            near = self._gaps(q[sample], own) <= CLOSED_GAP
             if near.any():
-                own = self._own(sample, forces)
                 self.x["v"][sample] = self._settle(sample, q[sample], v[sample], t, near, own)
         self.before = self.touch.copy()
         self.stuck = np.zeros(q.shape[:-1], dtype=int)  # events in a row without time between them
@@ -152,7 +171,7 @@ class Touching(Adaptive):
         for where in np.argwhere(moved):  # slips go on from where they are
             sample = tuple(map(int, where))
             if sample not in ends:
-                self._follow(sample)
+                self._follow(sample, self._own(sample, forces))
 
     def forces_at(
         self, t: float, q: Array, v: Array, forces: Sequence[Array]
@@ -170,6 +189,12 @@ class Touching(Adaptive):
         batch = self.touch.shape[:-2]
         pairs = zip(forces, self.kernels.cores, strict=True)
         return [np.broadcast_to(f, (*batch, *core))[sample] for f, core in pairs]
+
+    def _gaps(self, q: Array, forces: Sequence[Array]) -> Array:
+        return np.asarray(self.kernels.gaps(q, *forces[self.kernels.numbers]))
+
+    def _speeds(self, q: Array, v: Array, forces: Sequence[Array]) -> Array:
+        return np.asarray(self.kernels.speeds(q, v, *forces[self.kernels.numbers]))
 
     def _missed(
         self, sample: tuple[int, ...], t: float, q: Array, v: Array, forces: Sequence[Array]
@@ -199,7 +224,7 @@ class Touching(Adaptive):
         """When the first mode ends on the last step of a sample."""
         low, high = (float(self.here(n)[sample]) for n in ("t_old", "t"))
         modes = self.touch[sample][:, 0]
-        begin = np.minimum(contact_gaps(self.model, self.x["q_old"][sample]), 0.0) - 1e-13
+        begin = np.minimum(self._gaps(self.x["q_old"][sample], forces), 0.0) - 1e-13
         floor = np.where(modes > OPEN, 0.0, begin)
 
         def ends(t: float) -> bool:
@@ -263,9 +288,10 @@ class Touching(Adaptive):
     def _change(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
         """The impact laws and the modes that follow, at the end of a step."""
         q, v, t = (self.x[n][sample] for n in ("q", "v", "t"))
-        near = (self.touch[sample][:, 0] > OPEN) | (contact_gaps(self.model, q) <= CLOSED_GAP)
+        gaps = self._gaps(q, forces)
+        near = (self.touch[sample][:, 0] > OPEN) | (gaps <= CLOSED_GAP)
         self.x["v"][sample] = self._settle(sample, q, v, float(t), near, forces)
-        number = -1 - int(np.argmin(np.where(near, contact_gaps(self.model, q), np.inf)))
+        number = -1 - int(np.argmin(np.where(near, gaps, np.inf)))
         self.events.append(Event(sample, float(t), number, q.copy(), self.x["v"][sample].copy()))
 
     def _settle(
@@ -273,10 +299,11 @@ class Touching(Adaptive):
         forces: Sequence[Array],
     ) -> Array:  # fmt: skip
         """v after impacts; sets the modes of what touches."""
-        w = contact_velocities(self.model, q, v)
+        w = self._speeds(q, v, forces)
         if (near & (w[self.starts] < -SLOW)).any():
-            v = np.asarray(self.kernels.settle(q, v, 1.0 * near, 0.0 * w)[0])
-            w = contact_velocities(self.model, q, v)
+            varies = forces[self.kernels.numbers]
+            v = np.asarray(self.kernels.settle(q, v, 1.0 * near, 0.0 * w, *varies)[0])
+            w = self._speeds(q, v, forces)
         self.touch[sample] = self._modes(q, v, t, forces, near & (w[self.starts] < SLOW))
         return v
 
@@ -288,11 +315,14 @@ class Touching(Adaptive):
         if not near.any():
             return touch
         a, drift = (np.asarray(x) for x in self.kernels.free(q, v, t, *forces))
-        found = self.kernels.settle(q, v + SHORT_SECONDS * a, 2.0 * near, SHORT_SECONDS * drift)
+        found = self.kernels.settle(
+            q, v + SHORT_SECONDS * a, 2.0 * near, SHORT_SECONDS * drift,
+            *forces[self.kernels.numbers],
+        )  # fmt: skip
         soon, x = np.asarray(found[0]), np.asarray(found[1])
-        w = contact_velocities(self.model, q, v)
-        later = contact_velocities(self.model, q, soon) + SHORT_SECONDS * drift
-        pull = contact_velocities(self.model, q, a) + drift
+        w = self._speeds(q, v, forces)
+        later = self._speeds(q, soon, forces) + SHORT_SECONDS * drift
+        pull = self._speeds(q, a, forces) + drift
         least = 1e-8 * SHORT_SECONDS * np.abs(pull).max(initial=1e-9)
         tiny = 1e-9 * np.abs(x).max(initial=0.0)
         for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
@@ -308,12 +338,12 @@ class Touching(Adaptive):
                     break
         return touch
 
-    def _follow(self, sample: tuple[int, ...]) -> None:
+    def _follow(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
         """The slips of a sample, where they are now."""
         touch = self.touch[sample]
         if not (touch[:, 0] == SLIDES).any():
             return
-        w = contact_velocities(self.model, self.x["q"][sample], self.x["v"][sample])
+        w = self._speeds(self.x["q"][sample], self.x["v"][sample], forces)
         for k in np.flatnonzero(touch[:, 0] == SLIDES):
             slip = w[self.starts[k] + 1 : self.starts[k] + 3]
             if np.hypot(*slip) > SLOW:

@@ -131,9 +131,9 @@ def _adaptive(run: Simulation, method: DormandPrince, forces: list[Array]) -> Ad
     span = float(run.grid.t[-1]) - run.t0
     kernel = run.kernels.attempt(method)
     begin = method, run.model, kernel, run.q0, run.v0, run.t0, a, span
-    if run.touches:
-        return Touching(*begin, run.kernels.touch(method), forces, run.place)
     drives = None if run.drives is None else run.drives.on_arrays
+    if run.touches:
+        return Touching(*begin, run.kernels.touch(method), forces, run.place, drives)
     return Adaptive(*begin, run.place, drives)
 
 

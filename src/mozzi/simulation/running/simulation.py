@@ -154,11 +154,6 @@ class Simulation:
         """What does not go with what."""
         if self.touches and self.place.target != "cpu":
             raise ConfigurationError("dopri5 with contacts runs on target='cpu'; take moreau")
-        if self.touches and (self.varying.count or self.drives is not None):
-            raise ConfigurationError(
-                "dopri5 with contacts takes no parameters and no drives; take method='moreau', "
-                "with cut=True where times of impacts matter"
-            )
         if self.place.dtype == "float32" and (self.adaptive or self.grid.every > FLOAT32_STEPS):
             what = "dopri5" if self.adaptive else f"record_every {self.grid.every}"
             raise ConfigurationError(f"{what} needs dtype='float64': float32 is too coarse for it")
