@@ -9,8 +9,9 @@ same, in the same order; a program is as long as what differs in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -79,39 +80,37 @@ def stretches(run: Sequence[Node]) -> list[Stretch]:
     code = np.array(
         [codes.setdefault((s.op, *(x.op == "const" for x in s.args)), len(codes)) for s in run]
     )
-    lengths = _lengths(code)
     found: list[Stretch] = []
-    n = 0
-    while n < len(run) - SHORTEST * REPEATED:
-        best = max(((_count(code, n, k) * k, k) for k in lengths(n)), default=(0, 0))
-        whole, length = best
-        n += 1
-        if whole:
-            for part in _alike(run, place, n - 1, length, whole // length):
-                found.append(part)
-                n = max(n, part.start + part.length * part.count)
+    end = 0
+    for n, lengths in sorted(_lengths(code).items()):
+        if n < end:
+            continue
+        whole, shortest = max((_count(code, n, k) * k, -k) for k in lengths)
+        for part in _alike(run, place, n, -shortest, whole // -shortest) if whole else ():
+            found.append(part)
+            end = part.start + part.length * part.count
     return found
 
 
-def _lengths(code: NDArray[np.intp]) -> Callable[[int], Iterator[int]]:
-    """At a place: how far it is to the next ones at which the same statements begin."""
+def _lengths(code: NDArray[np.intp]) -> dict[int, list[int]]:
+    """Places at which as many repetitions seem to begin, and lengths that these may have: the same
+    statements follow at all their beginnings.
+    """
     grams = np.zeros(len(code), dtype=np.uint64)
     for k in range(GRAM):
         grams = grams * np.uint64(1_000_003) + np.append(code[k:], np.zeros(k)).astype(np.uint64)
     order = np.argsort(grams, kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    ordered = grams[order]
-
-    def at(n: int) -> Iterator[int]:
-        r = int(rank[n])
-        for k in range(r + 1, min(r + 1 + LOOKED, len(order))):
-            if ordered[k] != ordered[r]:
-                return
-            if order[k] - n >= SHORTEST:
-                yield int(order[k]) - n
-
-    return at
+    found: dict[int, list[int]] = {}
+    for k in range(1, LOOKED + 1):
+        n, length = order[:-k], order[k:] - order[:-k]
+        inside = (length >= SHORTEST) & (n + REPEATED * length <= len(code))
+        n, length = n[inside], length[inside]
+        for t in range(1, REPEATED):
+            same = grams[n + t * length] == grams[n]
+            n, length = n[same], length[same]
+        for place, own in zip(n.tolist(), length.tolist(), strict=True):
+            found.setdefault(place, []).append(own)
+    return found
 
 
 def _count(code: NDArray[np.intp], n: int, length: int) -> int:
@@ -158,13 +157,19 @@ class _Rerolling:
         self.slots: dict[int, int] = {}
         self.made: set[int] = set()
         self.loads: dict[tuple[int, int], Node] = {}
-        self.users: dict[int, list[int]] = {}
-        for s, _ in program.walk():
+        self.program = program
+
+    @cached_property
+    def users(self) -> dict[int, list[int]]:
+        """Value → the statements that use it; −1: it is a result."""
+        users: dict[int, list[int]] = {}
+        for s, _ in self.program.walk():
             for x in _operands(s):
-                self.users.setdefault(id(x), []).append(id(s))
-        for y in program.outputs:
+                users.setdefault(id(x), []).append(id(s))
+        for y in self.program.outputs:
             for x in () if isinstance(y.values, Buffer) else y.values:
-                self.users.setdefault(id(x), []).append(-1)
+                users.setdefault(id(x), []).append(-1)
+        return users
 
     def region(self, region: Region, outer: Region | None) -> Region:
         out = Region(outer)
