@@ -25,11 +25,12 @@ def model_html(model: Model) -> str:
     """The tree of bodies with joints, masses and limits, and what closes it."""
     facts = [f"{model.nb} bodies", f"nq {model.nq}", f"nv {model.nv}", f"{model.mass:.6g} kg"]
     for many, word in (
-        (model.closures, "loops and couplings"), (model.springs, "springs"),
-        (model.contacts, "contacts"), (model.actuators, "actuators"),
+        (model.closures, "loop or coupling"), (model.springs, "spring"),
+        (model.contacts, "contact"), (model.actuators, "actuator"),
     ):  # fmt: skip
         if many:
-            facts.append(f"{len(many)} {word}")
+            several = "loops and couplings" if word.startswith("loop") else f"{word}s"
+            facts.append(f"{len(many)} {word if len(many) == 1 else several}")
     rows = [_row("th", HEADS)]
     for prefix, i in outline(model.parents):
         body = model.body(i)
