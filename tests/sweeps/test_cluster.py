@@ -120,6 +120,31 @@ def test_workers_die_and_join_while_it_runs(cluster, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_scheduler_that_is_killed(cluster, tmp_path):
+    """It is told in words, and the same sweep goes on without it, to the same results."""
+    run, store = Slow(ARM, 0.05, 0.01), tmp_path / "a.zarr"
+    cluster.worker()
+    given = {"samples": 240, "chunk": 4, "seed": 3, "store": store}
+    with cluster.client() as client:
+        client.wait_for_workers(1, timeout=40)
+        told: list[int] = []
+
+        def progress(now):
+            told.append(now.done)
+            if len(told) == 12:
+                cluster.parts[0].send_signal(signal.SIGKILL)
+
+        with pytest.raises(mz.ConfigurationError, match=r"no more jobs.*same call goes on"):
+            mz.sweep(run, VARIED, client, progress=progress, **given)
+    left: list[int] = []
+    found = mz.sweep(run, VARIED, progress=lambda now: left.append(now.done), **given)
+    assert 48 <= left[0] < 240 == left[-1]
+    alone = mz.sweep(mz.Rollout(ARM, 0.05, 0.01), VARIED, samples=240, seed=3)
+    for name in alone:
+        np.testing.assert_array_equal(found[name], alone[name])
+
+
+@pytest.mark.slow
 def test_workers_that_come_later_are_used(cluster):
     """A sweep begins with one worker, as on a cluster that grows; the second takes its share."""
     cluster.worker()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ def check_numbers(what: str, *values: object) -> None:
     for x in values:
         if not isinstance(x, (int, float, np.number)):
             raise ConfigurationError(f"{what}: {x!r} is no number; give numbers")
-        if not np.isfinite(x):
+        if not math.isfinite(x):
             raise ConfigurationError(f"{what}: {x!r} is not finite; give a finite number")
 
 

@@ -69,7 +69,7 @@ class Driver:
         missing = np.flatnonzero(~done)
         if done.any():
             self.tell(self.table.size - sum(self.job(int(k)).rows for k in missing), 0, False)
-        engine = Engine(executor, self.plan)
+        engine = Engine(executor, self.plan, self.store)
         at, again, pending = 0, deque[Job](), dict[Told, list[Job]]()
         try:
             while at < len(missing) or again or pending:
@@ -85,7 +85,10 @@ class Driver:
                     pending[engine.submit(jobs, self.store if self.ready else None)] = jobs
                 for future in finished(pending):
                     jobs = pending.pop(future)
-                    again.extend(self._take(jobs, outcomes(future, jobs)))
+                    told = outcomes(future, jobs)
+                    if any(x.error for x in told):
+                        engine.doubt()
+                    again.extend(self._take(jobs, told))
         finally:
             for future in pending:
                 future.cancel()

@@ -29,8 +29,8 @@ class DaskClient(Protocol):
 class Engine:
     """What jobs are submitted to, several at once: their costs on the way are shared."""
 
-    def __init__(self, executor: object, plan: Plan):
-        self.executor, self.plan = executor, plan
+    def __init__(self, executor: object, plan: Plan, store: Store | None):
+        self.executor, self.plan, self.store = executor, plan, store
         self.here = executor is None
         self._looked, self._workers = float("-inf"), 1
         if executor is None:
@@ -53,10 +53,14 @@ class Engine:
             try:
                 return self.pool.submit(work, self.plan, parts, store)
             except Exception as error:
-                raise _gone(error, store) from error
+                raise _gone(error, self.store) from error
         done: Told = Future()
         done.set_result(work(self.plan, parts, store))
         return done
+
+    def doubt(self) -> None:
+        """Ask again who is there: something failed."""
+        self._looked = float("-inf")
 
     @property
     def workers(self) -> int:
@@ -68,8 +72,8 @@ class Engine:
         if self.dask:
             try:
                 found = sum(cast("DaskClient", self.executor).nthreads().values())
-            except Exception:
-                return self._workers  # the next job will tell
+            except Exception as error:  # a client that lost its scheduler takes jobs all the same
+                raise _gone(error, self.store) from error
         else:
             names = ("_max_workers", "num_workers")  # of concurrent.futures and of mpi4py
             found = next((int(n) for x in names if (n := getattr(self.pool, x, None))), UNTOLD)
