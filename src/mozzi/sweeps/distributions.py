@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ def check_numbers(what: str, *values: object) -> None:
     for x in values:
         if not isinstance(x, (int, float, np.number)):
             raise ConfigurationError(f"{what}: {x!r} is no number; give numbers")
-        if not math.isfinite(x):
+        if not math.isfinite(cast("float", x)):
             raise ConfigurationError(f"{what}: {x!r} is not finite; give a finite number")
 
 
