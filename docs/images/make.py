@@ -24,10 +24,10 @@ def picture() -> np.ndarray:
         demo(Path(folder))
         browser = Browser()
         try:
-            size = {"width": 1500, "height": 560, "deviceScaleFactor": 1, "mobile": False}
+            size = {"width": 1500, "height": 740, "deviceScaleFactor": 1, "mobile": False}
             browser.call("Emulation.setDeviceMetricsOverride", **size)
             browser.open((Path(folder) / "demo.html").as_uri())
-            for k, frame in enumerate((363, 33, 62)):
+            for k, frame in enumerate((363, 33, 62, 59)):
                 browser.run(f"scenes[{k}].stop(); scenes[{k}].show({frame})")
             time.sleep(1.0)
             shown = browser.picture()
