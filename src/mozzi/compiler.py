@@ -18,9 +18,8 @@ from mozzi.algorithms.calls import guard
 from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.calls.no_program import why_no_program
-from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.parameters import Sensitivity
-from mozzi.algorithms.derivatives.parts import forward_parts
+from mozzi.algorithms.derivatives.parts import parts_of
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.checked import checked
@@ -212,8 +211,8 @@ def compile(
         def make() -> Program:
             with tracing(settings_for(target, rolled, dtype)):
                 program = traced(shapes, call, title, units)
-                if target == "cuda" and function is forward_dynamics_derivatives and not rolled:
-                    program.notes["parts"] = forward_parts(model, program.inputs, options)
+                if target == "cuda" and not rolled:
+                    program.notes["parts"] = parts_of(function, model, program.inputs, options)
                 program.notes["straight"] = rolled is False
                 return program
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Loop, Program
 
-__all__ = ["CALLS", "live_values", "schedule"]
+__all__ = ["CALLS", "depth_first", "live_values", "schedule"]
 
 CALLS = ("sin", "cos", "atan2", "exp", "log", "tanh")
 NO_PHASE = 1 << 60  # after all phases
@@ -31,6 +31,19 @@ def schedule(program: Program) -> Program:
     """The same program with its statements in a better order."""
     kept = {id(x) for y in program.outputs if not isinstance(y.values, Buffer) for x in y.values}
     region = _region(program.region, None, kept)
+    return Program(
+        program.name, program.inputs, program.outputs, region, program.single, program.notes
+    )
+
+
+def depth_first(program: Program) -> Program:
+    """The same straight-line program, each result with what it needs just before it."""
+    kept = {id(x) for y in program.outputs if not isinstance(y.values, Buffer) for x in y.values}
+    region = Region(None)
+    region.table = program.region.table
+    region.statements += _depth_first(
+        [s for s in program.region.statements if isinstance(s, Node)], kept
+    )
     return Program(
         program.name, program.inputs, program.outputs, region, program.single, program.notes
     )

@@ -6,7 +6,7 @@ from targets.cuda.test_gpu import arguments, cupy, same
 
 import mozzi as mz
 from mozzi.model.generate import chain, tree
-from mozzi.targets.cuda import composed, slices
+from mozzi.targets.cuda import composed, slices, tiles
 from mozzi.targets.cuda.composed import ComposedKernel
 
 pytestmark = pytest.mark.gpu
@@ -23,6 +23,7 @@ def few_registers(monkeypatch):
     monkeypatch.setattr(slices, "WORK", 0)
     monkeypatch.setattr(slices, "SLICES", (1, 2, 3))
     monkeypatch.setattr(slices, "_time", lambda plans, size, shared: -len(plans))
+    monkeypatch.setattr(composed, "COMPOSED_NUMBERS", 1 << 30)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -47,13 +48,45 @@ def test_a_humanoid_keeps_values_in_shared_memory(cupy):
     exact = mz.forward_dynamics(model, *(x.astype(float) for x in inputs))
     same(kernel(*map(cupy.asarray, inputs)), exact, 1e-3)
     report = kernel.report()
-    assert report["shared_bytes"] > 48 * 1024 and report["local_bytes"] < 200
+    assert report["blocks"] * report["shared_bytes"] > 48 * 1024 and report["local_bytes"] < 200
+    same(kernel(*(cupy.asarray(np.tile(x, (300, 1))) for x in inputs))[-100:], exact, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("function", MATRICES, ids=lambda f: f.__name__)
+def test_results_by_tiles(cupy, monkeypatch, function, dtype):
+    """Rows, columns, results that are not aligned, and a last tile that is not full."""
+    monkeypatch.setattr(composed, "COMPOSED_NUMBERS", 0)
+    monkeypatch.setattr(composed, "LIVE_VALUES", 0)
+    monkeypatch.setattr(composed, "NUMBER_BYTES", 8)
+    monkeypatch.setattr(tiles, "KEPT_BYTES", 0)
+    model = tree(9, seed=3)
+    kernel = mz.compile(function, model, target="cuda", dtype=dtype)
+    assert isinstance(kernel, ComposedKernel)
+    inputs = arguments(model, function.required, (333,), dtype)
+    exact = mz.compile(function, model)(*(x.astype(float) for x in inputs))
+    tolerance = 1e-10 if dtype == "float64" else 2e-3
+    there = [cupy.asarray(x) for x in inputs]
+    same(kernel(*there), exact, tolerance)
+    same(kernel(*(cupy.ascontiguousarray(x.T).T for x in there)), exact, tolerance)
+    sizes = [y.size for y in kernel.outputs]
+    whole = cupy.full(333 * sum(sizes) + 3, np.nan, dtype)
+    ends = np.cumsum([1, *(333 * size for size in sizes)])
+    out = tuple(
+        whole[a:b].reshape(333, *y.shape) for a, b, y in zip(ends, ends[1:], kernel.outputs)
+    )
+    kernel(*there, out=out[0] if kernel.single else out)
+    same(out[0] if kernel.single else out, exact, tolerance)
+    assert cupy.isnan(whole[0]) and cupy.isnan(whole[ends[-1] :]).all()
 
 
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_forward_derivatives_in_parts(cupy, library, monkeypatch):
     model = tree(7, seed=1)
-    monkeypatch.setattr(composed, "COMPOSED_BYTES", 0)
+    monkeypatch.setattr(composed, "COMPOSED_NUMBERS", 0)
+    monkeypatch.setattr(composed, "LIVE_VALUES", 0)
+    monkeypatch.setattr(composed, "PORTION_BYTES", 1)  # portions of 64
+    monkeypatch.setattr(composed, "PORTION", 64)
     kernel = mz.compile(mz.forward_dynamics_derivatives, model, target="cuda")
     assert isinstance(kernel, ComposedKernel)
     q, v, tau = arguments(model, ("q", "v", "tau"), (70,))

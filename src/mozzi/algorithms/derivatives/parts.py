@@ -1,50 +1,103 @@
-"""The programs that derivatives of forward dynamics are products of, for targets to which one
-program of everything is too large:  −M⁻¹ ∂τ/∂q, −M⁻¹ ∂τ/∂v, M⁻¹  at the acceleration a.
+"""What M⁻¹ and derivatives of forward dynamics are made of, for targets to which one program of
+everything is too large: the factors of  M = Lᵀ D L,  and what  M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ  multiplies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
+from mozzi.algorithms.derivatives.first import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
+from mozzi.algorithms.dynamics.inverse import inverse_dynamics
+from mozzi.algorithms.dynamics.inverse_mass import InverseMass
+from mozzi.algorithms.dynamics.mass_matrix import SHALLOW, mass_matrix, mass_matrix_inverse
+from mozzi.algorithms.recursion.articulated import check_inertias
+from mozzi.algorithms.recursion.blocks import minus
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_matrix, joint_vector
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import ByBody, JointVector
+from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.types import Traced
 
-__all__ = ["forward_parts"]
+__all__ = ["forward_factors", "mass_factors", "parts_of"]
 
 
-def forward_parts(
-    model: Model, inputs: Sequence[Input], options: Mapping[str, object]
+@algorithm(regroup=True)
+def mass_factors(model: Mechanism, q: JointVector) -> tuple[BlockArray, BlockArray]:
+    """(L, D⁻¹) of the mass matrix, L without its diagonal of ones.  Rodriguez et al. (0.30)."""
+    check_inertias(model)
+    return _factors(model, InverseMass(model, mass_matrix(model, q)))
+
+
+@algorithm(regroup=True)
+def forward_factors(
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:
+    """(L, D⁻¹) of the mass matrix, and the acceleration of forward dynamics."""
+    inverse = InverseMass(model, mass_matrix(model, q))
+    bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
+    x = joint_vector(model, "x")
+    for i in model.outward():
+        x[i] = minus(tau[i], bias[i])
+    return *_factors(model, inverse), inverse.solution(x)
+
+
+def _factors(model: Mechanism, inverse: InverseMass) -> tuple[BlockArray, BlockArray]:
+    L, D = joint_matrix(model, "L"), joint_matrix(model, "D")
+    for i in model.outward():
+        D[i, i] = inverse.D[i]
+        for j in i.parent.path():
+            L[i, j] = inverse.L[i, j]
+    return L, D
+
+
+def parts_of(
+    function: object, model: Model, inputs: Sequence[Input], options: Mapping[str, object]
 ) -> tuple[Program, ...]:
-    """a, then M⁻¹, of the arguments of `forward_dynamics_derivatives`; then ∂τ/∂q and ∂τ/∂v, of
-    these and of a behind them. None for mechanisms with loops, whose derivatives are no such
-    products.
+    """Of M⁻¹: its factors, unless the tree is deep, where these have fewer digits than articulated
+    bodies. Of derivatives of forward dynamics: the factors and a, of the same
+    arguments; then ∂τ/∂q and ∂τ/∂v of inverse dynamics, of these and of a behind them. None of
+    other functions, and of mechanisms with loops, whose derivatives are no such products.
     """
-    if closed(model):
-        return ()
     names = [x.name for x in inputs]
     others = {n: x for n, x in options.items() if n not in names}
 
     def given(arrays: tuple[Traced, ...], *taken: str) -> dict[str, Traced]:
         return {n: x for n, x in zip((*names, "a"), arrays) if n in (*taken, "wrenches")}
 
-    def forward(*arrays: Traced) -> object:
-        return forward_dynamics(model, **given(arrays, "q", "v", "tau"), **others)
+    def factors(*arrays: Traced) -> object:
+        return mass_factors(model, arrays[names.index("q")])
 
-    def inverse(*arrays: Traced) -> object:
-        return mass_matrix_inverse(model, arrays[names.index("q")])
+    def forward(*arrays: Traced) -> object:
+        return forward_factors(model, **given(arrays, "q", "v", "tau"), **others)
 
     def changes(*arrays: Traced) -> object:
         found = inverse_dynamics_derivatives(model, **given(arrays, "q", "v", "a"), **others)
         return found[:2]
 
-    acceleration = Input("a", (model.nv,))
-    parts: tuple[tuple[Callable[..., object], Sequence[Input]], ...] = (
-        (forward, inputs), (inverse, inputs), (changes, (*inputs, acceleration)),
-    )  # fmt: skip
+    parts: tuple[tuple[Callable[..., object], Sequence[Input]], ...] = ()
+    if function is mass_matrix_inverse and _depth(model) <= SHALLOW:
+        parts = ((factors, inputs),)
+    elif function is forward_dynamics_derivatives and not closed(model):
+        parts = ((forward, inputs), (changes, (*inputs, Input("a", (model.nv,)))))
     return tuple(prune(trace(part, taken, part.__name__)) for part, taken in parts)
+
+
+def _depth(model: Model) -> int:
+    """Joints from a tip to the base, at most."""
+    depth = [0]
+    for k in range(model.nb):
+        depth.append(depth[model.body(k).parent + 1] + 1)
+    return max(depth)

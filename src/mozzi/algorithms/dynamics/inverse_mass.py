@@ -17,6 +17,7 @@ from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,
     less,
+    minus,
     plus,
     product,
     rows,
@@ -52,7 +53,8 @@ class InverseMass:
     """M⁻¹ = N D⁻¹ Nᵀ, where N_ik ≠ 0 only for joints k on the way from i to the base.
 
     M = Lᵀ D L from the tips to the base fills in nothing, D are the inertias of the articulated
-    bodies about their joints, and N = L⁻¹ = (1 − HψK)ᵀ.  Rodriguez et al. (0.30). O(n d²).
+    bodies about their joints, and N = L⁻¹ = (1 − HψK)ᵀ.  Rodriguez et al. (0.30). O(n d²). Of L
+    the blocks off the diagonal are there.
 
     With ``held``, for bodies that know which of their coordinates are held (`i.held`): the inverse
     over the others, and 1 at those.
@@ -61,8 +63,8 @@ class InverseMass:
     def __init__(self, model: Mechanism, M: BlockArray, held: bool = False):
         self.model = model
         self.D: PerBody[Block] = per_body(model, "D", Local[Block])
-        self.N = joint_matrix(model, "N")
-        D, N, L = self.D, self.N, joint_matrix(model, "L")
+        self.N, self.L = joint_matrix(model, "N"), joint_matrix(model, "L")
+        D, N, L = self.D, self.N, self.L
         for i in model.inward():
             for j in i.path():
                 L[i, j] = M[i, j] if not held else _masked(i, j, M[i, j])
@@ -100,6 +102,21 @@ class InverseMass:
             for k in i.path():
                 out[i] = plus(out[i], apply(rows(N[i, k], i.joint.nv), z[k]))
         return out
+
+    def solution(self, x: JointVector) -> BlockArray:
+        """M⁻¹ x by substitution, L⁻¹ D⁻¹ L⁻ᵀ x, which leaves N aside."""
+        model, D, L = self.model, self.D, self.L
+        z = joint_array(model, "v", letter="z")
+        for i in model.outward():
+            z[i] = x[i]
+        for i in model.inward():
+            for k in i.parent.path():
+                z[k] = minus(z[k], apply(transposed(rows(L[i, k], i.joint.nv)), z[i]))
+        for i in model.outward():
+            z[i] = apply(D[i], z[i])
+            for k in i.parent.path():
+                z[i] = minus(z[i], apply(rows(L[i, k], i.joint.nv), z[k]))
+        return z
 
     def times(self, X: BlockArray, sign: float = 1.0) -> BlockArray:
         """± M⁻¹ X of a joint matrix, or along the first axis of an array with more.

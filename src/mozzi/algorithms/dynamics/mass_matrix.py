@@ -32,7 +32,7 @@ from mozzi.lie import Inertia, Mat3, Momentum, Screws, Twist, Wrench, second_mom
 from mozzi.model.model import WORLD
 from mozzi.program.settings import settings
 
-__all__ = ["composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
+__all__ = ["SHALLOW", "composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
 
 SHALLOW = 16  # joints from a tip to the base: a chain of as many takes 8,600 instead of 13,200
 

@@ -1,154 +1,190 @@
 # pyright: basic
 # (CuPy is not typed)
-"""Derivatives of the forward dynamics of large robots, as several launches.
+"""Large results as several launches: threads that compute numbers, and blocks that make rows.
 
-    ∂a/∂q = −M⁻¹ ∂τ/∂q    ∂a/∂v = −M⁻¹ ∂τ/∂v    ∂a/∂τ = M⁻¹
+    ∂a/∂q = −M⁻¹ ∂τ/∂q    ∂a/∂v = −M⁻¹ ∂τ/∂v    ∂a/∂τ = M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ
 
-As one program these are, for a humanoid, 100,000 operations with thousands of live values. As
-programs of their own, forward dynamics, M⁻¹ and the derivatives of inverse dynamics at that
-acceleration suit the threads of a GPU, and the products are dense ones, done in place: a thread
-takes a column, of which it keeps all entries in registers.
+A program of a thousand results keeps many of them until their neighbours are there, and those of a
+humanoid's forward derivatives have 100,000 operations with thousands of live values. Here programs
+write to tiles (`tiles`), the factors L and D⁻¹ and the derivatives of inverse dynamics at that
+acceleration, and a last kernel multiplies and writes rows (`finishing`). Batches are taken in
+portions whose tiles fit into a few hundred megabytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from mozzi.program.program import Program
-from mozzi.targets.c.words import TYPES
-from mozzi.targets.cuda.arrays import DeviceArray, Out
-from mozzi.targets.cuda.here import cupy_here, is_jax, stream_of
+from mozzi.program.program import Buffer, Program
+from mozzi.program.schedule import live_values
+from mozzi.targets.cuda.finishing import Factors, Finishing, Result
+from mozzi.targets.cuda.here import cupy_here
 from mozzi.targets.cuda.kernel import CudaKernel
-from mozzi.targets.cuda.nvidia import Function, machine_code
-from mozzi.targets.cuda.slices import kept_by
-
-if TYPE_CHECKING:
-    import jax
-    from torch import Tensor
+from mozzi.targets.cuda.launch import WARP
+from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared, scratch
+from mozzi.targets.cuda.slices import NUMBER_BYTES
+from mozzi.targets.cuda.tiles import SAMPLES, TileSource, places_of
 
 __all__ = ["ComposedKernel", "composes"]
 
-COMPOSED_BYTES = 6 * 1024  # that a thread would keep in memory, beyond which parts are taken
-THREADS = 256  # of a block of the products, at most
-
-_PRODUCTS = """// the columns of two matrices of every sample, times −M⁻¹, in place
-typedef {T} T;
-typedef long long Int;
-extern "C" __global__ void __launch_bounds__({block}, 2)
-kernel(Int n, T* y0, Int y0_row, Int y0_step, T* y1, Int y1_row, Int y1_step,
-       const T* __restrict__ m, Int m_row, Int m_step) {{
-  __shared__ __align__(16) T inverse[{samples}][{nv}][{width}];
-  const Int first = (Int)blockIdx.x * {samples};
-  #pragma unroll 8
-  for (int i = threadIdx.x; i < {samples} * {nv} * {nv}; i += {block}) {{
-    const int s = i / ({nv} * {nv}), j = i % ({nv} * {nv});
-    if (first + s < n) inverse[s][j / {nv}][j % {nv}] = m[(first + s) * m_row + j * m_step];
-  }}
-  __syncthreads();
-  const int s = threadIdx.x / (2 * {nv}), c = threadIdx.x % (2 * {nv});
-  if (s >= {samples} || first + s >= n) return;
-  const Int step = c < {nv} ? y0_step : y1_step;
-  T* y = (c < {nv} ? y0 + (first + s) * y0_row : y1 + (first + s) * y1_row) + c % {nv} * step;
-  T x[{nv}], sum[{nv}];
-  #pragma unroll
-  for (int k = 0; k < {nv}; ++k) {{ x[k] = y[k * {nv} * step]; sum[k] = 0; }}
-  #pragma unroll
-  for (int k = 0; k < {nv}; ++k) {{
-    #pragma unroll
-    for (int i = 0; i < {nv}; ++i) sum[i] -= inverse[s][k][i] * x[k];  // it is symmetric
-  }}
-  #pragma unroll
-  for (int i = 0; i < {nv}; ++i) y[i * {nv} * step] = sum[i];
-}}
-"""
-
-
-def products_source(nv: int, dtype: str) -> tuple[str, int, int]:
-    """The kernel of the products, the threads of its blocks, and how many samples these take."""
-    samples = max(1, THREADS // (2 * nv))
-    block = -(-2 * nv * samples // 32) * 32
-    width = -(-nv // 4) * 4
-    text = _PRODUCTS.format(T=TYPES[dtype], nv=nv, samples=samples, block=block, width=width)
-    return text, block, samples
+COMPOSED_NUMBERS = 300  # of results, from which on these are written by a kernel of their own
+LIVE_VALUES = 300  # of a program, from which on parts, or tiles, are taken
+ROWS_BYTES = 100 * 1024  # of the largest result of a tile, at most
+COLUMNS = 64  # of a matrix whose columns have all their entries in registers, at most
+PORTION_BYTES = 1 << 29  # of the tiles of a portion
+PORTION = 1024  # samples of a portion are a multiple of it
 
 
 def composes(program: Program, dtype: str) -> bool:
-    """Whether a program that has parts (a note of it) is so large that these are better: it has
-    loops over bodies, or keeps much in memory.
+    """Whether a program's results are so many that launches of their own are better for them: it
+    has parts (a note of it) with straight-line programs, or many live values itself.
     """
-    if not program.notes.get("parts"):
+    size, numbers = np.dtype(dtype).itemsize, sum(y.size for y in program.outputs)
+    largest = max((y.size for y in program.outputs), default=0)
+    if numbers < COMPOSED_NUMBERS or largest * SAMPLES * size > ROWS_BYTES:
         return False
-    return program.rolled or kept_by(program, dtype) > COMPOSED_BYTES
+    parts = _parts(program)
+    if not parts and (program.rolled or size > NUMBER_BYTES):
+        return False
+    if any(part.rolled for part in parts) or not all(y.size for y in program.outputs):
+        return False
+    if parts and program.outputs[0].shape[-1] > COLUMNS:
+        return False
+    return program.rolled or live_values(program) > LIVE_VALUES
+
+
+def _parts(program: Program) -> tuple[Program, ...]:
+    parts = program.notes.get("parts", ())
+    assert isinstance(parts, tuple)
+    return parts
 
 
 class ComposedKernel(CudaKernel):
-    """Forward dynamics, M⁻¹, derivatives of inverse dynamics, and their products, one after the
-    other on one stream. source, flops: of all of them.
+    """Programs to tiles, then rows, one after the other on one stream. source, flops: of all of
+    them.
     """
 
     def __init__(self, program: Program, dtype: str):
         super().__init__(program, dtype)
-        parts = program.notes["parts"]
-        assert isinstance(parts, tuple)
-        self.parts = tuple(CudaKernel(part, dtype) for part in parts)
-        self.nv = program.outputs[0].shape[-1]
-        self.flops = sum(part.flops for part in self.parts) + 4 * self.nv**3
+        self.parts = _parts(program) or (program,)
+        self.places = [places_of(part) for part in self.parts]
+        self._compiled: dict[tuple[bool, int], list[Function]] = {}
+        self.flops = sum(part.flops for part in self.parts) + self._product_flops()
 
     def __reduce__(self) -> tuple[object, ...]:
         return ComposedKernel, (self.program, self.dtype.name)
 
+    def _product_flops(self) -> int:
+        """Of the columns of M⁻¹ and of what it multiplies."""
+        if self.parts[0] is self.program:
+            return 0
+        L, D = (
+            sum(x.op != "const" or x.value != 0 for x in _values(self.parts[0], k)) for k in (0, 1)
+        )
+        return (4 * L + 2 * D) * sum(y.shape[-1] for y in self.outputs)
+
+    def _sources(self, packed: bool, numbers: int = 0, most: int | None = None) -> list[TileSource]:
+        sources: list[TileSource] = []
+        for part in self.parts:
+            taken = {}
+            if sources:  # the acceleration, of the first part
+                taken = {len(self.inputs): (_values(self.parts[0], 2), self.places[0])}
+            sources.append(TileSource(part, self.dtype.name, packed, numbers, taken, most))
+        return sources
+
+    @cached_property
+    def finishing(self) -> Finishing:
+        """The kernel that makes rows."""
+        first = self.parts[0]
+        if first is self.program:
+            sizes = [y.size for y in self.outputs]
+            results = [
+                Result(size, _values(first, k), self.places[0]) for k, size in enumerate(sizes)
+            ]
+            return Finishing(results, None, 1, self.dtype.name)
+        n = self.outputs[0].shape[-1]
+        factors = Factors(_values(first, 0), _values(first, 1), self.places[0], n)
+        results = [
+            Result(n * n, _values(part, k), places, 1, -1.0)
+            for part, places in zip(self.parts[1:], self.places[1:], strict=True)
+            for k in (0, 1)
+        ]
+        results.append(Result(n * n, times=1.0))
+        return Finishing(results, factors, len(self.parts), self.dtype.name)
+
     @property
     def source(self) -> str:
-        sources = [part.source for part in self.parts]
-        return "\n".join([*sources, products_source(self.nv, self.dtype.name)[0]])
+        return "\n".join([*(x.text for x in self._sources(packed=False)), self.finishing.text])
 
     def report(self) -> dict[str, float]:
         """Of the part that keeps most in memory, as of any kernel."""
-        reports = [part.report() for part in self.parts]
+        reports = [vars(x.report()) for x in self._functions_of(True)]
         return max(reports, key=lambda x: x["local_bytes"] + x["shared_bytes"])
 
-    @cached_property
-    def _products(self) -> Function:
-        text, block, samples = products_source(self.nv, self.dtype.name)
-        cupy = cupy_here()
-        return Function(cupy, machine_code(cupy, text), 0, block, samples=samples)
+    def _functions_of(self, packed: bool, numbers: int = 0) -> list[Function]:
+        """The kernels of the parts, and the one that makes rows."""
+        if (packed, numbers) not in self._compiled:
+            cupy = cupy_here()
+            sources = self._sources(packed, numbers, most_shared(cupy.cuda.Device().id))
+            found = [
+                Function(cupy, machine_code(cupy, x.text), x.shared, WARP, fill=x.near > 0)
+                for x in sources
+            ]
+            if numbers:
+                for k, function in enumerate(found):
+                    function.words = self._words(numbers) + "q" * (k + 1)
+            rows = self.finishing
+            code = machine_code(cupy, rows.text)
+            found.append(
+                Function(cupy, code, rows.shared, rows.threads, samples=SAMPLES, fill=True)
+            )
+            self._compiled[packed, numbers] = found
+        return self._compiled[packed, numbers]
 
-    def __call__(
-        self, *args: DeviceArray, out: Out = None
-    ) -> DeviceArray | Tensor | jax.Array | Sequence[DeviceArray | Tensor | jax.Array]:
-        given = [] if out is None else self._given(out)
-        if len(args) != len(self.inputs) or is_jax((*args, *given)):
-            return super().__call__(*args, out=out)
-        forward, inverse, changes = self.parts
-        a = cast("DeviceArray", forward(*args))
-        if out is None:
-            dtau = cast("DeviceArray", inverse(*args))
-            dq, dv = cast("tuple[DeviceArray, DeviceArray]", changes(*args, a))
-        else:
-            dq, dv, dtau = given
-            inverse(*args, out=dtau)
-            changes(*args, a, out=(dq, dv))
-        words: list[int] = []
-        n = int(np.prod(dtau.shape[:-2], dtype=int))
-        for y in (dq, dv, dtau):
-            place, row, step = _laid_out(y, self.nv**2, n)
-            words += [place, row, step]
+    def _run(self, numbers: int, n: int, stream: int, words: Sequence[float]) -> None:
+        self._launches(self._functions_of(True, numbers), n, words[1:], stream, None, numbers)
+
+    def start(
+        self, n: int, places: Sequence[int], stream: int,
+        strides: Sequence[tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
         if n:
-            self._products.launch(n, stream_of(dtau), [n, *words])
-        return (dq, dv, dtau) if out is None else out
+            self._launches(self._functions_of(strides is None), n, places, stream, strides)
+
+    def _launches(
+        self, functions: Sequence[Function], n: int, places: Sequence[float], stream: int,
+        strides: Sequence[tuple[int, int]] | None, numbers: int = 0,
+    ) -> None:  # fmt: skip
+        """Portion after portion: the parts write to tiles, the last kernel reads them."""
+        size, specs = self.dtype.itemsize, (*self.inputs, *self.outputs)
+        row_major = [(x.size, 1) for x in specs]
+        steps = row_major if strides is None else list(strides)
+        each = [size * len(x) for x in self.places]  # bytes of a sample
+        portion = max(1, PORTION_BYTES // (sum(each) * PORTION)) * PORTION
+        padded = -(-min(n, portion) // PORTION) * PORTION
+        with scratch(padded * sum(each), functions[0], stream) as memory:
+            tiles = [memory + padded * sum(each[:k]) for k in range(len(each))]
+            for first in range(0, n, portion):
+                many = min(portion, n - first)
+                arrays = [
+                    place if numbers >> k & 1 else place + first * row * size
+                    for k, (place, (row, _)) in enumerate(zip(places, steps, strict=True))
+                ]
+                given: list[float] = []
+                for k in range(len(self.inputs)):
+                    given += [arrays[k]] if strides is None else [arrays[k], *steps[k]]
+                for k, function in enumerate(functions[:-1]):
+                    function.launch(many, stream, [many, *given, *tiles[: k + 1]])
+                rows: list[float] = []
+                for k in range(len(self.inputs), len(specs)):
+                    rows += [arrays[k], *steps[k]]
+                functions[-1].launch(many, stream, [many, *tiles, *rows])
 
 
-def _laid_out(y, size: int, n: int) -> tuple[int, int, int]:
-    """Where a result of this library lies, and its steps from sample to sample and from number to
-    number, in numbers: rows one after the other, or columns.
-    """
-    if hasattr(y, "data_ptr"):
-        place, last, contiguous = y.data_ptr(), y.stride(-1), y.is_contiguous()
-    else:
-        place, contiguous = y.data.ptr, y.flags.c_contiguous
-        last = y.strides[-1] // y.dtype.itemsize
-    return (place, size, 1) if contiguous or n <= 1 else (place, 1, last)
+def _values(part: Program, k: int):
+    values = part.outputs[k].values
+    assert not isinstance(values, Buffer)
+    return values

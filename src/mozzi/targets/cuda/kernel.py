@@ -25,10 +25,10 @@ from mozzi.program.program import Input, Program
 from mozzi.targets.cuda.arrays import DeviceArray, Out, columnar, rowwise
 from mozzi.targets.cuda.arrays import rows as rows_of
 from mozzi.targets.cuda.here import any_of, cupy_here, is_jax, working_stream
-from mozzi.targets.cuda.launch import choose
+from mozzi.targets.cuda.launch import WARP, choose
 from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
 from mozzi.targets.cuda.quick import CupySide, Side, TorchSide, places
-from mozzi.targets.cuda.source import WARP, CudaSource
+from mozzi.targets.cuda.source import CudaSource
 
 if TYPE_CHECKING:
     import jax
@@ -92,11 +92,18 @@ class CudaKernel:
             return self.packed
         if mask not in self._functions:
             made = self._function(packed=True, numbers=mask)
-            number = "d" if self.dtype.itemsize == 8 else "f4x"
-            given = "".join(number if mask >> k & 1 else "q" for k in range(len(self.inputs)))
-            made.words = "q" + given + "q" * len(self.outputs)
+            made.words = self._words(mask) + "q" * len(self.outputs)
             self._functions[mask] = made
         return self._functions[mask]
+
+    def _words(self, mask: int) -> str:
+        """The types of n and of the arguments, some of which are numbers."""
+        number = "d" if self.dtype.itemsize == 8 else "f4x"
+        return "q" + "".join(number if mask >> k & 1 else "q" for k in range(len(self.inputs)))
+
+    def _run(self, numbers: int, n: int, stream: int, words: Sequence[float]) -> None:
+        """Run n samples of packed arrays and numbers."""
+        self._with_numbers(numbers).launch(n, stream, words)
 
     def _function(self, packed: bool, numbers: int = 0) -> Function:
         cupy = cupy_here()
@@ -104,7 +111,7 @@ class CudaKernel:
         first = CudaSource(self.program, self.dtype.name, packed, numbers=numbers, most_shared=most)
         if first.plans:
             code, block = machine_code(cupy, first.text), WARP * first.warps
-            return Function(cupy, code, first.shared, block, len(first.plans))
+            return Function(cupy, code, first.shared, block, len(first.plans), fill=True)
 
         def make(resident: int) -> Function:
             source = CudaSource(self.program, self.dtype.name, packed, resident, numbers=numbers)
@@ -207,7 +214,7 @@ class CudaKernel:
             words += found[0]
         if n[0]:
             try:
-                self._with_numbers(given[1]).launch(n[0], side.stream(like), words)
+                self._run(given[1], n[0], side.stream(like), words)
             except OverflowError:  # a number that this type of numbers does not have
                 return None
         return results[0] if self.single else tuple(results) if out is None else out

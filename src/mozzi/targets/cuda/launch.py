@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-__all__ = ["BLOCK_THREADS", "SMALL_BLOCK_THREADS", "Report", "choose", "launch_shape"]
+__all__ = ["BLOCK_THREADS", "SMALL_BLOCK_THREADS", "WARP", "Report", "choose", "launch_shape"]
 
-SMALL_BLOCK_THREADS, BLOCK_THREADS = 64, 128
+WARP, SMALL_BLOCK_THREADS, BLOCK_THREADS = 32, 64, 128
 BUSY_THREADS = 640  # on a multiprocessor, from which on more do not help
 SPILLED_BYTES = 1024  # of local memory that a thread goes to often
 

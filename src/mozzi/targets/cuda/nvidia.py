@@ -12,21 +12,25 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 
 from mozzi.targets import disk_cache as disk
-from mozzi.targets.cuda.launch import BLOCK_THREADS, Report, launch_shape
+from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP, Report, launch_shape
 
-__all__ = ["Function", "machine_code", "most_shared"]
+__all__ = ["Function", "machine_code", "most_shared", "scratch"]
 
 _REGISTERS, _LOCAL_BYTES = 4, 3  # CUfunction_attribute
 _MOST_THREADS = 39  # CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+_PROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 _MOST_SHARED, _CARVE_OUT = 8, 9  # CUfunction_attribute
 _SHARED_BYTES = 48 * 1024  # of a block, unless it is asked for more
 _MOST_SHARED_OF_A_BLOCK = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
+_RELEASE_THRESHOLD = 4  # CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+_HELD_BYTES = 1 << 29  # of memory between launches that is not given back at once
 
 
 @cache
@@ -47,6 +51,44 @@ def most_shared(device: int) -> int:
     value = ctypes.c_int()
     _check(driver().cuDeviceGetAttribute(ctypes.byref(value), _MOST_SHARED_OF_A_BLOCK, device))
     return value.value
+
+
+class _PoolProperties(ctypes.Structure):
+    """CUmemPoolProps: pinned memory of a device."""
+
+    _fields_ = [
+        ("kind", ctypes.c_int), ("handles", ctypes.c_int), ("place", ctypes.c_int),
+        ("device", ctypes.c_int), ("security", ctypes.c_void_p), ("most", ctypes.c_size_t),
+        ("reserved", ctypes.c_ubyte * 56),
+    ]  # fmt: skip
+
+
+@cache
+def _pool(device: int) -> ctypes.c_void_p:
+    """Memory that launches on a device share in the order of their streams."""
+    cuda, pool, held = driver(), ctypes.c_void_p(), ctypes.c_uint64(_HELD_BYTES)
+    properties = _PoolProperties(kind=1, place=1, device=device)
+    _check(cuda.cuMemPoolCreate(ctypes.byref(pool), ctypes.byref(properties)))
+    _check(cuda.cuMemPoolSetAttribute(pool, _RELEASE_THRESHOLD, ctypes.byref(held)))
+    return pool
+
+
+@contextmanager
+def scratch(bytes_: int, function: Function, stream: int) -> Generator[int]:
+    """The address of memory for launches on a stream, where this function is one of them; whoever
+    works after them may have it. In graphs it is part of the graph.
+    """
+    cuda, place, on = driver(), ctypes.c_void_p(), ctypes.c_void_p(stream)
+    asked = ctypes.byref(place), ctypes.c_size_t(bytes_), _pool(function.device), on
+    code = cuda.cuMemAllocFromPoolAsync(*asked)
+    if code == _NO_CONTEXT:
+        function.wake()
+        code = cuda.cuMemAllocFromPoolAsync(*asked)
+    _check(code)
+    try:
+        yield place.value or 0
+    finally:
+        _check(cuda.cuMemFreeAsync(place, on))
 
 
 def machine_code(cupy: ModuleType, source: str) -> bytes:
@@ -74,20 +116,22 @@ class Function:
     """The function `kernel` of machine code.
 
     block: threads of a block; shared: bytes of shared memory for each of them; slices: how many
-    threads share a sample; samples: of a block, where these are not as many as threads; words: the
-    types of the arguments, as `struct` writes them, where some are not addresses.
+    threads share a sample; samples: of a block, where these are not as many as threads; fill:
+    whether as many warps as shared memory can hold are wanted, whatever that leaves to the cache;
+    they are spread over all multiprocessors, as blocks of their own, where there are few;
+    words: the types of the arguments, as `struct` writes them, where some are not addresses.
     """
 
     words = ""
 
     def __init__(
         self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS,
-        slices: int = 1, samples: int = 0,
+        slices: int = 1, samples: int = 0, fill: bool = False,
     ):  # fmt: skip
         self.block, self.shared, self.slices = block, shared, slices
-        self.samples = samples
-        self._awake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
-        self._awake()
+        self.samples, self.least = samples, 0
+        self.wake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
+        self.wake()
         cuda = driver()
         library, handle = ctypes.c_void_p(), ctypes.c_void_p()
         none = (None, None, 0)
@@ -97,10 +141,15 @@ class Function:
         self._launch = cupy.cuda.driver.launchKernel  # half of what a call through ctypes takes
         self._error = cupy.cuda.driver.CUDADriverError
         self._own = threading.local()  # memory for the arguments, of each thread
-        self._device = cupy.cuda.Device().id
-        if block * shared > _SHARED_BYTES:
-            for attribute, value in ((_MOST_SHARED, block * shared), (_CARVE_OUT, 100)):
-                _check(cuda.cuKernelSetAttribute(attribute, value, handle, self._device))
+        self.device = cupy.cuda.Device().id
+        if fill and not samples:  # of which there are enough for all multiprocessors
+            many = ctypes.c_int()
+            _check(cuda.cuDeviceGetAttribute(ctypes.byref(many), _PROCESSORS, self.device))
+            self.least = block * many.value
+        wanted = {_MOST_SHARED: block * shared} if block * shared > _SHARED_BYTES else {}
+        if wanted or fill:
+            for attribute, value in (wanted | {_CARVE_OUT: 100}).items():
+                _check(cuda.cuKernelSetAttribute(attribute, value, handle, self.device))
 
     def launch(self, n: int, stream: int, values: Sequence[float]) -> None:
         """Run n samples on a stream."""
@@ -112,18 +161,19 @@ class Function:
             own.places = ctypes.addressof(own.list)
             own.pack = struct.Struct("<" + (self.words or "q" * len(values))).pack_into
         own.pack(own.words, 0, *values)
-        shape = launch_shape(n, self.block, self.shared, self.slices, self.samples)
+        block = self.block if n >= self.least else WARP
+        shape = launch_shape(n, block, self.shared, self.slices, self.samples)
         try:
             self._launch(self.handle, *shape, stream, own.places, 0)
         except self._error as error:
             if error.status != _NO_CONTEXT:
                 raise RuntimeError(f"CUDA: {error}") from error
-            self._awake()
+            self.wake()
             self._launch(self.handle, *shape, stream, own.places, 0)
 
     def report(self, block: int | None = None) -> Report:
         """What the compiler made of it, and how many blocks a multiprocessor holds."""
-        block, device = block or self.block, self._device
+        block, device = block or self.block, self.device
         shared = block * self.shared
         cuda, kernel, value = driver(), ctypes.c_void_p(self.handle), ctypes.c_int()
         place = ctypes.byref(value)

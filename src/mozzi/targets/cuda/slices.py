@@ -19,7 +19,17 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Program
 from mozzi.targets.cuda.spill import Piece, Plan, allocate
 
-__all__ = ["MOST_WARPS", "PIECE", "SHARED_BYTES", "divided", "kept_by", "warps_of"]
+__all__ = [
+    "BLOCK_BYTES",
+    "MOST_WARPS",
+    "NUMBER_BYTES",
+    "PIECE",
+    "REGISTERS",
+    "SHARED_BYTES",
+    "divided",
+    "plan_of",
+    "warps_of",
+]
 
 KEPT_BYTES = 512  # in memory, beyond which a program says itself what is kept there
 REGISTERS = 220  # for values, of the 255 of a thread
@@ -27,7 +37,8 @@ NUMBER_BYTES = 4  # of numbers with which this was faster; of doubles fewer warp
 WORK = 20  # operations a written number, below which writing is what takes the time
 PIECE = 8  # numbers of a row that are written together
 SHARED_BYTES = 227 * 1024  # of a block, at most, unless the device says another number
-MOST_WARPS = 8  # of a block, with 255 registers a thread
+BLOCK_BYTES = 1024  # of shared memory that every block takes for itself
+MOST_WARPS = 8  # of a multiprocessor, with 255 registers a thread
 FETCH, ISSUE = 5.0, 0.45  # cycles of an instruction: of straight-line code, of one among many
 SLICES = (1, 2, 3, 4, 5, 6, 8)
 
@@ -58,21 +69,16 @@ def divided(
     return best
 
 
-def kept_by(program: Program, dtype: str) -> int:
-    """Bytes that a thread keeps in memory where it takes the whole of a sample."""
-    size = np.dtype(dtype).itemsize
-    plans = [] if program.rolled else [_plan(program, None, 1, REGISTERS * 4 // size, {})]
-    return _kept_bytes(plans, size)
-
-
-def _kept_bytes(plans: Sequence[Plan], size: int) -> int:
-    """Bytes that a thread keeps in memory."""
-    return size * max((p.slots for p in plans), default=0)
+def plan_of(program: Program, registers: int, pairs: Mapping[int, tuple[Node, Node]]) -> Plan:
+    """The plan of a thread that takes the whole of a sample, and writes number by number."""
+    return _plan(program, None, 1, registers, pairs)
 
 
 def warps_of(words: int, size: int, shared: int) -> int:
-    """How many warps a block has, of whose threads each has so many words of shared memory."""
-    return min(MOST_WARPS, shared // (32 * size * max(1, words)))
+    """How many warps, each a block, a multiprocessor holds, of whose threads each has so many words
+    of its shared memory; as much as one block may have is all but `BLOCK_BYTES` of it.
+    """
+    return min(MOST_WARPS, (shared + BLOCK_BYTES) // (32 * size * words + BLOCK_BYTES))
 
 
 def _time(plans: Sequence[Plan], size: int, shared: int) -> float:

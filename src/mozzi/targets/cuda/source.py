@@ -15,7 +15,7 @@ import numpy as np
 from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Output, Program
 from mozzi.program.schedule import live_values, schedule
-from mozzi.targets.cuda.launch import BLOCK_THREADS
+from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP
 from mozzi.targets.cuda.math import FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
 from mozzi.targets.cuda.slices import MOST_WARPS, PIECE, SHARED_BYTES, divided, warps_of
 from mozzi.targets.cuda.spill import Compute, Fetch, Keep, Plan
@@ -23,7 +23,6 @@ from mozzi.targets.cuda.statements import Statements
 
 __all__ = ["CudaSource"]
 
-WARP = 32
 MANY_VALUES = 100  # live at once, from which on their order is looked at
 STAGED_NUMBERS = 24  # in a row that is written through shared memory
 
@@ -60,7 +59,7 @@ class CudaSource(Statements):
         self.slots = max((p.slots for p in self.plans), default=0)
         stage = (PIECE + 1 if self.plans else WARP + 1) if self.staged else 0
         self.words = stage + self.slots  # of shared memory, for a thread
-        self.warps = warps_of(self.words, size, most_shared)  # of a block
+        self.warps = warps_of(self.words, size, most_shared)  # of a multiprocessor
         self.local = bool(self.plans) and self.warps == 0  # what is kept is in local memory
         if self.local:
             self.words, self.warps = stage, MOST_WARPS
