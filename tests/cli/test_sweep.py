@@ -86,6 +86,13 @@ def test_reductions_and_costs(arm: Path, tmp_path: Path):
         (("--vary", "rod.mas=1", "--samples", 2), "did you mean 'rod.mass'"),
         (("--vary", "rod.mass=uniform(1,2)"), "give samples"),
         (("--vary", "rod.mass=1", "--target", "tpu"), "cpu or cuda"),
+        (("--vary", "rod.mass=1", "--vary", "rod.mass=2"), "'rod.mass' varies already"),
+        (("--vary", "rod.mass=uniform(1,2)", "--samples", "nan"), "--samples nan: give a whole"),
+        (("--vary", "rod.mass=uniform(1,2)", "--samples", "2.5"), "--samples 2.5: give a whole"),
+        (("--vary", "rod.mass=linspace(1,2,1e12)"), "1e+12): give a count of 1 or more"),
+        (("--vary", "rod.mass=linspace(1,2,-3)"), "-3): give a count of 1 or more"),
+        (("--vary", "rod.mass=uniform(1,1e999)", "--samples", 2), "inf is not finite"),
+        (("--vary", "rod.mass=1", "--rows", "rows.xls"), "save as .parquet or .csv"),
     ],
 )
 def test_mistakes(arm: Path, words, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -103,6 +104,7 @@ def sweep(
     same command goes on.
     """
     from mozzi.sweeps.rollout import Rollout
+    from mozzi.sweeps.rows import check_format
     from mozzi.sweeps.sweep import sweep as run_sweep
     from mozzi.types import Device, DType
 
@@ -115,7 +117,9 @@ def sweep(
         model, duration, dt, start, None, law, _method(method), record,
         target=_word(target, Device), dtype=_word(dtype, DType),
     )  # fmt: skip
-    count = None if samples is None else int(samples)
+    count = None if samples is None else count_of(samples)
+    if rows is not None:
+        check_format(rows)  # before the work
     if dry_run:
         tell_cost(run, varied, count, chunk, max(1, workers))
         return
@@ -149,8 +153,17 @@ def varied_of(vary: list[str]) -> dict[str, object]:
         name, equals, how = text.partition("=")
         if not equals or not name.strip():
             raise ConfigurationError(f"--vary {text!r}: write name=uniform(low,high)")
+        if name.strip() in out:
+            raise ConfigurationError(f"--vary {text!r}: {name.strip()!r} varies already")
         out[name.strip()] = how
     return out
+
+
+def count_of(samples: float) -> int:
+    """How many samples a number such as 1e6 says."""
+    if not (math.isfinite(samples) and samples == int(samples)):
+        raise ConfigurationError(f"--samples {samples:g}: give a whole number")
+    return int(samples)
 
 
 def _method(name: str | None) -> Method | None:

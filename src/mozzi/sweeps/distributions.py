@@ -18,12 +18,13 @@ from mozzi.errors import ConfigurationError, known
 __all__ = ["Choice", "Distribution", "LogUniform", "Normal", "Numbers", "Uniform", "read"]
 
 Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+MOST = 10**8  # numbers of a linspace
 
 
 def check_numbers(what: str, *values: object) -> None:
     """Refuse what is no number."""
     for x in values:
-        if not isinstance(x, (int, float, np.number)):
+        if not isinstance(x, (int, float, np.integer, np.floating)):
             raise ConfigurationError(f"{what}: {x!r} is no number; give numbers")
         if not math.isfinite(cast("float", x)):
             raise ConfigurationError(f"{what}: {x!r} is not finite; give a finite number")
@@ -175,8 +176,11 @@ Distribution: TypeAlias = Uniform | LogUniform | Normal | Choice
 
 
 def _linspace(low: float, high: float, n: float) -> Numbers:
-    if n < 1 or n != int(n):
-        raise ConfigurationError(f"linspace({low:g}, {high:g}, {n:g}): give a count of 1 or more")
+    check_numbers("linspace", low, high)
+    if not (1.0 <= n <= MOST and n == int(n)):
+        raise ConfigurationError(
+            f"linspace({low:g}, {high:g}, {n:g}): give a count of 1 or more, {MOST:g} at most"
+        )
     return np.linspace(low, high, int(n))
 
 
@@ -197,9 +201,9 @@ def read(text: str) -> Distribution | Numbers:
             return np.atleast_1d(np.asarray(ast.literal_eval(text.strip()), dtype=float))
         numbers = ast.literal_eval(f"({call[2]},)") if call[2].strip() else ()
         values = [float(x) for x in numbers]
-    except (ValueError, SyntaxError, TypeError):
+    except (ValueError, SyntaxError, TypeError, OverflowError, RecursionError, MemoryError):
         raise ConfigurationError(
-            f"{text!r} says no numbers; write uniform(low, high), normal(mean, deviation), "
+            f"{text!r:.200} says no numbers; write uniform(low, high), normal(mean, deviation), "
             "loguniform(low, high), choice(…), linspace(low, high, n), or numbers"
         ) from None
     if call[1] not in WORDS:

@@ -18,13 +18,18 @@ from mozzi.files import write_atomically
 if TYPE_CHECKING:
     from mozzi.sweeps.sweep import Swept
 
-__all__ = ["save"]
+__all__ = ["check_format", "save"]
+
+
+def check_format(path: Path) -> None:
+    """Whether rows can be written to a file of this name."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise ConfigurationError(f"{path}: no format {path.suffix!r}; save as .parquet or .csv")
 
 
 def save(swept: Swept, path: Path) -> Path:
     """Write the rows."""
-    if path.suffix not in (".parquet", ".csv"):
-        raise ConfigurationError(f"{path}: no format {path.suffix!r}; save as .parquet or .csv")
+    check_format(path)
     size = swept.table.size
     columns: dict[str, NDArray[np.generic]] = {}
     for name, x in {**swept.parameters, **swept}.items():
