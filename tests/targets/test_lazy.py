@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
 import mozzi as mz
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.arguments import shape_of
 from mozzi.model.generate import chain, four_bar
 
 da = pytest.importorskip("dask.array")
 xr = pytest.importorskip("xarray")
 ARM = chain(3, seed=2)
+ALGORITHMS = [n for n in sorted(mz.__all__) if isinstance(getattr(mz, n), Algorithm)]
 RNG = np.random.default_rng(0)
 Q, V, TAU = RNG.normal(size=(3, 20, 3))
 
@@ -80,3 +85,27 @@ def test_xarray_keeps_names_and_coordinates(lazy):
     assert T.dims[0] == "run" and T.shape == (20, 3, 4, 4)
     with pytest.raises(ValueError, match="batch axes without names"):
         mz.forward_dynamics(ARM, q, V, TAU)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm(name):
+    """Dask's chunk by chunk, xarray's by the names of axes."""
+    function, tip = getattr(mz, name), ARM.bodies[-1]
+    options = {"source": "body", "target": "spatial", "frames": (tip,)}
+    needs = [k for k, d in function.defaults.items() if d is inspect.Parameter.empty]
+    given = {k: options.get(k, tip) for k in needs}
+    sizes = {"order": function.defaults.get("order", 0), "frames": (tip,)}
+    arrays = {k: RNG.normal(size=(5, *shape_of(k, ARM, sizes))) for k in function.required}
+    exact = function(ARM, **arrays, **given)
+    chunks = {k: da.from_array(x, chunks=(2, *x.shape[1:])) for k, x in arrays.items()}
+    named = {
+        k: xr.DataArray(x, dims=("sample", *(f"{k}{i}" for i in range(x.ndim - 1))))
+        for k, x in arrays.items()
+    }
+    for kind, lazy in ((da.Array, chunks), (xr.DataArray, named)):
+        found = function(ARM, **lazy, **given)
+        pairs = zip(found, exact, strict=True) if isinstance(exact, tuple) else [(found, exact)]
+        for a, b in pairs:
+            assert isinstance(a, kind) and a.shape == np.shape(b)
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max(initial=1.0))
