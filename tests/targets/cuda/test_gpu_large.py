@@ -1,5 +1,7 @@
 """On a GPU: large programs, calls with tensors and numbers, and capture in graphs."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from targets.cuda.test_gpu import arguments, cupy, same
@@ -207,3 +209,27 @@ def test_capture_in_graphs(cupy):
         captured.launch()
         stream.synchronize()
     same(result, exact, 1e-12)
+
+
+def test_several_launches_in_a_graph_and_from_threads(cupy):
+    """Memory between launches is part of a graph; threads that never saw the device have it."""
+    torch = pytest.importorskip("torch")
+    model = tree(14, seed=2)
+    kernel = mz.compile(mz.forward_dynamics_derivatives, model, target="cuda")
+    assert isinstance(kernel, ComposedKernel)
+    inputs = arguments(model, ("q", "v", "tau"), (700,))
+    there = [torch.tensor(x, device="cuda") for x in inputs]
+    exact = mz.forward_dynamics_derivatives(model, *inputs)
+    out = kernel(*there)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernel(*there, out=out)
+    for y in out:
+        y.zero_()
+    graph.replay()
+    kernel(*(x.flip(0).contiguous() for x in there))  # beside it, on a stream of its own
+    torch.cuda.synchronize()
+    same(out, exact, 1e-10)
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda _: kernel(*map(cupy.asarray, inputs)), range(8)):
+            same(found, exact, 1e-10)

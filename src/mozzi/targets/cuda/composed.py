@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from mozzi.targets.cuda.finishing import Factors, Finishing, Result
 from mozzi.targets.cuda.here import cupy_here
 from mozzi.targets.cuda.kernel import CudaKernel
 from mozzi.targets.cuda.launch import WARP
-from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared, scratch
+from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared, pool
 from mozzi.targets.cuda.slices import NUMBER_BYTES
 from mozzi.targets.cuda.tiles import SAMPLES, TileSource, places_of
 
@@ -72,6 +73,10 @@ class ComposedKernel(CudaKernel):
         self.parts = _parts(program) or (program,)
         self.places = [places_of(part) for part in self.parts]
         self._compiled: dict[tuple[bool, int], list[Function]] = {}
+        specs = (*self.inputs, *self.outputs)
+        self._row_major = [(x.size, 1) for x in specs]
+        self._bytes = [self.dtype.itemsize * len(x) for x in self.places]  # of a sample
+        self._portion = max(1, PORTION_BYTES // (sum(self._bytes) * PORTION)) * PORTION
         self.flops = sum(part.flops for part in self.parts) + self._product_flops()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -159,29 +164,41 @@ class ComposedKernel(CudaKernel):
         strides: Sequence[tuple[int, int]] | None, numbers: int = 0,
     ) -> None:  # fmt: skip
         """Portion after portion: the parts write to tiles, the last kernel reads them."""
-        size, specs = self.dtype.itemsize, (*self.inputs, *self.outputs)
-        row_major = [(x.size, 1) for x in specs]
-        steps = row_major if strides is None else list(strides)
-        each = [size * len(x) for x in self.places]  # bytes of a sample
-        portion = max(1, PORTION_BYTES // (sum(each) * PORTION)) * PORTION
-        padded = -(-min(n, portion) // PORTION) * PORTION
-        with scratch(padded * sum(each), functions[0], stream) as memory:
-            tiles = [memory + padded * sum(each[:k]) for k in range(len(each))]
-            for first in range(0, n, portion):
-                many = min(portion, n - first)
-                arrays = [
-                    place if numbers >> k & 1 else place + first * row * size
-                    for k, (place, (row, _)) in enumerate(zip(places, steps, strict=True))
-                ]
-                given: list[float] = []
-                for k in range(len(self.inputs)):
-                    given += [arrays[k]] if strides is None else [arrays[k], *steps[k]]
+        size, inputs = self.dtype.itemsize, len(self.inputs)
+        steps = self._row_major if strides is None else strides
+        padded = -(-min(n, self._portion) // PORTION) * PORTION
+        runtime = cupy_here().cuda.runtime
+        memory = runtime.mallocFromPoolAsync(
+            padded * sum(self._bytes), pool(functions[0].device), stream
+        )
+        try:
+            tiles = list(accumulate((padded * x for x in self._bytes[:-1]), initial=memory))
+            for first in range(0, n, self._portion):
+                many = min(self._portion, n - first)
+                arrays = places
+                if first:
+                    arrays = [
+                        place if numbers >> k & 1 else place + first * row * size
+                        for k, (place, (row, _)) in enumerate(zip(places, steps, strict=True))
+                    ]
+                packed = strides is None
+                given = arrays[:inputs] if packed else _strided(arrays, steps, 0, inputs)
                 for k, function in enumerate(functions[:-1]):
                     function.launch(many, stream, [many, *given, *tiles[: k + 1]])
-                rows: list[float] = []
-                for k in range(len(self.inputs), len(specs)):
-                    rows += [arrays[k], *steps[k]]
+                rows = _strided(arrays, steps, inputs, len(arrays))
                 functions[-1].launch(many, stream, [many, *tiles, *rows])
+        finally:
+            runtime.freeAsync(memory, stream)
+
+
+def _strided(
+    arrays: Sequence[float], steps: Sequence[tuple[int, int]], first: int, stop: int
+) -> list[float]:
+    """Each of some arrays, with its strides."""
+    found: list[float] = []
+    for k in range(first, stop):
+        found += (arrays[k], *steps[k])
+    return found
 
 
 def _values(part: Program, k: int):

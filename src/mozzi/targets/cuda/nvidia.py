@@ -12,15 +12,14 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 
 from mozzi.targets import disk_cache as disk
 from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP, Report, launch_shape
 
-__all__ = ["Function", "machine_code", "most_shared", "scratch"]
+__all__ = ["Function", "machine_code", "most_shared", "pool"]
 
 _REGISTERS, _LOCAL_BYTES = 4, 3  # CUfunction_attribute
 _MOST_THREADS = 39  # CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
@@ -64,31 +63,15 @@ class _PoolProperties(ctypes.Structure):
 
 
 @cache
-def _pool(device: int) -> ctypes.c_void_p:
-    """Memory that launches on a device share in the order of their streams."""
-    cuda, pool, held = driver(), ctypes.c_void_p(), ctypes.c_uint64(_HELD_BYTES)
-    properties = _PoolProperties(kind=1, place=1, device=device)
-    _check(cuda.cuMemPoolCreate(ctypes.byref(pool), ctypes.byref(properties)))
-    _check(cuda.cuMemPoolSetAttribute(pool, _RELEASE_THRESHOLD, ctypes.byref(held)))
-    return pool
-
-
-@contextmanager
-def scratch(bytes_: int, function: Function, stream: int) -> Generator[int]:
-    """The address of memory for launches on a stream, where this function is one of them; whoever
-    works after them may have it. In graphs it is part of the graph.
+def pool(device: int) -> int:
+    """Memory that launches on a device share in the order of their streams; in graphs it is part of
+    the graph.
     """
-    cuda, place, on = driver(), ctypes.c_void_p(), ctypes.c_void_p(stream)
-    asked = ctypes.byref(place), ctypes.c_size_t(bytes_), _pool(function.device), on
-    code = cuda.cuMemAllocFromPoolAsync(*asked)
-    if code == _NO_CONTEXT:
-        function.wake()
-        code = cuda.cuMemAllocFromPoolAsync(*asked)
-    _check(code)
-    try:
-        yield place.value or 0
-    finally:
-        _check(cuda.cuMemFreeAsync(place, on))
+    cuda, made, held = driver(), ctypes.c_void_p(), ctypes.c_uint64(_HELD_BYTES)
+    properties = _PoolProperties(kind=1, place=1, device=device)
+    _check(cuda.cuMemPoolCreate(ctypes.byref(made), ctypes.byref(properties)))
+    _check(cuda.cuMemPoolSetAttribute(made, _RELEASE_THRESHOLD, ctypes.byref(held)))
+    return made.value or 0
 
 
 def machine_code(cupy: ModuleType, source: str) -> bytes:
@@ -130,8 +113,8 @@ class Function:
     ):  # fmt: skip
         self.block, self.shared, self.slices = block, shared, slices
         self.samples, self.least = samples, 0
-        self.wake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
-        self.wake()
+        self._wake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
+        self._wake()
         cuda = driver()
         library, handle = ctypes.c_void_p(), ctypes.c_void_p()
         none = (None, None, 0)
@@ -168,7 +151,7 @@ class Function:
         except self._error as error:
             if error.status != _NO_CONTEXT:
                 raise RuntimeError(f"CUDA: {error}") from error
-            self.wake()
+            self._wake()
             self._launch(self.handle, *shape, stream, own.places, 0)
 
     def report(self, block: int | None = None) -> Report:
