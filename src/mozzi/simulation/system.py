@@ -122,11 +122,14 @@ class System:
             return self.touching(t, q, v)[0]
         return self.free(t, q, v)
 
-    def free(self, t: Real, q: Traced, v: Traced) -> Traced:
-        """v̇ without contacts."""
+    def free(self, t: Real, q: Traced, v: Traced, moving: Traced | None = None) -> Traced:
+        """v̇ without contacts; moving: the velocity of the inertial forces, where it is another than
+        that of all others.
+        """
         tau = self.joint_force(t, q, v)
         rows = {} if self.drives is None else {"loop_accelerations": self.drives.accelerations(t)}
-        return forward_dynamics(self.model, q, v, tau, **self.given(q, v), **rows)
+        u = v if moving is None else moving
+        return forward_dynamics(self.model, q, u, tau, **self.given(q, v), **rows)
 
     def reactions(self, t: Real, q: Traced, v: Traced) -> Traced:
         """Aᵀ λ: what closures and drives exert in the joints."""

@@ -32,6 +32,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import SE3, Twist, Vec3
+from mozzi.lie.vec import is_zero
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.program.scalar import Real, select, sqrt
@@ -91,7 +92,7 @@ def held_accelerations(
     gaps: list[Real] = []
     for k, (contact, x) in enumerate(touches(model, C)):
         rows, axes = contact_rows(model, contact, x, C)
-        kind = Cone() if contact.friction[0] else Line(0.0, np.inf, 0.0)
+        kind = Line(0.0, np.inf, 0.0) if is_zero(contact.friction[0]) else Cone()
         speed = velocities(model, rows, V)
         rate = velocities(model, rows, A)
         pull = [2.0 * RATE * s for s in speed]

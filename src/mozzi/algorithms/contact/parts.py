@@ -1,7 +1,9 @@
 """Steps that are cut at an impact: two parts, the first of which ends where a gap closes.
 
 A step of Moreau and Jean's is of first order: an impact happens at its start, and q′ = q ⊕ h v′. A
-step that is cut is of second order, also through an impact:
+step that is cut is of second order, also through an impact, in all but forces of laws and dampers
+that depend on velocities: these are of the start of the step, and as stable as in a step that is
+not cut:
 
     first     q_m = q ⊕ t/2 v,  v₁ from the forces and rows at q_m over t,  q₁ = q_m ⊕ t/2 v₁
               (Moreau's midpoint), t the whole step h, or the time after which a gap closes;

@@ -118,7 +118,7 @@ class Moreau:
         if part is not None:
             middle = v + x["rate"] * part.ahead if "rate" in x else v
             bends = contact_drift(model, q, middle, coasting=True)
-        a = system.acceleration(t, q, middle)
+        a = system.free(t, q, v, middle)
         if part is not None:
             a = a + turning(model, middle) - turning(model, v)
         u, impulse, residual, taken, on_a = stepped_velocities(

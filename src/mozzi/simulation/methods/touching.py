@@ -20,6 +20,7 @@ from mozzi.algorithms.contact.gaps import contact_count, contact_gaps, contact_p
 from mozzi.algorithms.contact.held import contact_drift, contact_velocities
 from mozzi.algorithms.contact.rows import NO_LAWS, SLOW
 from mozzi.algorithms.contact.step import row_count, settled
+from mozzi.lie.vec import is_zero
 from mozzi.model import Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.methods.dormand_prince import Adaptive, DormandPrince, Event
@@ -45,7 +46,8 @@ class TouchKernels:
     """signals (q, v, t, forces…, touch) ↦ (v̇, x, w, gaps, forces in the world); free (q, v, t,
     forces…) ↦ v̇ without contacts and J̇ v of the rows; settle (q, v, touching, drift) ↦ (v⁺, x,
     residual); gaps (q); speeds (q, v) ↦ J v; these three with the numbers that vary, where there
-    are some. cores: the shapes of the forces of one sample; numbers: where these are among them.
+    are some. cores: the shapes of the forces of one sample; numbers: where these are among them;
+    rows: how many each point has.
     """
 
     signals: Kernel[tuple[Array, ...]]
@@ -55,6 +57,7 @@ class TouchKernels:
     speeds: Kernel[Array]
     cores: tuple[tuple[int, ...], ...]
     numbers: slice
+    rows: tuple[int, ...]
 
 
 def touch_kernels(system: System, forces: Shapes) -> TouchKernels:
@@ -92,6 +95,11 @@ def touch_kernels(system: System, forces: Shapes) -> TouchKernels:
         named(speeds, {**state, **vary}, model, "speeds"),
         tuple(forces.values()),
         slice(first, first + len(vary)),
+        tuple(
+            1 if is_zero(c.friction[0]) else 3
+            for c, part in zip(model.contacts, contact_points(model).values(), strict=True)
+            for _ in range(part.start, part.stop)
+        ),
     )
 
 
@@ -108,11 +116,7 @@ class Touching(Adaptive):
         self.kernels = kernels
         k = contact_count(model)
         self.touch = np.zeros((*q.shape[:-1], k, 3))
-        self.sizes = [
-            3 if c.friction[0] else 1
-            for c, part in zip(model.contacts, contact_points(model).values(), strict=True)
-            for _ in range(part.start, part.stop)
-        ]
+        self.sizes = kernels.rows
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(int)
         self.before = self.touch.copy()  # of the last step
         self.x = {name: np.array(value, dtype=float) for name, value in self.x.items()}
