@@ -30,7 +30,7 @@ def residuals(
     """Of every sample and step, (B, steps), scene by scene."""
     arm = name == "panda"
     run = partial(
-        mz.simulate, model, duration=0.5, dt=contact.DT, method=Moreau(solver=solver),
+        mz.simulate, model, duration=0.5, dt=contact.DT, method=Moreau(solver=solver, cut=False),
         torque=contact.controller(name, model, q), limits="rigid" if arm else False, resistance=arm,
     )  # fmt: skip
     with warnings.catch_warnings():

@@ -30,7 +30,9 @@ def humanoid(seed: int) -> mz.Model:
     return b.build().with_dynamics("4", armature=0.3)
 
 
-@pytest.mark.parametrize("make", [lambda: tree(12, seed=3), lambda: humanoid(0)])
+@pytest.mark.parametrize("make", [
+    lambda: tree(12, seed=3), pytest.param(lambda: humanoid(0), marks=pytest.mark.slow)
+])  # fmt: skip
 def test_loops_over_columns(make):
     """Looped, straight-line and rolled programs agree; M⁻¹ is symmetric to the last digit."""
     model = make()

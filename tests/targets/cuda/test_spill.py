@@ -119,6 +119,7 @@ def test_programs_that_fit_are_left_alone():
     assert not CudaSource(rolled, "float32", True).plans
 
 
+@pytest.mark.slow
 def test_a_large_robot_is_divided(monkeypatch):
     """The derivatives of 15 bodies keep too much for one thread of 255 registers."""
     model = tree(15, seed=4)
