@@ -51,7 +51,8 @@ def test_one_step_along_closed_motions(name, method):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=[pytest.mark.slow] * (x in ("delta", "composite"))) for x in CASES]
+    "name",
+    [pytest.param(x, marks=[pytest.mark.slow] * (x in ("delta", "composite"))) for x in CASES],
 )
 def test_deviations_of_velocities_end_on_the_loops(name):
     """A δv′ + ∂(A v′)/∂q δ′ = 0, also where what came in opened the loops."""
