@@ -129,7 +129,7 @@ def silent(function: Callable[..., object], *args: object, **options: object) ->
         return function(*args, **options)
 
 
-@pytest.mark.parametrize("name", [long(x, "redundant delta") for x in SINGULAR])
+@pytest.mark.parametrize("name", [long(x, "delta", "redundant delta") for x in SINGULAR])
 def test_forward_dynamics_tells(name: str):
     """Both ranks and what the result is; finite; `loop_rank` agrees; said of the caller's line."""
     model, q, rank, nearby = SINGULAR[name]()
