@@ -18,7 +18,7 @@ from mozzi.program.schedule import live_values, schedule
 from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP
 from mozzi.targets.cuda.math import FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
 from mozzi.targets.cuda.slices import MOST_WARPS, PIECE, SHARED_BYTES, divided, warps_of
-from mozzi.targets.cuda.spill import Compute, Fetch, Keep, Plan
+from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
 __all__ = ["CudaSource"]
@@ -125,7 +125,7 @@ class CudaSource(Statements):
             self.say(f"{'if' if n == 0 else 'else if'} (slice == {n}) {{")
             self.names.clear()
             self.count = 0
-            self._steps(plan)
+            self.steps(plan)
             self.say("}")
         sides = [f"In{k} in{k}" for k in range(len(program.inputs))]
         sides += [f"Out{k} out{k}" for k in range(len(program.outputs))]
@@ -138,29 +138,18 @@ class CudaSource(Statements):
             "}",
         ]
 
-    def _steps(self, plan: Plan) -> None:
-        """What leaves a register and comes back has another name then."""
-        stride = 1 if self.local else WARP
-        for step in plan.steps:
-            if isinstance(step, Compute):
-                self.value(step.value)
-            elif isinstance(step, Keep):
-                self.say(f"kept[{stride * step.slot}] = {self.ref(step.value)};")
-            elif isinstance(step, Fetch):
-                self.names.pop(id(step.value), None)
-                if step.slot < 0:
-                    self.value(step.value)
-                    continue
-                self.count += 1
-                self.names[id(step.value)] = f"v{self.count}"
-                self.say(f"T v{self.count} = kept[{stride * step.slot}];")
-            elif step.output in self.staged:
-                for j, value in enumerate(step.values):
-                    self.say(f"stage[{j}] = {self.ref(value)};")
-                self.say(f"out{step.output}({step.first}, {len(step.values)});")
+    def slot(self, k: int) -> str:
+        return f"kept[{k if self.local else WARP * k}]"
+
+    def piece(self, piece: Piece) -> None:
+        staged = piece.output in self.staged
+        for j, value in enumerate(piece.values):
+            if staged:
+                self.say(f"stage[{j}] = {self.ref(value)};")
             else:
-                for j, value in enumerate(step.values):
-                    self.say(f"out{step.output}({step.first + j}, {self.ref(value)});")
+                self.say(f"out{piece.output}({piece.first + j}, {self.ref(value)});")
+        if staged:
+            self.say(f"out{piece.output}({piece.first}, {len(piece.values)});")
 
     def _result(self, k: int, output: Output) -> None:
         """Write a result; where it is staged, by 32 columns and `out_k(first, how many)`."""

@@ -9,6 +9,7 @@ import numpy as np
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.c.words import SPELL_C, TYPES, number
+from mozzi.targets.cuda.spill import Compute, Fetch, Keep, Piece, Plan
 from mozzi.targets.unique_names import integer
 
 __all__ = ["Statements"]
@@ -43,6 +44,34 @@ class Statements:
 
     def say(self, text: str) -> None:
         self.lines.append(self.indent + text)
+
+    def steps(self, plan: Plan) -> None:
+        """A large program as its plan says: what leaves a register and comes back has another name
+        then.
+        """
+        for step in plan.steps:
+            if isinstance(step, Compute):
+                self.value(step.value)
+            elif isinstance(step, Keep):
+                self.say(f"{self.slot(step.slot)} = {self.ref(step.value)};")
+            elif isinstance(step, Fetch):
+                self.names.pop(id(step.value), None)
+                if step.slot < 0:
+                    self.value(step.value)
+                    continue
+                self.count += 1
+                self.names[id(step.value)] = f"v{self.count}"
+                self.say(f"T v{self.count} = {self.slot(step.slot)};")
+            else:
+                self.piece(step)
+
+    def slot(self, k: int) -> str:
+        """Where a plan's slot is."""
+        raise NotImplementedError
+
+    def piece(self, piece: Piece) -> None:
+        """Write neighbouring numbers of a result."""
+        raise NotImplementedError
 
     def region(self, region: Region) -> None:
         for s in region.statements:

@@ -27,7 +27,7 @@ from mozzi.targets.cuda.slices import (
     SHARED_BYTES,
     plan_of,
 )
-from mozzi.targets.cuda.spill import Compute, Fetch, Keep
+from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
 __all__ = ["SAMPLES", "TileSource", "places_of"]
@@ -79,25 +79,8 @@ class TileSource(Statements):
         self.near = min(plan.slots, share // (size * WARP))  # slots in shared memory
         self.shared = size * self.near
         self.far = plan.slots - self.near
-        written: set[int] = set()
-        for step in plan.steps:
-            if isinstance(step, Compute):
-                self.value(step.value)
-            elif isinstance(step, Keep):
-                self.say(f"{self._slot(step.slot)} = {self.ref(step.value)};")
-            elif isinstance(step, Fetch):
-                self.names.pop(id(step.value), None)
-                if step.slot < 0:
-                    self.value(step.value)
-                    continue
-                self.count += 1
-                self.names[id(step.value)] = f"v{self.count}"
-                self.say(f"T v{self.count} = {self._slot(step.slot)};")
-            else:
-                for x in step.values:
-                    if x.op != "const" and id(x) not in written:
-                        written.add(id(x))
-                        self.say(f"tile[{SAMPLES * self.places[id(x)]}] = {self.ref(x)};")
+        self.filled: set[int] = set()  # numbers that are in their tiles
+        self.steps(plan)
         self.text = "\n".join([*self._head(), *self._entry(), ""])
 
     def value(self, s: Node) -> None:
@@ -113,8 +96,14 @@ class TileSource(Statements):
             return
         super().value(s)
 
-    def _slot(self, k: int) -> str:
+    def slot(self, k: int) -> str:
         return f"kept[{WARP * k}]" if k < self.near else f"far[{k - self.near}]"
+
+    def piece(self, piece: Piece) -> None:
+        for x in piece.values:
+            if x.op != "const" and id(x) not in self.filled:
+                self.filled.add(id(x))
+                self.say(f"tile[{SAMPLES * self.places[id(x)]}] = {self.ref(x)};")
 
     def _head(self) -> list[str]:
         return [
