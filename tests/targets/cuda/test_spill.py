@@ -9,9 +9,10 @@ import mozzi as mz
 from mozzi.compiler import program_of
 from mozzi.model.generate import tree
 from mozzi.program.node import Node
-from mozzi.targets.cuda import slices
+from mozzi.targets.cuda import slices, tiles
 from mozzi.targets.cuda.source import CudaSource
 from mozzi.targets.cuda.spill import Compute, Fetch, Keep, Piece, allocate
+from mozzi.targets.cuda.tiles import TileSource
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
 FUNCTIONS = [
@@ -133,3 +134,18 @@ def test_a_large_robot_is_divided(monkeypatch):
     assert little.local and little.shared == 4 * 9 and "volatile T kept[" in little.text
     written = sum(len(s.values) for p in source.plans for s in p.steps if isinstance(s, Piece))
     assert written == 3 * model.nv**2
+
+
+@pytest.mark.parametrize("source", [CudaSource, TileSource])
+def test_the_text_is_the_same_each_time(small, monkeypatch, source):
+    """Machine code is kept on disk by its text, in which is nothing that memory decides."""
+    small(30, (1, 2))
+    monkeypatch.setattr(tiles, "KEPT_BYTES", 0)
+    monkeypatch.setattr(tiles, "REGISTERS", 30)
+    model = tree(9, seed=2)
+    texts = {
+        source(program_of(mz.inverse_dynamics_derivatives, model.with_name(name), rolled=False),
+               "float32", True).text.partition("\n")[2]
+        for name in "abc"
+    }  # fmt: skip
+    assert len(texts) == 1

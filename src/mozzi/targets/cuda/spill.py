@@ -88,7 +88,8 @@ def allocate(
     held: dict[int, Node] = {}  # in registers
     slot: dict[int, int] = {}  # in memory
     free: list[int] = []
-    furthest: list[tuple[int, int]] = []
+    furthest: list[tuple[int, int, int]] = []
+    turn: dict[int, int] = {}  # in which values came: of equals the first, in every process
 
     def next_use(x: Node, now: int) -> int:
         places = uses.get(id(x), [])
@@ -111,9 +112,9 @@ def allocate(
                 if id(x) in slot:
                     heapq.heappush(free, slot.pop(id(x)))
             elif x.op not in ("lt", "le"):  # no number: stays
-                heapq.heappush(furthest, (-again, id(x)))
+                heapq.heappush(furthest, (-again, turn.setdefault(id(x), len(turn)), id(x)))
         while len(held) > registers and furthest:
-            again, key = heapq.heappop(furthest)
+            again, _, key = heapq.heappop(furthest)
             if key not in held or -again != uses[key][-1]:
                 continue
             x = held.pop(key)
