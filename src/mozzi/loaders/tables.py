@@ -17,8 +17,9 @@ from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.model.builder import Builder
 from mozzi.model.frames import IDENTITY, InertiaLike, PoseLike, VectorLike, as_number
+from mozzi.model.joints.axes import Prismatic, Revolute
 from mozzi.model.joints.from_screws import ScrewLike
-from mozzi.model.joints.joint import Joint, Prismatic, Revolute
+from mozzi.model.joints.joint import Joint
 from mozzi.model.model import GRAVITY, Model
 from mozzi.types import Placing, words
 

@@ -7,20 +7,18 @@ from mozzi.model.constraints.contact import Contact
 from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.constraints.rolling import Drive, Guided, Rolling, VelocityRows
 from mozzi.model.content import Closure
-from mozzi.model.joints.composite import Composite
-from mozzi.model.joints.joint import (
-    JOINT_TYPES,
+from mozzi.model.joints.axes import (
     Cylindrical,
     Fixed,
-    Joint,
     Prismatic,
     Revolute,
     Screw,
     Translation2,
     Translation3,
     Universal,
-    example_joints,
 )
+from mozzi.model.joints.composite import Composite
+from mozzi.model.joints.joint import JOINT_TYPES, Joint, example_joints
 from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.model import Model

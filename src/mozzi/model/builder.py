@@ -25,7 +25,8 @@ from mozzi.model.building.resolve import (
     span_at,
 )
 from mozzi.model.frames import IDENTITY, as_pose
-from mozzi.model.joints.joint import Fixed, Joint
+from mozzi.model.joints.axes import Fixed
+from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD, Model
 from mozzi.types import Physical
 

@@ -14,7 +14,7 @@ from mozzi.errors import ModelError
 from mozzi.model.body import JointData, JointDynamics
 from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.frames import InertiaLike, as_inertia, as_vector
-from mozzi.model.joints.joint import Fixed
+from mozzi.model.joints.axes import Fixed
 
 if TYPE_CHECKING:
     from mozzi.model.builder import Builder

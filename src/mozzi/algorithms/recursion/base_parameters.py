@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mozzi.algorithms.recursion.bodies import BodyData, tidy_pose
 from mozzi.lie import SE3, Inertia, Rotation, RotationZ, Vec3
 from mozzi.lie.vec import number
-from mozzi.model.joints.joint import Prismatic, Revolute
+from mozzi.model.joints.axes import Prismatic, Revolute
 from mozzi.model.model import WORLD
 
 __all__ = ["aligned", "regrouped"]

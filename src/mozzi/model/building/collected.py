@@ -17,7 +17,8 @@ from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.constraints.rolling import Rolling, VelocityRows
 from mozzi.model.content import GRAVITY, Configuration
 from mozzi.model.frames import IDENTITY, VectorLike, as_vector
-from mozzi.model.joints.joint import Fixed, Joint
+from mozzi.model.joints.axes import Fixed
+from mozzi.model.joints.joint import Joint
 from mozzi.model.shapes import Shape
 
 __all__ = ["Collected", "Part", "frame_part"]

@@ -17,7 +17,8 @@ from mozzi.errors import ModelError
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.model.builder import Builder
 from mozzi.model.generate.mechanisms import random_inertia, random_pose
-from mozzi.model.joints.joint import Fixed, Joint, Prismatic, Revolute, Screw, Universal
+from mozzi.model.joints.axes import Fixed, Prismatic, Revolute, Screw, Universal
+from mozzi.model.joints.joint import Joint
 from mozzi.model.joints.spatial import Spherical
 from mozzi.model.model import GRAVITY, Model
 

@@ -13,10 +13,8 @@ from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.model.builder import Builder
 from mozzi.model.frames import VectorLike
-from mozzi.model.joints.composite import Composite
-from mozzi.model.joints.joint import (
+from mozzi.model.joints.axes import (
     Cylindrical,
-    Joint,
     Prismatic,
     Revolute,
     Screw,
@@ -24,6 +22,8 @@ from mozzi.model.joints.joint import (
     Translation3,
     Universal,
 )
+from mozzi.model.joints.composite import Composite
+from mozzi.model.joints.joint import Joint
 from mozzi.model.joints.planar import Planar, PlanarScrew, Schoenflies
 from mozzi.model.joints.spatial import Free, Spherical
 from mozzi.model.model import GRAVITY, Model

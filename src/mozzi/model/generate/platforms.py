@@ -10,7 +10,8 @@ import numpy as np
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.model.generate.linkages import GROUND, Linkage, LinkageSpring, between
 from mozzi.model.generate.mechanisms import random_inertia, random_pose
-from mozzi.model.joints.joint import Joint, Prismatic, Revolute, Universal
+from mozzi.model.joints.axes import Prismatic, Revolute, Universal
+from mozzi.model.joints.joint import Joint
 from mozzi.model.joints.spatial import Spherical
 
 __all__ = ["delta", "stewart"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.model.builder import Builder
-from mozzi.model.joints.joint import Revolute
+from mozzi.model.joints.axes import Revolute
 from mozzi.model.joints.spatial import Free
 from mozzi.model.model import Model
 from mozzi.model.shapes import Box, Capsule, Disc, Plane

@@ -11,7 +11,8 @@ import numpy as np
 
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Screws, Twist
-from mozzi.model.joints.joint import Joint, Key, Prismatic, Revolute, Scalars, Screw, Universal
+from mozzi.model.joints.axes import Prismatic, Revolute, Screw, Universal
+from mozzi.model.joints.joint import Joint, Key, Scalars
 from mozzi.model.joints.planar import Planar
 from mozzi.model.joints.spatial import Spherical
 from mozzi.program.scalar import Real

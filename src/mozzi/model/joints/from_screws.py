@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.model.frames import as_vector, is_identity, rotation_to
+from mozzi.model.joints.axes import Prismatic, Revolute, Screw
 from mozzi.model.joints.composite import Composite
-from mozzi.model.joints.joint import Joint, Prismatic, Revolute, Screw
+from mozzi.model.joints.joint import Joint
 
 __all__ = ["ScrewLike", "infer", "place"]
 
