@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mozzi.errors import ModelError
-from mozzi.model.body import JointData, JointDynamics
+from mozzi.lie import SE3
+from mozzi.model.body import Body, JointData, JointDynamics
 from mozzi.model.constraints.loop import Coupling, Distance, Loop, Spring
 from mozzi.model.frames import InertiaLike, as_inertia, as_vector
 from mozzi.model.joints.axes import Fixed
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from mozzi.model.model import Model
 
 __all__ = [
-    "builder", "contacts_without", "lock", "rollings_without", "with_dynamics", "with_inertia",
-    "without_body",
+    "builder", "contacts_without", "lock", "loop_alone", "loop_bodies", "rollings_without",
+    "with_dynamics", "with_inertia", "without_body",
 ]  # fmt: skip
 
 Between = TypeVar("Between", Loop, Distance, Spring)
@@ -67,6 +68,41 @@ def without_body(model: Model, name: str) -> Model:
         contacts=contacts_without(model, {x.name for x in model.shapes if x.body in gone}),
         rollings=rollings_without(model, {x.name for x in model.shapes if x.body in gone}),
     )
+
+
+def loop_bodies(model: Model, loop: Loop) -> list[int]:
+    """The bodies between the ends of a loop, on the nearest body that carries both."""
+    paths: list[set[int]] = []
+    for body in (loop.body_a, loop.body_b):
+        paths.append(set())
+        while body >= 0:
+            paths[-1].add(body)
+            body = model.parents[body]
+    return sorted(paths[0] ^ paths[1])
+
+
+def loop_alone(model: Model, loop: Loop) -> Model:
+    """One loop by itself: its bodies on one that carries both ends, whose frame is that of the
+    first joint. Loops that are alike are equal, but for rounding.
+    """
+    kept = loop_bodies(model, loop)
+    new = {old: k for k, old in enumerate(kept)}
+    back = model.body(kept[0]).joint.frame_parent.inverse() if kept else SE3.identity()
+
+    def placed(i: int) -> Body:
+        body = model.body(i)
+        if body.parent in new:
+            return replace(body, name=f"{new[i]}", parent=new[body.parent])
+        joint = body.joint.with_frames(back @ body.joint.frame_parent, body.joint.frame_child)
+        return replace(body, name=f"{new[i]}", parent=-1, joint=joint)
+
+    def end(body: int, at: SE3) -> tuple[int, SE3]:
+        return (new[body], at) if body in new else (-1, back @ at)
+
+    bodies = tuple(replace(placed(i), joint_name=f"{new[i]}") for i in kept)
+    (a, P_a), (b, P_b) = end(loop.body_a, loop.placement_a), end(loop.body_b, loop.placement_b)
+    only = Loop("loop", a, b, loop.joint, P_a, P_b)
+    return type(model)("loop", bodies, loops=(only,))
 
 
 def contacts_without(model: Model, shapes: set[str]) -> list[Contact]:

@@ -16,7 +16,8 @@ from support.cases import first
 from support.cuts import Cuts, apart, exact_rank
 
 import mozzi as mz
-from mozzi.algorithms.constraints.row_choice import kept_rows, overconstrained
+from mozzi.algorithms.constraints.overconstrained import overconstrained
+from mozzi.algorithms.constraints.row_choice import kept_rows
 from mozzi.errors import OpenLoopWarning, SingularWarning
 from mozzi.model import Model
 from mozzi.model.generate import LINKAGES, SIX_BARS, ring

@@ -14,38 +14,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
 from mozzi.algorithms.constraints.choice import Choice
-from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.rank import (
-    CLOSED_RESIDUAL,
-    NO_ENTRY,
-    lengths,
-    opening,
-    ranks_of,
-    scaled,
-    sines,
-)
-from mozzi.algorithms.constraints.rows.rows import closures, loop_jacobian, loop_residual, moving
+from mozzi.algorithms.constraints.overconstrained import overconstrained
+from mozzi.algorithms.constraints.rank import lengths, opening
+from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
-from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.model import Model
-from mozzi.program.node import untraced
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
-from mozzi.program.settings import Settings, settings, tracing
-from mozzi.types import Array, ArrayLike, JointChoice, Traced
+from mozzi.program.settings import settings
+from mozzi.types import ArrayLike, JointChoice, Traced
 
 __all__ = [
-    "HeldRows", "choose", "holding", "kept_rows", "least_share", "loop_rank", "overconstrained",
-    "rows_kept", "scalar",
+    "HeldRows", "choose", "holding", "kept_rows", "loop_rank", "rows_kept", "scalar",
 ]  # fmt: skip
 
 
@@ -195,64 +183,6 @@ def rows_kept(
     if _now.rows is not None and _now.rows.model is model.model:
         return _now.rows.rows(model, here)
     return here().kept
-
-
-# -- whether there is anything to choose --
-
-FAR = (0.0, 1.0, 2.0, 3.0)  # noise on the neutral configuration, from which closed ones are sought
-ASIDE = 0.2  # a motion to a configuration that is not singular by accident
-LARGE = 60  # coordinates of a mechanism that is closed from its neutral configuration only
-ITERATIONS = 60  # to close it
-
-
-def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool:
-    """Whether rows of the loops depend on one another in the closed configurations of a model.
-
-    Rows that vanish in all configurations do not count. held: coordinates that rows cannot move.
-    Decided once for a model, at closed configurations that are found from several starts, some of
-    which may be singular: by the highest rank of those that can move (a Bricard linkage can also be
-    assembled so that it is rigid, with full rank). Where none is found rows are taken to depend on
-    one another. (A linkage that has full rank in one of its ways to move and less in another is
-    taken to have independent rows.)
-    """
-    if not model.closures:
-        return False
-    held = np.zeros(model.nv, dtype=bool) if held is None else held
-    key = "overconstrained", held.tobytes()
-    model = model.nominal or model
-    if key not in model.cache:
-        with untraced(), tracing(Settings()), holding(None):
-            model.cache[key] = _depend(model, ~held)
-    return model.cache[key]
-
-
-def least_share(model: Model, q: ArrayLike) -> Array:
-    """The share of the largest singular value from which others count at q, which may be open."""
-    if not overconstrained(model):
-        return np.zeros(np.shape(q)[:-1])
-    return sines(model, loop_residual(model, q))
-
-
-def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
-    rows, rng = lengths(model)[0], np.random.default_rng(0)
-    if not len(rows) or not free.any():
-        return bool(len(rows))
-    noise = np.array(FAR if model.nv <= LARGE else FAR[:1])[:, None]
-    q = np.broadcast_to(model.neutral(), (len(noise), model.nq))
-    apart = q = integrate(model, q, noise * rng.normal(size=(len(q), model.nv)))
-    every = np.ones(model.nv, dtype=bool)
-    for size in (0.0, ASIDE):
-        q = integrate(model, q, size * rng.normal(size=(len(q), model.nv)))
-        closed = np.zeros((len(q), len(rows)))
-        q, _ = descend(model, q, closed, every, ITERATIONS, CLOSED_RESIDUAL * rows.min() / 100.0)
-        q = q[(np.abs(loop_residual(model, q)) / rows).max(-1) < CLOSED_RESIDUAL]
-        if not len(q):
-            return True
-    A, B = (scaled(model, loop_jacobian(model, x))[..., free] for x in (q, apart))
-    some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > NO_ENTRY
-    ranks = ranks_of(A)
-    mobile = ranks[ranks < free.sum()]
-    return bool((mobile if len(mobile) else ranks).max() < some.sum())
 
 
 def scalar(x: Real) -> Traced:

@@ -18,8 +18,8 @@ from math import inf
 
 import numpy as np
 
+from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import lengths
-from mozzi.algorithms.constraints.row_choice import overconstrained
 from mozzi.algorithms.constraints.rows.rows import (
     loop_acceleration,
     loop_jacobian,

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options
+from mozzi.algorithms.constraints.overconstrained import least_share
 from mozzi.algorithms.constraints.rank import SHARE, pinv, sines
-from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
+from mozzi.algorithms.constraints.overconstrained import least_share
 from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, pinv, scaled
-from mozzi.algorithms.constraints.row_choice import least_share
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import integrate

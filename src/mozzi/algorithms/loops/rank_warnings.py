@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
+from mozzi.algorithms.constraints.overconstrained import most_independent
 from mozzi.algorithms.constraints.rank import length_of, ranks_of, scaled
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration
@@ -207,6 +208,9 @@ class Regular:
         rank, left_out = np.ravel(rank).astype(int), np.ravel(left_out)
         free = None if self.held is None else ~self.held
         finite = np.isfinite(q).all(-1)
+        most = most_independent(self.model) if free is None else None
+        if most is not None and (full := rank >= most).any():
+            self.spare = max(self.spare, float(left_out[full].max()))  # no rank is higher
         while len(low := np.flatnonzero((left_out > self.spare) & finite)):
             some = low[np.argsort(-left_out[low], kind="stable")][:WARNED_SAMPLES]
             singular, there = rank_nearby(self.model, q[some], rank[some], free)

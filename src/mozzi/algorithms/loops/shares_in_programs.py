@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.choice import Choice
+from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import lengths, opening
-from mozzi.algorithms.constraints.row_choice import overconstrained
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import Row, elimination_order, gram

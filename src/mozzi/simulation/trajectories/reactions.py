@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import pinv, sines
-from mozzi.algorithms.constraints.row_choice import overconstrained
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.model import Drive, Model
 from mozzi.simulation.forces.drives import Drives
