@@ -5,13 +5,11 @@ This stands outside the hourglass: it is where algorithms (above the waist) meet
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from mozzi.algorithms.calls import guard
@@ -34,6 +32,7 @@ from mozzi.program.packing import pack_results
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
+from mozzi.targets.disk_cache import key_of
 from mozzi.types import ArrayLike, DType, Kernel, Result, ResultLayout, Target, Traced, words
 from mozzi.viz.progress import told_when_long
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = [
-    "TARGETS", "compile", "key_of", "program_of", "run", "set_checks", "settings_for",
+    "TARGETS", "compile", "program_of", "run", "set_checks", "settings_for",
     "signature_of", "traced",
 ]  # fmt: skip
 
@@ -469,17 +468,3 @@ def _quicken(function: Algorithm, model: Model, kernel: object) -> None:
     own = vars(type(function)).get("__call__")
     if own is not None:
         function_call.remember(own, model, direct)
-
-
-def key_of(*parts: object) -> str:
-    return hashlib.sha256(repr((_source(), *parts)).encode()).hexdigest()
-
-
-@cache
-def _source() -> str:
-    """A digest of all sources of the package: a changed library does not meet old kernels."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(here.rglob("*.py")):
-        digest.update(f"{path.relative_to(here).as_posix()}\0".encode() + path.read_bytes())
-    return digest.hexdigest()

@@ -14,7 +14,7 @@ from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
 from mozzi.checked import checked
-from mozzi.compiler import DTYPES, key_of, settings_for, signature_of, traced
+from mozzi.compiler import DTYPES, settings_for, signature_of, traced
 from mozzi.errors import ConfigurationError, known
 from mozzi.lie.vec import number
 from mozzi.model import Model
@@ -132,7 +132,7 @@ def walk_of(
     results = ", ".join(x.name for x in program.outputs)
     walk.title = f"{function.name} of {model.name}: ({given}) -> ({results})"
     given_shapes = tuple(shapes.items())
-    key = key_of(function.name, label, given_shapes, model.digest, dtype, roll, rolled is False)
+    key = disk_cache.key_of(function.name, label, given_shapes, model.digest, dtype, roll, rolled is False)
     walk.facts = {
         "model": _size(model),
         "loops": _loops(function, model),

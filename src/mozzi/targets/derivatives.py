@@ -2,7 +2,7 @@
 
 A key names a program by its digest, and a derivative by the key of its program, how it is derived
 and with respect to which arguments. Derivatives of any order are programs, made when they are
-first run; their shapes are known before.
+first run; their shapes are known before. What is on disk from an earlier process is not made again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mozzi.program.products import (
     pushforward_arrays,
 )
 from mozzi.program.program import Input, Output, Program
+from mozzi.targets.disk_cache import key_of
 
 if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel, Results
@@ -47,8 +48,11 @@ class Evaluation:
         outputs: Sequence[Input | Output],
         dtype: str,
         make: Callable[[], Program],
+        name: str,
     ):
+        """name: of the program and nothing else, in this process and in others."""
         self.inputs, self.outputs, self.dtype, self.make = inputs, outputs, dtype, make
+        self.name = name
         self._lock = ForkLock()
 
     @cached_property
@@ -61,7 +65,7 @@ class Evaluation:
         from mozzi.targets.cpu.build import build
 
         with self._lock:
-            return build(lambda: self.program, self.dtype)
+            return build(lambda: self.program, self.dtype, key_of("evaluation", self.name))
 
     @cached_property
     def cuda(self) -> CudaKernel:
@@ -82,7 +86,8 @@ class Evaluation:
     def derived(self, how: str, wrt: tuple[int, ...]) -> Evaluation:
         arrays, make = _HOW[how]
         inputs, outputs = arrays(self.inputs, self.outputs, wrt)
-        return Evaluation(inputs, outputs, self.dtype, lambda: make(self.program, wrt))
+        name = f"{self.name} {how} {wrt}"
+        return Evaluation(inputs, outputs, self.dtype, lambda: make(self.program, wrt), name)
 
 
 _HOW: dict[str, tuple[Callable[..., Arrays], Callable[..., Program]]] = {
@@ -95,7 +100,11 @@ _FOUND: dict[str, Evaluation] = {}
 def register(program: Program, dtype: str) -> str:
     """The key of a program."""
     key = f"{digest(program)[:24]} {dtype}"
-    _FOUND.setdefault(key, Evaluation(program.inputs, program.outputs, dtype, lambda: program))
+    if key not in _FOUND:
+        results = [y.name for y in program.outputs]
+        name = repr((key, program.name, results, program.notes.get("straight")))
+        new = Evaluation(program.inputs, program.outputs, dtype, lambda: program, name)
+        _FOUND.setdefault(key, new)
     return key
 
 

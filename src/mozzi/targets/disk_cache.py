@@ -22,12 +22,15 @@ import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from mozzi.errors import warn
 from mozzi.locks import ForkLock
 
-__all__ = ["Entry", "clear", "contents", "folder", "lookup", "prune", "read", "store", "write"]
+__all__ = [
+    "Entry", "clear", "contents", "folder", "key_of", "lookup", "prune", "read", "store", "write",
+]  # fmt: skip
 
 MAGIC = b"mozzi 1\n"
 MAX_TOTAL = 512 * 2**20  # bytes of all files together
@@ -103,6 +106,21 @@ def folder() -> Path | None:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     return base / "mozzi" if base.is_absolute() else None
+
+
+def key_of(*parts: object) -> str:
+    """A key of what these parts, which print all that they are, decide in this library."""
+    return hashlib.sha256(repr((_sources(), *parts)).encode()).hexdigest()
+
+
+@cache
+def _sources() -> str:
+    """A digest of all sources of the package: a changed library does not meet old kernels."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _path(base: Path, key: str) -> Path:

@@ -13,6 +13,7 @@ import mmap
 import os
 import threading
 import time
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -26,7 +27,7 @@ KEPT_BYTES_MAX = 1 << 30  # bytes that are kept, at most
 
 _free: dict[int, list[_Block]] = {}
 _timer: threading.Timer | None = None
-_ending = False
+_keeping = True  # until the interpreter ends
 
 
 class _Block:
@@ -43,6 +44,16 @@ class _Block:
         self.start = np.frombuffer(self.memory, np.uint8).ctypes.data
 
 
+def _returned(block: _Block) -> None:
+    """The last array on a block has gone. This may run between any two instructions of any thread:
+    so nothing here takes a lock, and every step is one that no other can divide.
+    """
+    if _keeping and held() + block.size <= KEPT_BYTES_MAX:
+        block.since = time.monotonic()
+        _free.setdefault(block.size, []).append(block)
+        _watch()
+
+
 class _Lease:
     """What an array on a block stands on: it goes with the last array that looks at the block."""
 
@@ -54,8 +65,8 @@ class _Lease:
             "version": 3, "data": (block.start, False), "shape": shape, "typestr": dtype.str,
         }  # fmt: skip
 
-    def __del__(self) -> None:
-        _returned(self.block)
+    def __del__(self, returned: Callable[[_Block], None] = _returned) -> None:
+        returned(self.block)  # a module that ends has forgotten its names, and keeps nothing
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -74,16 +85,6 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 def held() -> int:
     """Bytes that are kept for the next array."""
     return sum(block.size for blocks in list(_free.values()) for block in list(blocks))
-
-
-def _returned(block: _Block) -> None:
-    """The last array on a block has gone. This may run between any two instructions of any thread:
-    so nothing here takes a lock, and every step is one that no other can divide.
-    """
-    if not _ending and held() + block.size <= KEPT_BYTES_MAX:
-        block.since = time.monotonic()
-        _free.setdefault(block.size, []).append(block)
-        _watch()
 
 
 def _watch() -> None:
@@ -120,8 +121,8 @@ def _forget() -> None:
 @atexit.register
 def _end() -> None:
     """When the interpreter ends it starts no thread, and waits for one for ever."""
-    global _ending
-    _ending = True
+    global _keeping
+    _keeping = False
     _free.clear()
 
 
