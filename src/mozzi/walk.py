@@ -131,8 +131,9 @@ def walk_of(
     given = ", ".join(x.name for x in program.inputs)
     results = ", ".join(x.name for x in program.outputs)
     walk.title = f"{function.name} of {model.name}: ({given}) -> ({results})"
-    given_shapes = tuple(shapes.items())
-    key = disk_cache.key_of(function.name, label, given_shapes, model.digest, dtype, roll, rolled is False)
+    key = disk_cache.key_of(
+        function.name, label, tuple(shapes.items()), model.digest, dtype, roll, rolled is False
+    )
     walk.facts = {
         "model": _size(model),
         "loops": _loops(function, model),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mozzi.program.program import Input, Program, trace
+from mozzi.targets import derivatives
 from mozzi.targets import disk_cache as cache
 from mozzi.targets.cpu import jit as llvm_jit
 from mozzi.targets.cpu.build import build
@@ -52,6 +53,28 @@ def test_the_second_time_nothing_is_traced_or_compiled(folder, monkeypatch):
     for name in ("name", "operations", "flops", "source", "single", "inputs"):
         assert getattr(first, name) == getattr(second, name)
     assert [(x.name, x.shape) for x in first.outputs] == [(x.name, x.shape) for x in second.outputs]
+
+
+def test_derivatives_of_a_program_are_found_again_by_its_content(monkeypatch):
+    x, weights = np.array([1.0, 2.0, 3.0]), np.ones(3)
+
+    def pulled(factor: float, straight: bool = False) -> np.ndarray:
+        program = trace(lambda x: x * x * factor, [Input("x", (3,))], "squares")
+        program.notes["straight"] = straight
+        monkeypatch.setattr(derivatives, "_FOUND", {})  # as in a new process
+        key = derivatives.register(program, "float64")
+        return derivatives.find(derivatives.derived(key, "back", (1,))).cpu(x, weights)[0]
+
+    np.testing.assert_allclose(pulled(2.0), 4 * x)
+    arrays, make = derivatives._HOW["back"]
+    asked: list[Program] = []
+    counting = lambda program, wrt: asked.append(program) or make(program, wrt)
+    monkeypatch.setitem(derivatives._HOW, "back", (arrays, counting))
+    np.testing.assert_allclose(pulled(2.0), 4 * x)
+    assert not asked
+    np.testing.assert_allclose(pulled(3.0), 6 * x)  # another program, and another form of one
+    np.testing.assert_allclose(pulled(2.0, straight=True), 4 * x)
+    assert len(asked) == 2
 
 
 def test_without_a_key_only_the_machine_code_is_found_again(folder, monkeypatch):
