@@ -85,6 +85,9 @@ def test_what_a_target_cannot_do_is_named(model):
         run(target="cuda", torque=lambda t, q, v: np.floor(q))
     with pytest.raises(mz.ConfigurationError, match="trace=False, but target 'cuda'"):
         run(target="cuda", torque=lambda t, q, v: -v, trace=False)
+    there = np.zeros(2).view(type("OnAGPU", (np.ndarray,), {"__cuda_array_interface__": {}}))
+    with pytest.raises(mz.ConfigurationError, match="torque is on a GPU; give target='cuda', or"):
+        run(torque=there)
     if shutil.which("nvidia-smi") is None:
         with pytest.raises(mz.ExtraMissingError, match=r"CuPy|GPU"):
             run(target="cuda")

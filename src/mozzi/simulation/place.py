@@ -22,6 +22,7 @@ __all__ = ["CPU", "Place", "Shapes", "held_inputs", "named", "on_the_host"]
 
 Shapes = Mapping[str, tuple[int, ...]]
 Number = TypeVar("Number", bound=np.generic)
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,18 @@ class Place:
         if self.target == "cpu":
             return np.asarray(x, self.dtype)
         return cupy_here().asarray(x, self.dtype)
+
+    def given(self, x: Given, name: str) -> Given | Array:
+        """What a caller gives, for the checks on the host: arrays on a GPU are copied from there
+        where the kernels run on it, and refused elsewhere.
+        """
+        if not hasattr(x, "__cuda_array_interface__"):
+            return x
+        if self.target == "cpu":
+            raise ConfigurationError(
+                f"{name} is on a GPU; give target='cuda', or cupy.asnumpy({name}) to run on the CPU"
+            )
+        return on_the_host(cupy_here().asarray(x))
 
     def wait(self) -> None:
         """Until what was started has been computed."""

@@ -137,6 +137,26 @@ def test_torques_that_change_from_step_to_step(method):
     assert np.array_equal(there.tau, here.tau)
 
 
+def test_simulate_takes_what_is_on_the_gpu(cupy):
+    """A state, torques, wrenches and parameters as CuPy arrays or PyTorch tensors give the same
+    bits as from the host, and are refused by name where the motion runs on the CPU.
+    """
+    torch = pytest.importorskip("torch")
+    model = double_pendulum()
+    mass = {"upper.mass": np.array([1.0, 1.2, 1.4])}
+    q0, tau = np.random.default_rng(0).normal(size=(2, 3, 2))
+    given = {"q0": q0, "v0": np.zeros(2), "torque": tau, "wrenches": np.full((2, 6), 0.1)}
+    run = lambda there, **where: mz.simulate(
+        model, **{n: there(x) for n, x in given.items()}, duration=0.1, dt=5e-3,
+        parameters={n: there(x) for n, x in mass.items()}, **where,
+    )  # fmt: skip
+    here = run(np.asarray, target="cuda").q
+    assert np.array_equal(run(cupy.asarray, target="cuda").q, here)
+    assert np.array_equal(run(lambda x: torch.as_tensor(x, device="cuda"), target="cuda").q, here)
+    with pytest.raises(ConfigurationError, match="q0 is on a GPU; give target='cuda'"):
+        run(cupy.asarray)
+
+
 def test_loops_and_constant_forces_in_simulate():
     model, q = crank()
     q, v, tau = states(model, q, 20)

@@ -98,6 +98,10 @@ class Simulation:
         self.model, self.method = model, method_of(method, options)
         self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
+        q0, v0 = self.place.given(q0, "q0"), self.place.given(v0, "v0")
+        torque = self.place.given(torque, "torque")
+        wrenches = self.place.given(wrenches, "wrenches")
+        parameters = {n: self.place.given(x, n) for n, x in (parameters or {}).items()}
         self.varying = varying_of(parameters, model, torque)
         if self.drives and self.user.closures and geometric(model, self.varying.names):
             raise ConfigurationError(
