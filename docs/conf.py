@@ -4,7 +4,6 @@
         && .venv/bin/sphinx-build -W --keep-going docs docs/_build/html
 """
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -31,6 +30,7 @@ extensions = [
     "coming_from",
     "measured",
     "prompts",
+    "needs",
 ]
 exclude_patterns = ["_build", "images", "examples", "**/.ipynb_checkpoints"]
 
@@ -55,9 +55,6 @@ nb_execution_cache_path = str(HERE / "_build" / ".notebooks")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
-# Most builders have no PyTorch: that page is then shown as it is written, and the tests run it.
-without_torch = importlib.util.find_spec("torch") is None
-nb_execution_excludepatterns = ["howto/pytorch.md"] if without_torch else []
 nb_render_markdown_format = "myst"
 
 # -- reference ----------------------------------------------------------------------------------

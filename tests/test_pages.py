@@ -25,7 +25,7 @@ def test_the_programs_of_a_page_run(page: str, tmp_path: Path):
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed")
     text = (DOCS / page).read_text(encoding="utf-8")
-    cell = r"^```(?:python|\{code-cell\})\n((?::\w+:[^\n]*\n)*)(.*?)^```"
+    cell = r"^```(?:python|\{code-cell\}|\{needs\} torch)\n((?::\w+:[^\n]*\n)*)(.*?)^```"
     cells = re.findall(cell, text, re.M | re.S)
     program = "\n".join(code for _, code in cells)
     assert program
