@@ -5,6 +5,7 @@ equations that a name stands for, what tests hold them, and what it costs, count
 import inspect
 import re
 import warnings
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from mozzi.compiler import program_of
 from mozzi.model import generate
 
 PAPERS = Path(__file__).parents[1] / "papers.md"
+TESTS = Path(__file__).parents[2] / "tests"
 
 
 def groups() -> dict[str, list[str]]:
@@ -29,6 +31,11 @@ def groups() -> dict[str, list[str]]:
         elif name := re.match(r'    "(\w+)":', line):
             found[list(found)[-1]].append(name[1])
     return found
+
+
+def page_of(title: str) -> str:
+    """The file of a group."""
+    return re.sub(r"\W+", "_", title)
 
 
 @cache
@@ -45,6 +52,20 @@ def laws() -> dict[str, list[str]]:
                 law = f"{paper}, {cells[0]}: {cells[1]} ({cells[3].split(', ')[0]})"
                 found.setdefault(name, []).append(law)
     return found
+
+
+@cache
+def tested() -> dict[str, list[str]]:
+    """Of each public name the two files of tests that name it most."""
+    count: dict[str, Counter[str]] = {}
+    for file in TESTS.rglob("test_*.py"):
+        if file.parent != TESTS or file.name in ("test_mistakes.py", "test_errors.py"):
+            text = file.read_text(encoding="utf-8")
+            for name in re.findall(r"\b(?:mz\.|mozzi\.)?([A-Za-z]\w+)", text):
+                if name in mozzi._HOME:
+                    where = file.relative_to(TESTS.parent).as_posix()
+                    count.setdefault(name, Counter())[where] += 1
+    return {name: [file for file, _ in found.most_common(2)] for name, found in count.items()}
 
 
 OPTIONS = {"frame": "tip", "frames": ["tip"], "source": "body", "target": "hybrid"}
@@ -100,13 +121,17 @@ def entry(name: str) -> str:
     kind = "class" if inspect.isclass(thing) else "function"
     if not callable(thing):
         kind = "data"
-    members = "\n   :members:\n   :inherited-members: tuple" if kind == "class" else ""
+    members = "\n   :members:\n   :inherited-members: tuple, BaseException" if kind == "class" else ""
     home = mozzi._HOME[name].replace(".", "/")
+    if (Path(mozzi.__file__).parents[1] / f"{home}.py").exists():
+        home += ".py"
     if inspect.isclass(thing) or inspect.isfunction(thing):
         home = "mozzi" + (inspect.getsourcefile(inspect.unwrap(thing)) or "").rpartition("mozzi")[2]
     lines = [f"- **Equations**: {law}" for law in laws().get(name, [])[:6]]
     if counted := cost(name):
         lines.append(f"- **Counted**: {counted}.")
+    if files := tested().get(name):
+        lines.append(f"- **Tests**: {', '.join(f'`{file}`' for file in files)}")
     lines.append(f"- **Source**: `{home}`")
     told = "\n".join(lines)
     return f"```{{eval-rst}}\n.. auto{kind}:: mozzi.{name}{members}\n```\n\n{told}\n\n"
@@ -117,7 +142,7 @@ def write(app: Sphinx) -> None:
     folder.mkdir(exist_ok=True)
     pages = []
     for title, names in groups().items():
-        page = re.sub(r"\W+", "_", title)
+        page = page_of(title)
         pages.append(page)
         listed = " · ".join(f"{{py:obj}}`~mozzi.{name}`" for name in sorted(names, key=str.lower))
         body = "".join(entry(name) for name in sorted(names, key=str.lower))
@@ -126,10 +151,10 @@ def write(app: Sphinx) -> None:
     put(
         folder / "index.md",
         "# API reference\n\nEvery public name, from its docstring: what it computes and by which "
-        "law, arguments and results with their shapes, an example (tests run them all), what it "
-        "costs. Below each stand the equations of the papers that it is, with a test that holds "
-        "them, the operations that its program takes, counted when this page was built, and its "
-        "source.\n\nShapes are told as (B, nq): B is any number of batch axes, nq and nv the "
+        "law, arguments and results with their shapes, an example that was run when this page was "
+        "built, what it costs. Below each stand the equations of the papers that it is, with a "
+        "test that holds them, the operations that its program takes, counted when this page was "
+        "built, the tests that use it most, and its source.\n\nShapes are told as (B, nq): B is any number of batch axes, nq and nv the "
         "numbers of coordinates and of velocities, nb that of bodies, d the depth of the tree."
         f"\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n```\n",
     )
@@ -156,7 +181,16 @@ def tidy(app: Sphinx, what: str, name: str, obj: object, options: object, lines:
             lines[k] = "".join(parts)
 
 
+def short(
+    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returns: str
+) -> tuple[str, str]:
+    """Names of types as they are written."""
+    name_of = lambda text: text and re.sub(r"(?:\w+\.)*TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+    return name_of(signature), name_of(returns)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write)
     app.connect("autodoc-process-docstring", tidy, priority=900)
+    app.connect("autodoc-process-signature", short)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
