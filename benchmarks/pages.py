@@ -1,9 +1,9 @@
 """`python -m benchmarks.pages`: programs of the site that need what most builders have not, run
 where it is, and kept with what they print.
 
-Blocks of a page that begin with three backticks and `{needs} cuda` (torch, jax; or several) are one program;
-so is a file of docs/examples that a page shows as `{program}` with `:needs:`. The build runs them
-where it can, and else shows what was kept: the text must be that which ran, or the build fails.
+Blocks of a page that are marked `{needs} cuda` (torch, jax; or several) are one program; so is a
+file of docs/examples that a page shows as `{program}` with `:needs:`. The build runs them where it
+can, and else shows what was kept: the text must be that which ran, or the build fails.
 
     python -m benchmarks.pages --pack out/pages                # where example-robot-data is
     PYTHONPATH=src:out/pages python -m benchmarks.pages        # where there is a GPU
@@ -34,6 +34,7 @@ ROBOTS = ("panda.urdf",)
 BLOCK = re.compile(r"^```\{needs\} ([\w ]+)\n(.*?)^```[ ]*$", re.M | re.S)
 SHOWN = re.compile(r"^```\{program\} (\S+)\n((?::[^\n]*\n)*)```", re.M)
 KIND = "pages"
+PACKED = "mozzi-commit.txt"  # of what travels to a machine without the repository
 
 
 class Block(TypedDict):
@@ -157,11 +158,17 @@ def machine(needs: set[str]) -> tuple[str, str, str]:
         import cupy
 
         device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    return f"an {device}", str(told["date"]), str(told["commit"])
+    packed = [p for folder in sys.path if (p := Path(folder) / PACKED).is_file()]
+    commit = packed[0].read_text().strip() if packed else str(told["commit"])
+    return f"an {device}", str(told["date"]), commit
 
 
 def pack(folder: Path) -> None:
     """The robots of the programs, as a part of the package example-robot-data, and the commit."""
+    from benchmarks.__main__ import machine as of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / PACKED).write_text(of()["commit"] + "\n")
     files = metadata.files("example-robot-data") or []
     for file in files:
         if file.name in ("METADATA", "RECORD") or file.name in ROBOTS:

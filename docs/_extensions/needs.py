@@ -1,7 +1,8 @@
 """Programs that are not notebooks, run when the site is built, with what they print below them.
 
-A block {needs} cuda is a cell where there is a GPU; elsewhere it is shown with what it printed on the machine where it ran (`benchmarks/pages.py`), which is named. `{program} FILE` shows
-a file that is run; what it printed is kept beside the notebooks' cache, by the text of the file.
+A block {needs} cuda is a cell where there is a GPU; elsewhere it is shown with what it printed on
+the machine where it ran (`benchmarks/pages.py`), which is named. `{program} FILE` shows a file that
+is run; what it printed is kept beside the notebooks' cache, by the text of the file.
 """
 
 import re
@@ -18,8 +19,9 @@ from sphinx.errors import ExtensionError
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-import mozzi  # noqa: E402
 from benchmarks import pages  # noqa: E402
+
+import mozzi  # noqa: E402
 
 
 def blocks(app: Sphinx, docname: str, source: list[str]) -> None:

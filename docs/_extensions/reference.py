@@ -62,7 +62,7 @@ def tested() -> dict[str, list[str]]:
         if file.parent != TESTS or file.name in ("test_mistakes.py", "test_errors.py"):
             text = file.read_text(encoding="utf-8")
             for name in re.findall(r"\b(?:mz\.|mozzi\.)?([A-Za-z]\w+)", text):
-                if name in mozzi._HOME:
+                if name in mozzi.__all__:
                     where = file.relative_to(TESTS.parent).as_posix()
                     count.setdefault(name, Counter())[where] += 1
     return {name: [file for file, _ in found.most_common(2)] for name, found in count.items()}
@@ -121,7 +121,8 @@ def entry(name: str) -> str:
     kind = "class" if inspect.isclass(thing) else "function"
     if not callable(thing):
         kind = "data"
-    members = "\n   :members:\n   :inherited-members: tuple, BaseException" if kind == "class" else ""
+    members = "\n   :members:\n   :inherited-members: tuple, BaseException"
+    members = members if kind == "class" else ""
     home = mozzi._HOME[name].replace(".", "/")
     if (Path(mozzi.__file__).parents[1] / f"{home}.py").exists():
         home += ".py"
@@ -154,7 +155,8 @@ def write(app: Sphinx) -> None:
         "law, arguments and results with their shapes, an example that was run when this page was "
         "built, what it costs. Below each stand the equations of the papers that it is, with a "
         "test that holds them, the operations that its program takes, counted when this page was "
-        "built, the tests that use it most, and its source.\n\nShapes are told as (B, nq): B is any number of batch axes, nq and nv the "
+        "built, the tests that use it most, and its source.\n\nShapes are told as (B, nq): B is "
+        "any number of batch axes, nq and nv the "
         "numbers of coordinates and of velocities, nb that of bodies, d the depth of the tree."
         f"\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n```\n",
     )
