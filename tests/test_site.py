@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,19 @@ def test_a_page_names_only_what_there_is(page: Path):
         assert hasattr(mozzi, name), f"{page.name} names mz.{name}"
     for target in re.findall(r"\]\(([^)#:]+\.md)", text):
         assert (page.parent / target).exists(), f"{page.name} links {target}"
+
+
+def test_every_extra_is_on_the_page_that_installs():
+    """And what cells import that is not the core's is brought by the extra docs."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    page = (DOCS / "start" / "install.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in extras)
+    own = next(x for x in extras["docs"] if x.startswith("mozzi["))[6:-1].split(",")
+    brought = [*extras["docs"], *(x for name in own for x in extras[name])]
+    names = {re.split(r"[\[>=]", x)[0].replace("-", "_").lower() for x in brought}
+    names |= {"mozzi", "numpy", "ipython", "dask", *sys.stdlib_module_names}
+    for path in pages():
+        for cell in re.findall(r"^```\{code-cell\}\n(.*?)^```", path.read_text(), re.M | re.S):
+            for module in re.findall(r"^\s*(?:import|from) (\w+)", cell, re.M):
+                assert module.lower() in names | {"benchmarks"} or f'find_spec("{module}")' in cell
