@@ -2,7 +2,7 @@
 where it is, and kept with what they print.
 
 Blocks of a page that are marked `{needs} cuda` (torch, jax; or several) are one program; so is a
-file of docs/examples that a page shows as `{program}` with `:needs:`. The build runs them where it
+file of docs/examples that a page shows as `{run}` with `:needs:`. The build runs them where it
 can, and else shows what was kept: the text must be that which ran, or the build fails.
 
     python -m benchmarks.pages --pack out/pages                # where example-robot-data is
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 ROBOTS = ("panda.urdf",)
 BLOCK = re.compile(r"^```\{needs\} ([\w ]+)\n(.*?)^```[ ]*$", re.M | re.S)
-SHOWN = re.compile(r"^```\{program\} (\S+)\n((?::[^\n]*\n)*)```", re.M)
+SHOWN = re.compile(r"^```\{run\} (\S+)\n((?::[^\n]*\n)*)```", re.M)
 KIND = "pages"
 PACKED = "mozzi-commit.txt"  # of what travels to a machine without the repository
 

@@ -23,7 +23,7 @@ from benchmarks import pages  # noqa: E402
 
 MADE = {"_build", "api", "coming_from"}  # when the site is built, and run by tests of their own
 PAGES = sorted(p for p in DOCS.rglob("*.md") if not MADE & set(p.relative_to(DOCS).parts))
-RUN = {"{code-cell}", "{needs}", "{program}"}
+RUN = {"{code-cell}", "{needs}", "{run}"}
 NO_CODE = {"{toctree}", "{dropdown}", "{include}", "{eval-rst}"}
 
 #: Blocks that are shown and not run: what they are.
@@ -42,7 +42,7 @@ def test_every_block_runs(page: Path):
     for ticks, word, body in re.findall(r"^(```+)([^\s`]*)[^\n]*\n(.*?)^\1\s*$", text, re.M | re.S):
         if ticks == "````":
             assert word == "{dropdown}"
-            assert set(re.findall(r"^```(\S+)", body, re.M)) == {"{program}"}
+            assert set(re.findall(r"^```(\S+)", body, re.M)) == {"{run}"}
         elif word == "python":
             assert body.startswith(">>> "), f"{page.name}: a block that nothing runs: {body[:200]}"
         elif word not in RUN | NO_CODE:

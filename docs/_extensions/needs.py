@@ -1,7 +1,7 @@
 """Programs that are not notebooks, run when the site is built, with what they print below them.
 
 A block {needs} cuda is a cell where there is a GPU; elsewhere it is shown with what it printed on
-the machine where it ran (`benchmarks/pages.py`), which is named. `{program} FILE` shows a file that
+the machine where it ran (`benchmarks/pages.py`), which is named. `{run} FILE` shows a file that
 is run; what it printed is kept beside the notebooks' cache, by the text of the file.
 """
 
@@ -78,6 +78,6 @@ class Program(LiteralInclude):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_directive("program", Program)
+    app.add_directive("run", Program)
     app.connect("source-read", blocks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
