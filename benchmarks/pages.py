@@ -107,7 +107,7 @@ def where(kept: Kept) -> str:
     """The line below a block that did not run here."""
     return (
         f"Ran on {kept['machine']}, {kept['date'][:10]}, commit {kept['commit'][:7]} "
-        "(`python -m benchmarks.pages`): where this site was built it cannot."
+        "(`python -m benchmarks.pages`). This site was built where it cannot run."
     )
 
 
