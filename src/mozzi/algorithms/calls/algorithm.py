@@ -72,7 +72,9 @@ class Algorithm:
         threshold: int | None = None,
         loops: str = "tree",
         tells_open: bool = False,
+        rolled_paths: bool = False,
     ):
+        self.rolled_paths = rolled_paths
         self.function, self.regroup = function, regroup
         self.threshold, self.loops, self.tells_open = threshold, loops, tells_open
         self._on_arrays: Answer | None = None
@@ -311,7 +313,7 @@ def algorithm(function: Recursion, /) -> Algorithm: ...
 @overload
 def algorithm(
     *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree",
-    tells_open: bool = False,
+    tells_open: bool = False, rolled_paths: bool = False,
 ) -> Callable[[Recursion], Algorithm]: ...  # fmt: skip
 def algorithm(
     function: Recursion | None = None,
@@ -320,6 +322,7 @@ def algorithm(
     threshold: int | None = None,
     loops: str = "tree",
     tells_open: bool = False,
+    rolled_paths: bool = False,
 ) -> Algorithm | Callable[[Recursion], Algorithm]:
     """Make a recursion over bodies callable on models and arrays.
 
@@ -332,9 +335,10 @@ def algorithm(
     model that has some is refused.
     tells_open: whether a call on arrays looks at how open the loops are, and warns (what counts
     rows does that by itself).
+    rolled_paths: whether it is rolled for mechanisms with loops, too (`rolled_or_not.few_loops`).
     """
 
     def made(recursion: Recursion) -> Algorithm:
-        return Algorithm(recursion, regroup, threshold, loops, tells_open)
+        return Algorithm(recursion, regroup, threshold, loops, tells_open, rolled_paths)
 
     return made if function is None else made(function)

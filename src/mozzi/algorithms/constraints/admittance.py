@@ -25,7 +25,9 @@ from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real, divide, maximum
 
-__all__ = ["PropagatedRows", "matrix", "propagate"]
+__all__ = [
+    "PropagatedRows", "longer", "matrix", "propagate", "row_scale", "transmitted",
+]  # fmt: skip
 
 
 @dataclass
@@ -77,9 +79,9 @@ def propagate(
             own = free(i, direct[r])
             y.append(plus(S.T @ x[r], own))
             Dy.append(apply(D[i], y[r]))
-            up.append(_transmitted(i, S, x[r] - U[i] @ Dy[r], own) if len(S) else x[r])
+            up.append(transmitted(i, S, x[r] - U[i] @ Dy[r], own) if len(S) else x[r])
             lever2, lost = levers.get(k, 0.0), cancelled() if k in both else 0.0
-            out.scale[r] = out.scale[r] + _scale(S, D[i], x[r], own, lever2, lost)
+            out.scale[r] = out.scale[r] + row_scale(S, D[i], x[r], own, lever2, lost)
             if tree is not None:
                 n, Du = tree
                 out.free[r] = out.free[r] + up[r].dot(n[i]) + dot(y[r], Du[i])
@@ -90,7 +92,7 @@ def propagate(
         if all(W.ang.vanishes() and W.lin.vanishes() for W in up):
             continue
         if k in levers:
-            levers[p] = levers.get(p, 0.0) + _longer(levers[k], move.T[i].p)
+            levers[p] = levers.get(p, 0.0) + longer(levers[k], move.T[i].p)
         here = [move.T[i].push(W) for W in up]
         if k in both or p in coming:
             both.add(p)
@@ -104,7 +106,7 @@ def propagate(
     return out
 
 
-def _transmitted(
+def transmitted(
     i: BodyView, S: Screws[Twist], left: Wrench, own: Sequence[Real]
 ) -> Wrench:
     """x − U D⁻¹ y, with the zeros that it has along screws that are basis vectors (and −own where
@@ -119,7 +121,7 @@ def _transmitted(
     return Wrench.unflatten(entries)
 
 
-def _scale(
+def row_scale(
     S: Screws[Twist], D: Block, x: Wrench, own: Sequence[Real], size2: Real, lost: float
 ) -> Real:
     """The square of what a wrench would do in a joint that it met squarely, over its inertia.
@@ -138,7 +140,7 @@ def _scale(
     return total
 
 
-def _longer(size2: Real, p: Vec3) -> Real:
+def longer(size2: Real, p: Vec3) -> Real:
     """The square of a lever that is longer by p: (a + b)² for constants; where p moves, a² + b² is
     enough.
     """

@@ -20,9 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
-from mozzi.algorithms.constraints.row_choice import rows_kept
-from mozzi.algorithms.constraints.rows.relative_motion import Moving
+from mozzi.algorithms.constraints.admittance import PropagatedRows
+from mozzi.algorithms.constraints.rolled_rows import RolledRows
+from mozzi.algorithms.constraints.row_choice import factor_of, propagated_rows, rows_kept
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, minus
@@ -43,18 +44,28 @@ class Multipliers:
     that gave them.
     """
 
-    propagated: list[PropagatedRows]
+    propagated: Sequence[PropagatedRows] | RolledRows
     multipliers: list[Real]
     factor: Factor
     prescribed: Sequence[Real] = ()
 
     def force(self, i: BodyView) -> list[Real]:
         """y λ: forces in the free coordinates of a body."""
+        if isinstance(self.propagated, RolledRows):
+            return self.propagated.force(i, self.multipliers)
         return self._sum(i, (x.y for x in self.propagated), sum(1 for h in i.held if not h))
 
     def held(self, i: BodyView) -> list[Real]:
         """The forces that couplings exert directly in the held coordinates of a body."""
+        if isinstance(self.propagated, RolledRows):  # which has no couplings
+            return [0.0] * sum(i.held)
         return self._sum(i, (x.held for x in self.propagated), sum(1 for h in i.held if h))
+
+    @property
+    def closures(self) -> list[Rows]:
+        """The rows, closure by closure."""
+        own = self.propagated
+        return own.rows if isinstance(own, RolledRows) else [x.rows for x in own]
 
     def missing(self, model: Mechanism, A: ByBody[Twist], a: JointVector) -> Multipliers:
         """The multipliers that are missing where bodies accelerate by A and joints by a: those of
@@ -65,8 +76,7 @@ class Multipliers:
         accelerations as they are.
         """
         left: list[Real] = []
-        for part in self.propagated:
-            rows = part.rows
+        for rows in self.closures:
             for r, x in enumerate(rows.bias):
                 for k, W in rows.wrenches.items():
                     x = x + W[r].dot(A[model.at(k)])
@@ -92,6 +102,8 @@ class Multipliers:
 
     def wrench(self, i: BodyView) -> Wrench:
         """x λ: the wrench that comes inward to a body."""
+        if isinstance(self.propagated, RolledRows):
+            return self.propagated.wrench(i, self.multipliers)
         total = Wrench.zero()
         for lam, block in self._blocks(i, (x.x for x in self.propagated)):
             for l, x in zip(lam, block, strict=True):
@@ -102,7 +114,7 @@ class Multipliers:
         self, i: BodyView, blocks: Iterable[Mapping[int, Sequence[T]]]
     ) -> Iterator[tuple[list[Real], Sequence[T]]]:
         """The multipliers of every closure that reaches a body, with its block there."""
-        assert isinstance(i, Body)  # mechanisms with loops are not rolled
+        assert isinstance(i, Body) and not isinstance(self.propagated, RolledRows)
         start = 0
         for part, values in zip(self.propagated, blocks, strict=True):
             m = len(part.rows)
@@ -131,9 +143,8 @@ def loop_multipliers(
     Du: PerBody[Sequence[Real]] = per_body(model, "Du", Local[Sequence[Real]])
     for i in model.outward():
         Du[i] = apply(D[i], u[i])
-    every = list(closures(model, move))
-    propagated = [propagate(model, rows, move, U, D, (n, Du)) for rows in every]
-    prescribed = [0.0] * sum(map(len, every)) if accelerations is None else accelerations[()]
-    needed = minus(prescribed, [f for x in propagated for f in x.free])
-    factor = Factor.of(*matrix(model, propagated), rows_kept(model, propagated))
+    propagated, free = propagated_rows(model, list(closures(model, move)), move, U, D, (n, Du))
+    prescribed = [0.0] * len(free) if accelerations is None else accelerations[()]
+    needed = minus(prescribed, free)
+    factor = factor_of(model, propagated, rows_kept(model, propagated))
     return Multipliers(propagated, factor.multipliers(needed), factor, prescribed)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -20,24 +21,32 @@ from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, prop
 from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import lengths, opening
+from mozzi.algorithms.constraints.rolled_rows import RolledRows, Tree, rolled_rows
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.rows.rows import closures, moving
+from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.blocks import Block
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import JointVector, Whole
+from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
+from mozzi.lie import Screws, Wrench
 from mozzi.model import Model
 from mozzi.program.scalar import Real, maximum, minimum, sqrt
 from mozzi.program.settings import settings
 from mozzi.types import ArrayLike, JointChoice, Traced
 
 __all__ = [
-    "HeldRows", "choose", "holding", "kept_rows", "loop_rank", "rows_kept", "scalar",
+    "HeldRows", "choose", "factor_of", "holding", "kept_rows", "loop_rank", "propagated_rows",
+    "rows_kept", "scalar",
 ]  # fmt: skip
 
+Propagated = Sequence[PropagatedRows] | RolledRows
 
-@algorithm(regroup="moments", loops="honour")
+
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def loop_rank(
     model: Mechanism, q: JointVector, loop_offsets: Whole[Sequence[Real]] | None = None
 ) -> tuple[Traced, Traced]:
@@ -68,7 +77,7 @@ def loop_rank(
     return scalar(choice.rank), scalar(sqrt(maximum(least, 0.0)))
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def kept_rows(
     model: Mechanism, q: JointVector, prescribed: JointChoice = (),
     loop_offsets: Whole[Sequence[Real]] | None = None,
@@ -84,7 +93,7 @@ def kept_rows(
 
 def _propagated_rows(
     model: Mechanism, q: JointVector, offsets: Whole[Sequence[Real]] | None = None
-) -> list[PropagatedRows]:
+) -> Propagated:
     T = per_body(model, "T", Local[RelativePose])
     P, U, D = articulated_containers(model)
     for i in model.outward():
@@ -93,11 +102,35 @@ def _propagated_rows(
         pass
     move = moving(model, q)
     move.offsets = None if offsets is None else offsets[()]
-    return [propagate(model, x, move, U, D) for x in closures(model, move)]
+    return propagated_rows(model, list(closures(model, move)), move, U, D)[0]
 
 
-def choose(model: Mechanism, propagated: Sequence[PropagatedRows]) -> Choice:
+def propagated_rows(
+    model: Mechanism, every: list[Rows], move: Moving, U: ByBody[Screws[Wrench]], D: ByBody[Block],
+    tree: Tree | None = None,
+) -> tuple[Propagated, list[Real]]:  # fmt: skip
+    """The rows of all closures, brought inward, and what the free tree does to them."""
+    if model.rolled:
+        found = rolled_rows(model, every, move, U, D, tree)
+        return found, found.free
+    straight = [propagate(model, rows, move, U, D, tree) for rows in every]
+    return straight, [f for x in straight for f in x.free]
+
+
+def factor_of(
+    model: Mechanism, propagated: Propagated, kept: Sequence[Real] | Traced | None
+) -> Factor:
+    """The factors of their admittance."""
+    if isinstance(propagated, RolledRows):
+        own = {k: dict(row) for k, row in propagated.gram.items()}
+        return Factor(own, propagated.order, propagated.scale, kept)
+    return Factor.of(*matrix(model, propagated), kept)
+
+
+def choose(model: Mechanism, propagated: Propagated) -> Choice:
     """Independent rows at this state, which may be open."""
+    if isinstance(propagated, RolledRows):
+        return _rolled_choice(model, propagated)
     Y, DY, scale = matrix(model, propagated)
     order = [k for k in elimination_order(DY) if Y[k]]  # that of the factors: the same products
     blocks: list[list[int]] = []
@@ -116,6 +149,16 @@ def choose(model: Mechanism, propagated: Sequence[PropagatedRows]) -> Choice:
     return Choice(gram(Y, DY, order), blocks, scale, most, open2, columns, loops)
 
 
+def _rolled_choice(model: Mechanism, propagated: RolledRows) -> Choice:
+    ends = np.cumsum([0, *map(len, propagated.rows)]).tolist()
+    blocks = [list(range(a, b)) for a, b in pairwise(ends)]
+    residual = [x for rows in propagated.rows for x in rows.open_by(True)]
+    open2 = opening(residual, lengths(model.model)[0].tolist())
+    columns = sum(not h for body in model.bodies for h in body.held)
+    most = [min(len(block), columns) for block in blocks]
+    return Choice(propagated.gram, blocks, propagated.scale, most, open2, columns, loops=True)
+
+
 # -- held while the mechanism is a little open --
 
 
@@ -131,7 +174,7 @@ class HeldRows:
         """For a mechanism some of whose coordinates may be held; here: the choice at its state."""
         names = model.model.joint_names
         prescribed: list[tuple[str, int]] = []
-        for name, i in zip(names, model.outward(), strict=True):
+        for name, i in zip(names, model.bodies, strict=True):
             prescribed += [(name, c) for c, h in enumerate(i.held) if h]
         if not prescribed:
             return self.kept
@@ -168,12 +211,12 @@ def holding(rows: ChosenRows | None) -> Generator[None, None, None]:
 
 
 def rows_kept(
-    model: Mechanism, propagated: Sequence[PropagatedRows]
+    model: Mechanism, propagated: Propagated
 ) -> Sequence[Real] | Traced | None:
     """Which rows count (1 or 0), while tracing: those that are held, or else those of this state;
     None where all do.
     """
-    held = np.array([h for i in model.outward() for h in i.held], dtype=bool)
+    held = np.array([h for i in model.bodies for h in i.held], dtype=bool)
     if not overconstrained(model.model, held):
         return None
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.multipliers import propagate
+from mozzi.algorithms.constraints.admittance import propagate
 from mozzi.algorithms.constraints.one_sided.sets import Cone, Law, Line, reciprocal
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mozzi.algorithms.constraints.multipliers import PropagatedRows, matrix, propagate
+from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
 from mozzi.algorithms.constraints.one_sided.problem import ByRows, ByVelocities, Problem, dot
 from mozzi.algorithms.constraints.one_sided.rounding import rounding
 from mozzi.algorithms.constraints.one_sided.sets import reciprocal

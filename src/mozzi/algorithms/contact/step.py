@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.multipliers import propagate
+from mozzi.algorithms.constraints.admittance import propagate
 from mozzi.algorithms.constraints.one_sided.interior_point import interior_point
 from mozzi.algorithms.constraints.one_sided.problem import (
     Best,

@@ -128,17 +128,19 @@ def closed_by(
     )  # λ
     if loops is None:
         return x.outward(x.A, x.n, lambda i: x.u[i]), None
-    found = list(x.outward(x.A, x.n, lambda i: plus(x.u[i], loops.force(i))))
+    a, own, dA = per_body(
+        x.model, "a own dA", Local[Sequence[Real]], Local[Sequence[Real]], Twist
+    )
+    for i, solved in x.outward(x.A, x.n, lambda i: plus(x.u[i], loops.force(i))):
+        own[i], a[i] = solved, merge(i, solved, held(i, x.a[i]))
     # once more, for what rounding has left of the rows: the same sweep, without η and gravity
-    a, dA = per_body(x.model, "a dA", Local[Sequence[Real]], Twist)
-    for i, solved in found:
-        a[i] = merge(i, solved, held(i, x.a[i]))
     more = loops.missing(x.model, x.A, a)
-    pairs = zip(found, x.outward(dA, REST, more.force))
-    corrected = [(i, plus(solved, change)) for (i, solved), (_, change) in pairs]
-    for i, _ in found:
+    corrected = per_body(x.model, "corrected", Local[Sequence[Real]])
+    for i, change in x.outward(dA, REST, more.force):
+        corrected[i] = plus(own[i], change)
+    for i in x.model.outward():
         x.A[i] = x.A[i] + dA[i]
-    return iter(corrected), loops.plus(more, least)
+    return ((i, corrected[i]) for i in x.model.outward()), loops.plus(more, least)
 
 
 def forward(
@@ -164,7 +166,7 @@ def hybrid(
     return tau_out, a_out, loops
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def forward_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -193,7 +195,7 @@ def forward_dynamics(
     return forward(x, loop_accelerations)[0]
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def hybrid_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, a: JointVector,
     prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,

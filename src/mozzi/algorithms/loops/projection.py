@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.admittance import matrix, propagate
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.row_choice import rows_kept
+from mozzi.algorithms.constraints.rolled_rows import rolled_rates
+from mozzi.algorithms.constraints.row_choice import factor_of, propagated_rows, rows_kept
 from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.rows.rows import closures, joint_columns, moving
-from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import apply, dot, minus, plus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
@@ -22,7 +21,7 @@ from mozzi.program.scalar import Real
 __all__ = ["loop_corrections"]
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def loop_corrections(
     model: Mechanism, q: JointVector, v: JointVector, kept: Whole[Sequence[Real]] | None = None,
     loop_offsets: Whole[Sequence[Real]] | None = None,
@@ -44,9 +43,9 @@ def loop_corrections(
     move = moving(model, q)
     move.offsets, move.given = None if loop_offsets is None else loop_offsets[()], q_ref
     every = list(closures(model, move))
-    propagated = [propagate(model, rows, move, U, D) for rows in every]
+    propagated, _ = propagated_rows(model, every, move, U, D)
     count = rows_kept(model, propagated) if kept is None else kept[()]
-    factor = Factor.of(*matrix(model, propagated), count)
+    factor = factor_of(model, propagated, count)
     open_by = [-x for rows in every for x in rows.open_by(True)]
     moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
     if loop_rates is not None:
@@ -67,6 +66,8 @@ def loop_corrections(
 
 def _rates(model: Mechanism, rows: Rows, move: Moving, v: JointVector) -> list[Real]:
     """A v, of one closure."""
+    if model.rolled:
+        return rolled_rates(model, rows, move, v)
     total: list[Real] = [0.0] * len(rows)
     for i, block in joint_columns(model, rows, move):
         for r, line in enumerate(block):

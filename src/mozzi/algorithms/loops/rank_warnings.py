@@ -45,7 +45,7 @@ OPEN = 1e6  # rows: says that a configuration is open by more than `WIDE`
 # -- programs whose last two results are (rank, rows left out) --
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def counted_forward_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -57,7 +57,7 @@ def counted_forward_dynamics(
     return a_out, *_counts(model, loops, loop_accelerations)
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def counted_loop_forces(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -69,7 +69,7 @@ def counted_loop_forces(
     return multipliers(loops), a_out, *_counts(model, loops, loop_accelerations)
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def counted_hybrid_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, a: JointVector,
     prescribed: JointChoice = (), wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -100,8 +100,8 @@ def _counts(
     rank, left_out = loops.factor.counts()
     if accelerations is None:
         apart2: Real = 0.0
-        for part in loops.propagated:
-            apart2 = maximum(apart2, part.rows.apart2(length_of(model.model)))
+        for rows in loops.closures:
+            apart2 = maximum(apart2, rows.apart2(length_of(model.model)))
         left_out = left_out + select(apart2 > WIDE * WIDE, OPEN, 0.0)
     return scalar(rank), scalar(left_out)
 

@@ -37,7 +37,7 @@ from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
 __all__ = [
-    "ZERO", "BlockArray", "Columns", "Local", "Number", "body_array", "joint_array",
+    "ZERO", "BlockArray", "Cells", "Columns", "Local", "Number", "body_array", "joint_array",
     "joint_configuration", "joint_matrix", "joint_vector", "per_body",
 ]  # fmt: skip
 
@@ -291,6 +291,23 @@ def _container(mechanism: Mechanism, letter: str, kind: Of[object]) -> object:
     return _Rolled(mechanism, letter, type_) if mechanism.rolled else _Unrolled(letter, type_)
 
 
+class Cells:
+    """Numbers that a loop of a program changes."""
+
+    def __init__(self, name: str, values: Sequence[Real]):
+        self.memory, self.count = Buffer(name, max(1, len(values)), "scratch"), len(values)
+        self.set(values)
+
+    def get(self) -> list[Real]:
+        """What they are now."""
+        return [load(self.memory, None, 0, k) for k in range(self.count)]
+
+    def set(self, values: Sequence[Real]) -> None:
+        """What they shall be."""
+        for k, x in enumerate(values):
+            store(self.memory, None, 0, k, x)
+
+
 # -- arrays of the caller --
 
 
@@ -398,6 +415,14 @@ class BlockArray:
                     x.name, x.origin = f"{self.letter}_{n}", origin
             return
         for n, x in zip(offsets, scalars, strict=True):
+            store(self.buffer, index, 1, n, x)
+
+    def put(self, body: BodyView, first: int, block: Entries) -> None:
+        """Rows of the block of a body, from a first one on, while rolled."""
+        index, offsets = self._place((body,))
+        scalars, rows = _flat(block), next(a for a in self.axes if isinstance(a, int))
+        assert self.buffer is not None
+        for n, x in zip(offsets[first * (len(offsets) // rows) :], scalars):
             store(self.buffer, index, 1, n, x)
 
     def array(self) -> Traced:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mozzi.model import Model
+from mozzi.model import Distance, Loop, Model
 from mozzi.program.settings import settings
 
 __all__ = ["ALWAYS_UNROLLED", "UNROLLED_BODIES", "rolls"]
@@ -18,18 +18,36 @@ class Rollable(Protocol):
 
     threshold: int | None
     loops: str
+    rolled_paths: bool
+
+
+FEW_LOOPS = 4
+FEW_ROWS = 16
+
+
+def few_loops(model: Model) -> bool:
+    """Whether paths of loops are walked in loops of the program: joints and distances close the
+    tree, with few rows.
+    """
+    closing = model.closures
+    if not 0 < len(closing) <= FEW_LOOPS or not 0 < model.row_count <= FEW_ROWS:
+        return False
+    return all(isinstance(part, Loop | Distance) for part in closing)
 
 
 def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = None) -> bool:
     """Whether a model is traced rolled now, by this algorithm (most: from more bodies on).
 
     As the trace is told to (`Settings.rolled`); else from so many bodies on, which an algorithm may
-    say for itself. Loops are honoured body by body, and some algorithms are straight-line code at
-    any size (`ALWAYS_UNROLLED`); what repeats itself in their long programs becomes loops when they
-    are compiled (`program/reroll.py`).
+    say for itself. A few loops with long paths are honoured in rolled programs (`few_loops`), many
+    of them body by body, and some algorithms are straight-line code at any size
+    (`ALWAYS_UNROLLED`); what repeats itself in their long programs becomes loops when they are
+    compiled (`program/reroll.py`).
     """
     if algorithm is not None and algorithm.loops == "honour" and model.closures:
-        return False
+        rollable = algorithm.rolled_paths and few_loops(model)
+        if not rollable:
+            return False
     if algorithm is not None and algorithm.threshold == ALWAYS_UNROLLED:
         return False
     rolled = settings().rolled

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from mozzi.algorithms.recursion.bodies import tidy_pose
+from mozzi.algorithms.recursion.containers import Cells
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.lie import SE3, AccelerationField, Screws, Twist, Vec3, Wrench
@@ -17,6 +18,8 @@ from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real
 
 __all__ = ["Moving", "Pair", "Rows"]
+
+SHORT = 4  # bodies of a path that is no loop in a rolled program
 
 
 @dataclass
@@ -71,6 +74,9 @@ class Pair:
     @cached_property
     def G(self) -> SE3:
         """The pose of B in A."""
+        if self.model.rolled:
+            (C_a, _), (C_b, _) = self._walked
+            return C_a.inverse() @ C_b
         C_a, C_b = (self._pose(p) for p in (self.path_a, self.path_b))
         return (C_a @ self.F_a).inverse() @ (C_b @ self.F_b)
 
@@ -83,6 +89,9 @@ class Pair:
     @cached_property
     def V(self) -> Twist:
         """The twist of B relative to A, in frame B."""
+        if self.model.rolled:
+            (_, V_a), (_, V_b) = self._walked
+            return V_b - self.G.pull(V_a)
         V_a, V_b = (self._twist(p) for p in (self.path_a, self.path_b))
         return self.F_b.pull(V_b) - self.G.pull(self.F_a.pull(V_a))
 
@@ -91,6 +100,33 @@ class Pair:
         for i in path:
             V = self.move.T[i].pull(V) + i.joint.screws(self.move.q[i]) @ v[i]
         return V
+
+    @cached_property
+    def _walked(self) -> list[tuple[SE3, Twist]]:
+        """Of A and of B, in a rolled program: its pose in the nearest body that carries both, and
+        its twist relative to that (where there are velocities), in its own axes. Inward, a loop.
+        """
+        return [
+            self._walk(path, F)
+            for path, F in ((self.path_a, self.F_a), (self.path_b, self.F_b))
+        ]
+
+    def _walk(self, path: Sequence[Body], F: SE3) -> tuple[SE3, Twist]:
+        move, n = self.move, len(F.flatten())
+        if len(path) <= SHORT:
+            V = Twist.zero() if move.v is None else self._twist(path)
+            return self._pose(path) @ F, F.pull(V)
+        state = Cells("C", [*F.flatten(), *([] if move.v is None else [0.0] * 6)])
+        parents = self.model.parents
+        for i in self.model.each(path[-1].slot, path[0].parent.slot + 1, follow=parents):
+            now = state.get()
+            C, V = SE3.unflatten(now[:n]), list[Real]()
+            if move.v is not None:
+                Sv = i.joint.screws(move.q[i]) @ move.v[i]
+                V = (Twist.unflatten(now[n:]) + C.pull(Sv)).flatten()
+            state.set([*(move.T[i] @ C).flatten(), *V])
+        now = state.get()
+        return SE3.unflatten(now[:n]), Twist.unflatten(now[n:] or [0.0] * 6)
 
     @cached_property
     def w_a(self) -> Vec3:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.rolled_rows import rolled_matrix
 from mozzi.algorithms.constraints.rows.driven import drive_rows, guided_rows
 from mozzi.algorithms.constraints.rows.joints import frames_of, meet
 from mozzi.algorithms.constraints.rows.mimic_couplings import coupling_rows
@@ -199,7 +200,7 @@ def moving(model: Mechanism, q: JointVector, v: JointVector | None = None) -> Mo
     return Moving(q, T, v, None if v is None else w)
 
 
-@algorithm(loops="honour")
+@algorithm(loops="honour", rolled_paths=True)
 def loop_residual(model: Mechanism, q: JointVector) -> Traced:
     """φ(q) (m): how far loops, distances and couplings are from being closed.
 
@@ -218,7 +219,7 @@ def loop_residual(model: Mechanism, q: JointVector) -> Traced:
     return _opening(model, q, small=False)
 
 
-@algorithm(loops="honour")
+@algorithm(loops="honour", rolled_paths=True)
 def loop_drift(model: Mechanism, q: JointVector) -> Traced:
     """`loop_residual` where it is small, to second order and at less cost: what simulations take
     back after their steps.
@@ -231,7 +232,7 @@ def _opening(model: Mechanism, q: JointVector, small: bool) -> Traced:
     return np.array([*out, None], dtype=object)[:-1]
 
 
-@algorithm(loops="honour")
+@algorithm(loops="honour", rolled_paths=True)
 def loop_jacobian(model: Mechanism, q: JointVector) -> Traced:
     """A (m, nv): the loops are kept closed by the velocities with A v = 0.
 
@@ -255,6 +256,8 @@ def loop_jacobian(model: Mechanism, q: JointVector) -> Traced:
 def matrix(model: Mechanism, move: Moving) -> Traced:
     """A, of scalars."""
     every = list(closures(model, Moving(move.q, move.T)))
+    if model.rolled:
+        return rolled_matrix(model, every, move)
     A = np.full((sum(map(len, every)), model.nv), 0.0, dtype=object)
     start = 0
     for rows in every:
@@ -266,7 +269,7 @@ def matrix(model: Mechanism, move: Moving) -> Traced:
     return A
 
 
-@algorithm(loops="honour")
+@algorithm(loops="honour", rolled_paths=True)
 def loop_acceleration(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector
 ) -> Traced:

@@ -51,7 +51,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def constrained_accelerations(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -68,7 +68,7 @@ def constrained_accelerations(
     return a, multipliers(loops)
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def constrained_solve(
     model: Mechanism, q: JointVector, tau: JointVector,
     loop_accelerations: BlockArray | None = None, kept: Whole[Sequence[Real]] | None = None,

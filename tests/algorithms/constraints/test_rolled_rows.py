@@ -1,0 +1,119 @@
+"""Rolled programs of mechanisms with loops give what straight-line programs give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.loop_models import bennett, closed_tree, pose
+
+import mozzi as mz
+from mozzi.algorithms.constraints.row_choice import kept_rows
+from mozzi.algorithms.loops.projection import loop_corrections
+from mozzi.algorithms.loops.rank_warnings import (
+    counted_forward_dynamics,
+    counted_hybrid_dynamics,
+    counted_loop_forces,
+)
+from mozzi.model.generate import chain
+
+JOINTS = {
+    "revolute": (mz.Revolute((0.2, 0.5, 0.7)), (4, 8)),
+    "spherical to the world": (mz.Spherical(), (None, 8)),
+    "universal": (mz.Universal(), (8, 2)),
+    "composite": (mz.Composite(mz.Revolute("z"), mz.Prismatic("x")), (5, 7)),
+    "fixed": (mz.Fixed(), (8, None)),
+}
+
+
+def closed_chain(n: int) -> mz.Model:
+    tree = chain(n, seed=0)
+    at = mz.pose(tree, tree.neutral(), frame=tree.bodies[-1])[:3, 3]
+    return tree.with_loop("tip", None, tree.bodies[-1], mz.Spherical(), tuple(at))
+
+
+def several() -> mz.Model:
+    """A free base, a chain of joints of many kinds, and three closures whose paths overlap."""
+    rng = np.random.default_rng(2)
+    kinds = [mz.Free(), mz.Revolute((1.0, 0.4, 0.2)), mz.Prismatic((0.1, 0.9, 0.3)),
+             mz.Composite(mz.Revolute("x"), mz.Revolute("y")).between(pose(rng), pose(rng)),
+             mz.Revolute("z"), mz.Spherical(), mz.Cylindrical((0.3, 0.1, 0.8)), mz.Revolute("x"),
+             mz.Revolute("y")]  # fmt: skip
+    b = mz.Builder("several")
+    for k, joint in enumerate(kinds):
+        J = mz.Inertia(1.0 + 0.1 * k, rng.normal(size=3) * 0.1, np.diag([1.0, 1.2, 1.3]))
+        b.add(f"{k}", f"{k - 1}" if k else None, joint, J, placement=pose(rng), armature=0.01 * k)
+    b.add("side", "2", mz.Revolute("y"), mz.Inertia(1.0, (0.1, 0, 0), np.eye(3)))
+    b.loop("far", "1", "8", mz.Spherical(), pose(rng), pose(rng))
+    b.loop("side", "side", "6", mz.Universal(), pose(rng), pose(rng))
+    return b.distance("rod", None, "7", (0.3, 0.1, 0.2), (0.1, 0.2, 0.3), length=1.0).build()
+
+
+def model_of(name: str) -> tuple[mz.Model, np.ndarray]:
+    rng = np.random.default_rng(3)
+    if name in JOINTS:
+        joint, ends = JOINTS[name]
+        model, q = closed_tree(joint, 1, 9, ends)
+        return model, mz.integrate(model, q, 1e-5 * rng.normal(size=model.nv))
+    model = {"several": several, "bennett": bennett}[name]()
+    return model, model.random_configuration(rng, closed=False)
+
+
+def same(function: Callable, model: mz.Model, *arrays: np.ndarray, **options: object) -> None:
+    found = []
+    for rolled in (True, False):
+        kernel = mz.compile(function, model, target="interpret", rolled=rolled, options=options)
+        out = kernel(*arrays)
+        found.append(out if isinstance(out, tuple) else (out,))
+    for x, y in zip(*found, strict=True):
+        size = max(1.0, np.abs(y).max(initial=0.0))
+        np.testing.assert_allclose(x, y, rtol=0.0, atol=3e-10 * size, err_msg=str(function))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bennett", "spherical to the world", *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("revolute", "universal", "composite", "fixed", "several")
+    )],
+)
+def test_rolled_and_straight_programs_agree(name: str):
+    model, q = model_of(name)
+    v, tau, a = np.random.default_rng(4).normal(size=(3, model.nv))
+    same(mz.loop_residual, model, q)
+    same(mz.loop_jacobian, model, q)
+    same(mz.loop_acceleration, model, q, v, a)
+    same(kept_rows, model, q)
+    same(mz.loop_rank, model, q)
+    same(loop_corrections, model, q, v)
+    same(counted_forward_dynamics, model, q, v, tau)
+    same(counted_loop_forces, model, q, v, tau)
+    held = model.joint_names[-1:]
+    same(counted_hybrid_dynamics, model, q, v, tau, a, prescribed=held)
+
+
+def test_rolled_programs_do_not_grow_and_their_work_does_linearly():
+    sizes = (45, 90, 180)
+    kernels = [mz.compile(mz.forward_dynamics, closed_chain(n)) for n in sizes]
+    counts = [k.flops for k in kernels]
+    assert max(counts) - min(counts) < 0.01 * min(counts)
+    straight = [
+        mz.compile(mz.forward_dynamics, closed_chain(n), target="interpret", rolled=False).flops
+        for n in (5, 10, 20)
+    ]
+    assert (straight[2] - straight[1]) / (straight[1] - straight[0]) == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_long_closed_chain_moves_as_its_straight_program_says():
+    model = closed_chain(45)
+    q = model.neutral()
+    rng = np.random.default_rng(0)
+    v, tau = mz.consistent_velocities(model, q, rng.normal(size=45)), rng.normal(size=45)
+    a = mz.forward_dynamics(model, q, v, tau)
+    straight = mz.compile(mz.forward_dynamics, model, rolled=False)(q, v, tau)
+    np.testing.assert_allclose(a, straight, rtol=0.0, atol=1e-9 * np.abs(a).max())
+    assert np.abs(mz.loop_acceleration(model, q, v, a)).max() < 1e-9 * np.abs(a).max()
+    run = mz.simulate(model, q, np.zeros(45), 0.05, 1e-3)
+    energy = run.energy()
+    assert np.abs(energy - energy[0]).max() < 1e-7 * np.abs(energy[0])
