@@ -49,7 +49,7 @@ def look(browser: Browser, page: Path, width: int, scheme: str) -> np.ndarray:
 @pytest.mark.parametrize("page", TOP, ids=lambda p: str(p.relative_to(SITE)))
 def test_a_page_in_two_widths_and_two_lights(browser: Browser, page: Path):
     """Pages of the first level in all four ways, others on a dark phone and a light desk."""
-    for width in (390, 1280):
+    for width in (390, 1400):
         if page.parent == SITE or width < 600:
             assert look(browser, page, width, "dark").mean() < 128
         if page.parent == SITE or width > 600:

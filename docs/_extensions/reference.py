@@ -121,7 +121,7 @@ def entry(name: str) -> str:
     kind = "class" if inspect.isclass(thing) else "function"
     if not callable(thing):
         kind = "data"
-    members = "\n   :members:\n   :inherited-members: tuple, BaseException"
+    members = "\n   :members:\n   :inherited-members: tuple, BaseException, ImportError"
     members = members if kind == "class" else ""
     home = mozzi._HOME[name].replace(".", "/")
     if (Path(mozzi.__file__).parents[1] / f"{home}.py").exists():
