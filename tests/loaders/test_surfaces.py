@@ -77,6 +77,16 @@ def test_urdf(tmp_path):
     assert moved.digest != model.with_shape(None, mz.Plane(), name="floor").digest
 
 
+def test_older_files_of_gazebo(tmp_path):
+    """Numbers as attributes: the same surface."""
+    text = URDF.format(mu1=0.7)
+    for word, x in (("mu1", "0.7"), ("mu2", "0.9"), ("kp", "1e12"), ("kd", "1")):
+        text = text.replace(f"<{word}>{x}</{word}>", f'<{word} value="{x}"/>')
+    model, _ = loaded(tmp_path, text, "r.urdf")
+    assert 'kd value="1"' in text
+    assert model.shape("foot").surface == Surface((0.7, 0.9), 0.0, 1e12, 1.0)
+
+
 def test_what_is_wrong_is_left_out(tmp_path):
     """A negative coefficient is told; the shape stays."""
     model, said = loaded(tmp_path, URDF.format(mu1=-0.7), "r.urdf")

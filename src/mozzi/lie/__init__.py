@@ -1,6 +1,11 @@
 """Screws and the groups of rigid motions, over scalars of any kind."""
 
-from mozzi.lie.acceleration_field import AccelerationField, second_moments
+from mozzi.lie.acceleration_field import (
+    AccelerationField,
+    field_pullback,
+    linear_moments,
+    second_moments,
+)
 from mozzi.lie.axis import ScrewAxis
 from mozzi.lie.cayley import cayley, cayley_inverse, dcayley, dcayley_inverse
 from mozzi.lie.dexp import (
@@ -45,7 +50,9 @@ __all__ = [
     "dexp_inverse_dual",
     "dexp_inverse_rate",
     "dexp_rate",
+    "field_pullback",
     "inverse_spd",
+    "linear_moments",
     "second_moments",
     "solve_spd",
 ]

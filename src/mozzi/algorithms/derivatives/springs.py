@@ -14,7 +14,7 @@ from mozzi.algorithms.dynamics.springs import ends, line, point_velocity
 from mozzi.algorithms.recursion.blocks import Block
 from mozzi.algorithms.recursion.containers import BlockArray, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import BodyView, ByBody, PerBody
+from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import Spring
 
@@ -97,15 +97,21 @@ class SpringPowers:
     """
 
     def __init__(
-        self, model: Mechanism, T: ByBody[RelativePose], V: ByBody[Twist], L: ByBody[Twist],
-        H: PerBody[Wrench],
+        self, model: Mechanism, T: ByBody[RelativePose], q: JointVector, v: JointVector,
+        L: ByBody[Twist],
     ):  # fmt: skip
-        """Adds what belongs to V to the wrenches H; keeps what belongs to poses, E."""
+        """H is what belongs to V, E what belongs to poses."""
         self.model, self.T = model, T
-        C, self.E = per_body(model, "C E", SE3, Wrench)
+        C, E, H = per_body(model, "C E H", SE3, Wrench, Wrench)
+        V, before = per_body(model, "V V_p", Twist, Twist)
+        self.E: PerBody[Wrench] = E
+        self.H: PerBody[Wrench] = H
+        self.before: PerBody[Twist] = before
         for i in model.outward():
             C[i] = C[i.parent] @ T[i]
-            self.E[i] = Wrench.zero()
+            before[i] = T[i].pull(V[i.parent])
+            V[i] = before[i] + i.joint.screws(q[i]) @ v[i]
+            E[i], H[i] = Wrench.zero(), Wrench.zero()
         for spring, a, p_a, b, p_b in ends(model):
             x_a, x_b = C[a] @ p_a, C[b] @ p_b
             u, y = (
@@ -119,13 +125,16 @@ class SpringPowers:
                 on_d, on_u, on_y = (C[i].R.unrotate(x * sign) for x in (by_d, by_u, -force.f))
                 H[i] += Wrench(p.cross(on_u), on_u)
                 turned = _field(V[i], p).cross(on_u) + _field(L[i], p).cross(on_y)
-                self.E[i] += Wrench(p.cross(on_d) + turned, on_d)
+                E[i] += Wrench(p.cross(on_d) + turned, on_d)
 
-    def passed(self, i: BodyView) -> Wrench:
-        """E of a body and of all behind it, which goes on to its parent."""
-        E = self.E[i]
+    def passed(self, i: BodyView) -> tuple[Wrench, Wrench]:
+        """The powers of a unit displacement of a body by its joint, and of a unit of its velocity,
+        with all that hangs on it; they go on to its parent.
+        """
+        E, H = self.E[i], self.H[i]
         self.E[i.parent] += self.T[i].push(E)
-        return E
+        self.H[i.parent] += self.T[i].push(H)
+        return E - self.before[i].cross(H), H
 
 
 def _field(V: Twist, x: Vec3) -> Vec3:

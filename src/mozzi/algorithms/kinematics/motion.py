@@ -21,31 +21,51 @@ forces are the same; gravity is the acceleration of the world, as in Kim.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.lie import AccelerationField, Twist, Vec3
 
-__all__ = ["Motion", "carried"]
+__all__ = ["Arrival", "Motion", "arriving", "carried", "departing"]
 
 
-def carried(
-    T: RelativePose, A: Twist, w: Vec3, Sv: Twist, u: Vec3 | None = None, Su: Twist | None = None
-) -> tuple[Vec3, Twist]:
+class Arrival(NamedTuple):
+    """ω, u and A of a parent, in the axes of its child where the motion of the joint begins."""
+
+    w: Vec3
+    u: Vec3
+    A: Twist
+
+
+def arriving(T: RelativePose, A: Twist, w: Vec3, u: Vec3) -> Arrival:
+    """What a parent with ω, u and A brings to its child."""
+    origin = A.lin + AccelerationField(A.ang, w, u) @ T.start
+    return Arrival(T.unrotate(w), T.unrotate(u), Twist(T.unrotate(A.ang), T.unrotate(origin)))
+
+
+def departing(T: RelativePose, x: Arrival, Sv: Twist, Su: Twist) -> tuple[Vec3, Vec3, Twist]:
+    """ω, u and A of the child, whose joint moves by S q̇ and does not accelerate; less Ṡ q̇.
+
+    Where a joint turns about the line along which it moves, or does not turn at all, the points of
+    that line accelerate alike with parent and child: the rest of the way goes with the child, in
+    its own axes.
+    """
+    w, u = x.w + Sv.ang, x.u + Su.ang  # K37
+    ang = x.A.ang + x.u.cross(Sv.ang)
+    lin = x.A.lin + x.u.cross(Sv.lin) + w.cross(Su.lin)
+    if T.axial:
+        lin = lin + AccelerationField(ang, w, u) @ T.motion.p
+    return w, u, Twist(ang, lin)
+
+
+def carried(T: RelativePose, A: Twist, w: Vec3, Sv: Twist) -> tuple[Vec3, Twist]:
     """ω and A of a child whose joint moves by S q̇ and does not accelerate, from those of its
     parent; less Ṡ q̇.
-
-    u, Su: a second field of velocities, which is carried along (`Motion`): A is its rate.
     """
-    u, Su = (w, Sv) if u is None or Su is None else (u, Su)
-    w_i = T.unrotate(w) + Sv.ang  # K37
-    u_p = T.unrotate(u)
-    origin = A.lin + AccelerationField(A.ang, w, u) @ T.p
-    return w_i, Twist(
-        T.unrotate(A.ang) + u_p.cross(Sv.ang),
-        T.unrotate(origin) + u_p.cross(Sv.lin) + w_i.cross(Su.lin),
-    )
+    w_i, _, A_i = departing(T, arriving(T, A, w, w), Sv, Sv)
+    return w_i, A_i
 
 
 class Motion:
@@ -66,15 +86,15 @@ class Motion:
 
     def outward(self, q: JointVector, v: JointVector, a: JointVector) -> Iterator[BodyView]:
         """Every body after its parent, with its motion set."""
-        T, w, u, A, reference = self.T, self.w, self.u, self.A, self.v_ref
+        T, w, u, A = self.T, self.w, self.u, self.A
+        given = v if self.v_ref is None else self.v_ref
         for i in self.model.outward():
             p, S = i.parent, i.joint.screws(q[i])
-            Sv, Su = S @ v[i], None if reference is None else S @ reference[i]
-            given = v if reference is None else reference
             own = S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ given[i]
             T[i] = i.pose(q[i])
-            w[i], A_i = carried(T[i], A[p], w[p], Sv, u[p], Su)  # K37, MD66b
-            if Su is not None:
-                u[i] = T[i].unrotate(u[p]) + Su.ang
+            x = arriving(T[i], A[p], w[p], u[p])
+            w[i], u_i, A_i = departing(T[i], x, S @ v[i], S @ given[i])  # K37, MD66b
+            if self.v_ref is not None:
+                u[i] = u_i
             A[i] = A_i + own  # K41, MD66c
             yield i

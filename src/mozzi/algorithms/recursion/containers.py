@@ -129,7 +129,8 @@ Of: TypeAlias = Record[T] | type[Local[T]]
 def rebuild(value: object, scalars: Iterator[Node], body: BodyView) -> object:
     """A value of the same structure with other scalars; constants stay."""
     if isinstance(value, RelativePose):
-        return RelativePose(body.link, cast("SE3", rebuild(value.motion, scalars, body)))
+        motion = cast("SE3", rebuild(value.motion, scalars, body))
+        return RelativePose(body.link, motion, value.axial)
     if isinstance(value, (tuple, list)):
         parts = cast("Sequence[object]", value)
         return tuple(rebuild(part, scalars, body) for part in parts)

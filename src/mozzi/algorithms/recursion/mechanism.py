@@ -27,6 +27,14 @@ from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.lie.screw import Pullable, Pushable
 from mozzi.model import Model
+from mozzi.model.joints.axes import (
+    Cylindrical,
+    Prismatic,
+    Revolute,
+    Screw,
+    Translation2,
+    Translation3,
+)
 from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD
 from mozzi.program.program import Buffer, Index, load, loop, store
@@ -37,17 +45,20 @@ __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
 In = TypeVar("In", bound=Pullable)
 Out = TypeVar("Out", bound=Pushable)
 
+AXIAL = Revolute, Prismatic, Screw, Cylindrical, Translation2, Translation3
+
 
 class RelativePose:
     """The pose of a body in its parent: the constant placement, then the motion of the joint.
 
-    It is applied in two stages, which takes fewer operations than one general pose.
+    It is applied in two stages, which takes fewer operations than one general pose. ``axial``: the
+    joint turns about the line along which it moves, or not at all.
     """
 
-    __slots__ = ("motion", "placement")
+    __slots__ = ("axial", "motion", "placement")
 
-    def __init__(self, placement: SE3, motion: SE3):
-        self.placement, self.motion = placement, motion
+    def __init__(self, placement: SE3, motion: SE3, axial: bool):
+        self.placement, self.motion, self.axial = placement, motion, axial
 
     def pull(self, x: In) -> In:
         """x in the body's frame, of x in the parent's."""
@@ -64,6 +75,11 @@ class RelativePose:
     def unrotate(self, x: Vec3) -> Vec3:
         """A vector in the body's axes, of a vector in the parent's."""
         return self.motion.R.unrotate(self.placement.R.unrotate(x))
+
+    @property
+    def start(self) -> Vec3:
+        """Where, in the parent, the body's own frame takes over: see `kinematics/motion.py`."""
+        return self.placement.p if self.axial else self.p
 
     @property
     def p(self) -> Vec3:
@@ -124,10 +140,11 @@ class Body:
 
 def pose_in_parent(i: Body | SymbolicBody, q: Sequence[Real]) -> RelativePose:
     """The pose of a body in its parent."""
+    axial = isinstance(i.joint, AXIAL)
     if not i.aligned:
-        return RelativePose(i.link, i.joint.pose(q))
+        return RelativePose(i.link, i.joint.pose(q), axial)
     R = i.joint.pose((q[0] + i.joint_angle,)).R
-    return RelativePose(i.link, SE3(R, Vec3(0.0, 0.0, i.joint_offset)))
+    return RelativePose(i.link, SE3(R, Vec3(0.0, 0.0, i.joint_offset)), axial)
 
 
 class SymbolicBody:

@@ -171,12 +171,18 @@ def _surface(
             x = {n: own.number(n) if n in own.attributes else None for n in ("mu", "kp", "kd")}
             return surface_of(x["mu"], x["mu"], 0.0, x["kp"], x["kd"], own)
         if told is not None:
-            given = {n: told.find(n) for n in ("mu1", "mu2", "kp", "kd")}
-            mu1, mu2, kp, kd = (None if e is None else e.content(1)[0] for e in given.values())
+            mu1, mu2, kp, kd = (_told(told.find(n)) for n in ("mu1", "mu2", "kp", "kd"))
             return surface_of(mu1, mu2, 0.0, kp, kd, told)
     except ModelError as error:
         note_fault(notes, element.place, f"the surface of link {link!r}", error)
     return None
+
+
+def _told(element: Element | None) -> float | None:
+    """What Gazebo is told: ``<kp>1e6</kp>``, or as older files write, ``<kp value="1e6"/>``."""
+    if element is None:
+        return None
+    return element.number("value") if "value" in element.attributes else element.content(1)[0]
 
 
 def _geometry(shape: Element, link: str, roots: Roots) -> Geometry:

@@ -147,10 +147,10 @@ robot @name @version
     hardwareInterface*
   transmission*
   gazebo? @reference
-    mu1
-    mu2
-    kp
-    kd
+    mu1 @value
+    mu2 @value
+    kp @value
+    kd @value
   sensor*
   ros2_control*
   plugin*
