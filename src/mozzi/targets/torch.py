@@ -139,24 +139,28 @@ class TorchKernel:
         return results[0] if self.single else tuple(results)
 
     def _quick(self, args: tuple[Tensor, ...]) -> Sequence[Tensor] | None:
-        """The call with what most calls have, row-major tensors (N, n) on one GPU; None where it is
-        another.
+        """The call with what most calls have, tensors of one batch on the CPU, or row-major ones
+        (N, n) on one GPU; None where it is another.
         """
         first, kind, dtype = args[0], self._torch.Tensor, self._dtype
-        if type(first) is not kind or not first.is_cuda or not first.ndim:
+        if type(first) is not kind:
             return None
-        n, device, asked = (first.shape[0],), first.get_device(), False
+        axes = first.ndim - len(self._shapes[0][1])
+        batch, device, asked = first.shape[: max(axes, 0)], first.get_device(), False
+        on_gpu = first.is_cuda
+        if (on_gpu and axes != 1) or not (on_gpu or first.is_cpu):
+            return None
         for x, (_, shape) in zip(args, self._shapes):
-            if type(x) is not kind or x.dtype is not dtype or x.shape != n + shape:
+            if type(x) is not kind or x.dtype is not dtype or x.shape != batch + shape:
                 return None
-            if x.get_device() != device or not x.is_contiguous():
+            if x.get_device() != device or (on_gpu and not x.is_contiguous()):
                 return None
             asked = asked or x.requires_grad
         if _transformed():
             return None
         if asked and self._torch.is_grad_enabled():
-            return _row_function().apply(self._key, *args)
-        return _launched(self._evaluation, args)
+            return _backward_function().apply(self._key, *args)
+        return _plain(self._evaluation, args)
 
     def __repr__(self) -> str:
         return f"<TorchKernel {self.name} {self.dtype}>"
@@ -186,9 +190,11 @@ def _transforms() -> tuple[Callable[[], bool], object]:
     return active, torch.autograd.forward_ad
 
 
-def _launched(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The results of row-major tensors (N, n) on one GPU."""
+def _plain(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The results of tensors of one batch on the CPU, or of row-major ones (N, n) on one GPU."""
     first = tensors[0]
+    if not first.is_cuda:
+        return _run(found, tensors)
     n = first.shape[0]
     results = [first.new_empty((n, *y.shape)) for y in found.outputs]
     found.cuda.on_rows(tensors, results, n)
@@ -243,31 +249,33 @@ def _operator() -> Callable[[str, Sequence[Tensor]], list[Tensor]]:
 
 
 @cache
-def _row_function() -> type[Function]:
-    """The function with derivatives backwards only, of row-major tensors (N, n) on one GPU: what
-    autograd asks for outside torch.func, at less cost a call.
+def _backward_function() -> type[Function]:
+    """The function with derivatives backwards only, of what `_plain` takes: what autograd asks for
+    outside torch.func, at less cost a call.
     """
     torch = _torch()
 
-    class EvaluateRows(torch.autograd.Function):
+    class EvaluateBackward(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Context, key: str, *tensors: Tensor) -> tuple[Tensor, ...]:
             ctx.key = key
             ctx.save_for_backward(*tensors)
-            return tuple(_launched(find(key), tensors))
+            return tuple(_plain(find(key), tensors))
 
         @staticmethod
         def backward(ctx: Context, *weights: Tensor) -> tuple[Tensor | None, ...]:
             needed = ctx.needs_input_grad[1:]
             key = derived(ctx.key, "back", needed)
-            given = (*ctx.saved_tensors, *(w.contiguous() for w in weights))
+            if weights[0].is_cuda:
+                weights = tuple(w.contiguous() for w in weights)
+            given = (*ctx.saved_tensors, *weights)
             if torch.is_grad_enabled():  # a derivative of the derivative may follow
                 results = iter(_function().apply(key, *given))
             else:
-                results = iter(_launched(find(key), given))
+                results = iter(_plain(find(key), given))
             return None, *(next(results) if need else None for need in needed)
 
-    return EvaluateRows
+    return EvaluateBackward
 
 
 @cache
