@@ -159,8 +159,9 @@ def first(case: dict[str, Any], rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "MOZZI_CACHE": "1", "MOZZI_CACHE_DIR": folder}
         for part, what in (("", "math"), ("first_s", case["what"]), ("again_s", case["what"])):
+            words = ["-W", "ignore", "-m", "benchmarks.jax_cpu", "--first", case["robot"], what]
             said = subprocess.run(
-                [sys.executable, "-W", "ignore", "-m", __spec__.name, "--first", case["robot"], what],
+                [sys.executable, *words],
                 env=environment, check=True, capture_output=True, text=True,
             )  # fmt: skip
             found[part] = float(said.stdout.split()[-1])
