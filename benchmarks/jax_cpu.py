@@ -69,7 +69,7 @@ def calls(case: dict[str, Any], rounds: int) -> dict[str, Any]:
     model, function = mozzi_model(case["robot"]), getattr(mz, case["function"])
     batch, dtype = case["batch"], case["dtype"]
     inputs = states(model, function.required, batch, dtype)
-    kernel = mz.compile(function, model, target="jax", dtype=dtype)
+    kernel: Any = mz.compile(function, model, target="jax", dtype=dtype)
     other = mz.compile(function, model, target="torch", dtype=dtype)
     forward = jax.jit(kernel)
     gradient = jax.jit(jax.grad(lambda *x: jnp.sum(kernel(*x) ** 2), argnums=(0, 1, 2)))

@@ -1,4 +1,4 @@
-"""What is wrong with the arrays that a kernel was given, in words."""
+"""What is wrong with the arrays that a kernel was given, for its arguments or its results."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mozzi.errors import ShapeError
-from mozzi.program.program import Input
+from mozzi.errors import ConfigurationError, KindError, ShapeError
+from mozzi.program.program import Input, Output
 
-__all__ = ["check_arrays"]
+__all__ = ["check_arrays", "check_results"]
 
 
 def check_arrays(function: str, inputs: Sequence[Input], arrays: Sequence[ArrayLike]) -> None:
@@ -34,3 +34,36 @@ def check_arrays(function: str, inputs: Sequence[Input], arrays: Sequence[ArrayL
     except ValueError:
         told = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
         raise ValueError(f"{function}: batch axes do not broadcast: {told}") from None
+
+
+def check_results(
+    function: str, outputs: Sequence[Output], out: object, batch: tuple[int, ...], dtype: np.dtype
+) -> None:
+    """Raise for arrays given as ``out=`` that cannot take the results of samples (B); nothing where
+    all can.
+    """
+    several = len(outputs) > 1
+    wanted = "a tuple of arrays, or None, one for each result" if several else "an array"
+    given: tuple[object, ...] = out if isinstance(out, tuple) else (out,)
+    if len(given) != len(outputs):
+        raise ConfigurationError(
+            f"{function}: out is for {len(given)} of {len(outputs)} results; give {wanted}"
+        )
+    for k, (x, own) in enumerate(zip(given, outputs)):
+        if x is None:
+            continue
+        if not isinstance(x, np.ndarray):
+            raise KindError(function, "out", x, wanted)
+        shape, name = (*batch, *own.shape), f"out[{k}]" if several else "out"
+        core = len(own.shape)
+        fits = x.shape[x.ndim - core :] == own.shape and x.ndim >= len(shape)
+        lead = x.shape[x.ndim - core - len(batch) : x.ndim - core]
+        if not fits or any(n not in (1, m) for n, m in zip(batch, lead)):
+            raise ShapeError(function, name, x.shape, shape, f"give an array of shape {shape}")
+        if not np.can_cast(dtype, x.dtype, "same_kind"):
+            raise KindError(function, f"the type of {name}", x.dtype.name, f"{dtype} numbers")
+        if not x.flags.writeable:
+            raise ConfigurationError(
+                f"{function}: {name} is read-only; give an array that can be written, such as "
+                f"np.empty({shape})"
+            )

@@ -311,6 +311,45 @@ def test_events_in_a_batch(method: str | DormandPrince):
         all_[0]
 
 
+def test_what_simulate_cannot_use_is_named(system: mz.ClosedSystem):
+    q = {n: m.neutral() for n, (m, _) in system.systems.items()}
+    q["gate"] = mz.assemble(four_bar(), [0.3, 0.5, 1.5])
+    v = {n: np.zeros(m.nv) for n, (m, _) in system.systems.items()}
+    run = lambda when, change=lambda system, q: system, method="rkmk4", **options: system.simulate(
+        q, v, 2e-3, 1e-3, changes=[(when, change)], method=method, **options
+    )
+    for event, words in (
+        (lambda t, q, v: "no", "what event <lambda> gives is 'no'; give a number for each sample"),
+        (lambda t, q, v: None, "gives is None"),
+        (lambda t, q, v: q["arm"][..., 0] > 1.0, "z - h, not z < h"),  # no zero to be found
+        (lambda t, q, v: np.zeros(7), r"gives has shape \(7,\)"),
+    ):
+        for method in ("rkmk4", "dopri5"):
+            with pytest.raises(mz.ConfigurationError, match=words):
+                run(event, method=method)
+    for when, change, words in (
+        ("soon", lambda system, q: system, "when of a change is 'soon'"),
+        (1e-3, "open", "a change is 'open'; give a function"),
+        (1e-3, lambda system, q: None, "what the change at t = 0.001 s gives is None"),
+    ):
+        with pytest.raises(mz.KindError, match=words):
+            run(when, change)
+    for options, words in (
+        ({"torque": lambda t, q, v: None}, "what torque gives is None"),
+        ({"wrenches": np.zeros((7, 6))}, "give a table by system"),
+        ({"t0": "now"}, "t0 is 'now'"),
+    ):
+        with pytest.raises(mz.KindError, match=words):
+            run(1e-3, **options)
+    many = q | {"arm": np.zeros((2, 3)), "bar": np.stack([q["bar"]] * 3)}
+    words = r"q: the batch axes \(2,\) of 'arm', \(3,\) of 'bar', .* do not broadcast"
+    for changes in ([], [(lambda t, q, v: t - 1.0, lambda system, q: system)]):
+        with pytest.raises(mz.ConfigurationError, match=words):
+            system.simulate(many, v, 2e-3, 1e-3, changes=changes)
+    with pytest.raises(mz.ShapeError, match="at of 'arm' has shape .* one by one"):
+        system.attach("grip", ("arm", "hand"), ("bar", "bar"), at=many)
+
+
 def test_a_law_of_tables_in_a_batch(held: tuple):
     """Motors of the arm hold it where it is, of three samples at once."""
     system, q, v = held

@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 import pytest
+
+import mozzi as mz
 from program.rolled import ROLLED, powers
 from targets.cpu.machines import MACHINES, older
 from targets.kernels import DTYPES, WIDTHS, arguments, check, random_program
@@ -303,6 +305,29 @@ def test_errors_of_shape_are_those_of_numpy(kernel):
     read_only.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         kernel(np.zeros((2, 3)), np.zeros(3), out=(read_only, np.zeros(2)))
+
+
+def test_arrays_that_cannot_take_results_are_named(kernel):
+    q, v, fits = np.zeros((5, 3)), np.zeros(3), (np.zeros((5, 3)), np.zeros(5))
+    frozen = np.zeros((5, 3))
+    frozen.flags.writeable = False
+    for out, kind, words in (
+        ((frozen, None), mz.ConfigurationError, r"out\[0\] is read-only; .* np.empty\(\(5, 3\)\)"),
+        ((np.zeros((4, 3)), None), mz.ShapeError, r"out\[0\] has shape \(4, 3\); .* \(5, 3\)"),
+        ((None, np.zeros(4)), mz.ShapeError, r"out\[1\] has shape \(4,\); .* \(5,\)"),
+        ((None, np.zeros(())), mz.ShapeError, r"out\[1\] has shape \(\); .* \(5,\)"),
+        ((np.zeros((5, 2)), None), mz.ShapeError, r"out\[0\] has shape \(5, 2\)"),
+        (fits[:1], mz.ConfigurationError, "out is for 1 of 2 results; give a tuple"),
+        (fits[0], mz.ConfigurationError, "out is for 1 of 2 results; give a tuple"),
+        ((None, "here"), mz.KindError, "out is 'here'"),
+        ((None, np.zeros(5, int)), mz.KindError, r"the type of out\[1\] is 'int64'; give float64"),
+    ):
+        with pytest.raises(kind, match=words):
+            kernel(q, v, out=out)
+    for given, back in zip(fits, kernel(q, v, out=fits), strict=True):
+        assert back is given
+    wide = np.full((2, 5, 3), np.nan)  # NumPy's rule: a larger batch takes the results again
+    np.testing.assert_array_equal(kernel(q, v, out=(wide, None))[0][1], kernel(q, v)[0])
 
 
 def test_what_it_takes(kernel):

@@ -26,7 +26,7 @@ from mozzi.model.frames import PoseLike, as_pose
 from mozzi.model.join import joined
 from mozzi.types import Array, ArrayLike, Rep
 
-__all__ = ["AttachedSystems", "Joints", "Parts"]
+__all__ = ["AttachedSystems", "Joints", "Parts", "broadcast"]
 
 WORLD = "world"
 
@@ -172,7 +172,14 @@ class AttachedSystems:
             return np.eye(4)
         if system not in q:
             raise ConfigurationError(f"attachment {what!r}: nothing for {system!r} in at")
-        return pose(self.systems[system][0], q[system], frame)
+        model, at = self.systems[system][0], np.asarray(q[system])
+        if at.ndim > 1:
+            fact = (
+                f"give one configuration ({model.nq},): what is grasped in another place is another"
+                " mechanism, so attach and simulate such samples one by one"
+            )
+            raise ShapeError("attach", f"at of {system!r}", at.shape, (model.nq,), fact)
+        return pose(model, at, frame)
 
     @checked
     def detach(self, name: str) -> Self:
@@ -300,9 +307,9 @@ class AttachedSystems:
                 )
             arrays.append(x)
         lead = 1 + len(tail)
-        shapes = {x.shape[: x.ndim - lead] for x in arrays}
-        if len(shapes) > 1:
-            batch = np.broadcast_shapes(*shapes)
+        shapes = {n: x.shape[: x.ndim - lead] for n, x in zip(slices, arrays, strict=True)}
+        if len(set(shapes.values())) > 1:
+            batch = broadcast(what, shapes)
             arrays = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in arrays]
         return np.concatenate(arrays, axis=-lead)
 
@@ -368,3 +375,14 @@ class AttachedSystems:
             out["wrenches_rep"] = wrenches_rep
         rates = self._rows("loop_accelerations", loop_accelerations)
         return out if rates is None else out | {"loop_accelerations": rates}
+
+
+def broadcast(what: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch axes of all, by name."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        told = ", ".join(f"{shape} of {name!r}" for name, shape in shapes.items())
+        raise ConfigurationError(
+            f"{what}: the batch axes {told} do not broadcast; give all as many samples, or one"
+        ) from None

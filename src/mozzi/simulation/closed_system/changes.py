@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
@@ -14,6 +14,7 @@ from mozzi.algorithms.loops.topology import State
 from mozzi.errors import ConfigurationError, KindError
 from mozzi.model import Model
 from mozzi.program.scalar import Real
+from mozzi.simulation.closed_system.attached import broadcast
 from mozzi.simulation.closed_system.events import until_event
 from mozzi.simulation.closed_system.phases import (
     Change,
@@ -45,7 +46,17 @@ def simulated(
     for change in changes:
         if not isinstance(cast(object, change), (tuple, list)) or len(change) != 2:
             raise KindError("simulate", "a change", change, "(time or event, function)")
-    times = [float(options.get("t0", 0.0)), *(float(x) for x, _ in changes if not callable(x))]
+        when, what = cast("tuple[object, object]", change)
+        if not callable(when) and not isinstance(when, (int, float, np.number)):
+            raise KindError("simulate", "when of a change", when, "a time, or g(t, q, v)")
+        if not callable(what):
+            raise KindError("simulate", "a change", what, "a function (system, q) of the new system")
+    start = cast(object, options.get("t0", 0.0))
+    if not isinstance(start, (int, float, np.number)):
+        raise KindError("simulate", "t0", start, "seconds")
+    if not isinstance(cast(object, options.get("wrenches", {})), Mapping):
+        raise KindError("simulate", "wrenches", options.get("wrenches"), "a table by system")
+    times = [float(start), *(float(x) for x, _ in changes if not callable(x))]
     for before, after in pairwise(times):
         if not before <= after:
             raise ConfigurationError(
@@ -53,7 +64,7 @@ def simulated(
             )
     run = _Run(duration, dt, changes, tolerance, {})
     at, u = system.whole("q", q0, "q"), system.whole("v", v0)
-    batch = np.broadcast_shapes(at.shape[:-1], u.shape[:-1])
+    batch = broadcast("the states", {"q0": at.shape[:-1], "v0": u.shape[:-1]})
     if not batch or not any(callable(when) for when, _ in changes):
         return run.phases(system, q0, v0, torque, options)
     samples: list[Phases] = []
@@ -135,6 +146,9 @@ class _Run:
                 break
             _, change = left.pop(0)
             before, system = system, change(system, q)
+            if not isinstance(cast(object, system), type(before)):
+                wanted = "the new system: return system.attach(…), or system.detach(…)"
+                raise KindError("simulate", f"what the change at t = {t:g} s gives", system, wanted)
             for name in system.systems:
                 if name not in before.systems:
                     raise ConfigurationError(
@@ -152,7 +166,10 @@ class _Run:
             return system.whole("tau", torque)
 
         def law(t: Real, q: Array, v: Array) -> Array:
-            return system.whole("tau", torque(t, system.parts(q, "q"), system.parts(v)))
+            found = torque(t, system.parts(q, "q"), system.parts(v))
+            if not isinstance(cast(object, found), Mapping):
+                raise KindError("simulate", "what torque gives", found, "joint forces by system")
+            return system.whole("tau", found)
 
         return self.laws.setdefault(system.model, KeptLaw(law))
 
@@ -177,6 +194,7 @@ def _event(system: ClosedSystem, g: When) -> EventFunction:
     def event(t: Array, q: Array, v: Array) -> Array | float:
         return g(t, system.parts(q, "q"), system.parts(v))
 
+    event.__name__ = getattr(g, "__name__", type(g).__name__)
     event.terminal = True  # type: ignore[attr-defined]
     event.direction = getattr(g, "direction", 0)  # type: ignore[attr-defined]
     return event

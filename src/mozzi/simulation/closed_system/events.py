@@ -12,6 +12,7 @@ import numpy as np
 
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import DormandPrince, Event, EventFunction
+from mozzi.simulation.methods.event_values import event_values
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.place import on_the_host
 from mozzi.simulation.running.advance import forces_at, listed
@@ -94,7 +95,7 @@ def _to(x: Trajectory, event: Event) -> Trajectory:
 
 def _crossing(event: EventFunction, t: Array, q: Array, v: Array) -> int | None:
     """The number of the first record behind which the event passes zero."""
-    g = np.broadcast_to(np.asarray(event(t, q, v), dtype=float), t.shape)
+    g = event_values(event, t, q, v)
     before, now = g[:-1], g[1:]
     crossed = (before * now <= 0.0) & (before != 0.0)
     direction = getattr(event, "direction", 0)
@@ -110,9 +111,9 @@ def _within(
 
     def at(s: float) -> tuple[float, tuple[Array, Array]]:
         state = step(t, q, v, s)
-        return float(np.asarray(event(np.array(t + s), *state))), state
+        return float(event_values(event, np.array(t + s), *state)), state
 
-    far, g_far = 0.0, float(np.asarray(event(np.array(t), q, v)))
+    far, g_far = 0.0, float(event_values(event, np.array(t), q, v))
     near, (g_near, state) = h, at(h)
     for _ in range(MOST):
         if g_near == 0.0 or abs(near - far) <= 1e-15 * (abs(t) + h) or g_far == g_near:

@@ -27,6 +27,7 @@ from mozzi.simulation.methods.method import one_number
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
+from mozzi.simulation.methods.event_values import event_values
 from mozzi.simulation.projection import (
     closed_again,
     closed_states,
@@ -201,7 +202,7 @@ class Adaptive:
         self.spent = np.zeros(batch, dtype=bool)  # stopped for want of tries
         self.end = np.full(batch, np.inf)  # until when the motion of a stopped sample is known
         self.events: list[Event] = []
-        self._g = [np.asarray(g(self.x["t"], q, v)) for g in method.events]
+        self._g = [event_values(g, self.x["t"], q, v) for g in method.events]
         self.x = {name: place.put(value) for name, value in self.x.items()}
 
     @property
@@ -287,7 +288,7 @@ class Adaptive:
         found: dict[tuple[int, ...], list[tuple[float, int]]] = {}
         for number, g in enumerate(self.method.events):
             before = self._g[number]
-            now = np.asarray(g(*map(self.here, ("t", "q", "v"))))
+            now = event_values(g, *map(self.here, ("t", "q", "v")))
             self._g[number] = np.where(moved, now, before)
             direction = getattr(g, "direction", 0)
             crossed = moved & (before * now <= 0.0) & (before != 0.0)
@@ -313,6 +314,6 @@ class Adaptive:
             if middle in (low, high):
                 break
             q, v = self.at(middle, sample)
-            value = float(np.asarray(g(np.array(middle), q, v)))
+            value = float(event_values(g, np.array(middle), q, v))
             low, high = (middle, high) if value * before > 0.0 else (low, middle)
         return high

@@ -14,7 +14,7 @@ import numpy as np
 from mozzi.errors import ConfigurationError
 from mozzi.program.packing import Packing
 from mozzi.program.program import Input, Output
-from mozzi.targets.arguments import check_arrays
+from mozzi.targets.arguments import check_arrays, check_results
 from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.batch_loop import TABLE, operands_of
 from mozzi.targets.cpu.calls import memory, single_call, threads, ufunc
@@ -179,23 +179,25 @@ class CpuKernel(Generic[Result]):
                 numbers = UNCOUNTED
                 break
             numbers += x.size
-        if numbers > self._threaded_numbers or numbers > self._pooled_numbers:
-            batch = self._batch(arrays)
-            work, parts = prod(batch) * self.cost, 1
-            if work > THREADED_NS and max(batch, default=1) > self.entry.lanes:
-                several = min(get_num_threads(), int(work / SLICE_NS))
-                parts = max(several, ceil(work / PATIENCE_NS))
-            large = out is None and prod(batch) * self._largest >= memory.POOLED_BYTES
-            outs = self._outs(batch, out, arrays) if parts > 1 or large else None
-            if outs is not None and parts > 1:
-                lanes = self.entry.lanes
-                threads.run(self.ufunc, arrays, outs, self._cores, batch, parts, lanes)
-                return outs[0] if len(outs) == 1 else outs
-            out = outs or out
         try:
+            if numbers > self._threaded_numbers or numbers > self._pooled_numbers:
+                batch = self._batch(arrays)
+                work, parts = prod(batch) * self.cost, 1
+                if work > THREADED_NS and max(batch, default=1) > self.entry.lanes:
+                    several = min(get_num_threads(), int(work / SLICE_NS))
+                    parts = max(several, ceil(work / PATIENCE_NS))
+                large = out is None and prod(batch) * self._largest >= memory.POOLED_BYTES
+                outs = self._outs(batch, out, arrays) if parts > 1 or large else None
+                if outs is not None and parts > 1:
+                    lanes = self.entry.lanes
+                    threads.run(self.ufunc, arrays, outs, self._cores, batch, parts, lanes)
+                    return outs[0] if len(outs) == 1 else outs
+                out = outs or out
             return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError):  # NumPy's; ours say which array, and what to give
             check_arrays(self.name, self.inputs, arrays)
+            if out is not None:
+                check_results(self.name, self.outputs, out, self._batch(arrays), self.dtype)
             raise
 
     def _array(self, x: ArrayLike) -> np.ndarray:
