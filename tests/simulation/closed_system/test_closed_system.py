@@ -346,7 +346,7 @@ def test_what_simulate_cannot_use_is_named(system: mz.ClosedSystem):
     for changes in ([], [(lambda t, q, v: t - 1.0, lambda system, q: system)]):
         with pytest.raises(mz.ConfigurationError, match=words):
             system.simulate(many, v, 2e-3, 1e-3, changes=changes)
-    with pytest.raises(mz.ShapeError, match="at of 'arm' has shape .* one by one"):
+    with pytest.raises(mz.ShapeError, match=r"at of 'arm' has shape .* one by one"):
         system.attach("grip", ("arm", "hand"), ("bar", "bar"), at=many)
 
 

@@ -9,12 +9,11 @@ import time
 
 import numpy as np
 import pytest
-
-import mozzi as mz
 from program.rolled import ROLLED, powers
 from targets.cpu.machines import MACHINES, older
 from targets.kernels import DTYPES, WIDTHS, arguments, check, random_program
 
+import mozzi as mz
 from mozzi.program.program import Buffer, Input, load, loop, store, trace
 from mozzi.program.scalar import maximum, minimum, select, sqrt
 from mozzi.targets.cpu.build import compile_cpu, module_text

@@ -50,7 +50,7 @@ def simulated(
         if not callable(when) and not isinstance(when, (int, float, np.number)):
             raise KindError("simulate", "when of a change", when, "a time, or g(t, q, v)")
         if not callable(what):
-            raise KindError("simulate", "a change", what, "a function (system, q) of the new system")
+            raise KindError("simulate", "a change", what, "a function (system, q) -> system")
     start = cast(object, options.get("t0", 0.0))
     if not isinstance(start, (int, float, np.number)):
         raise KindError("simulate", "t0", start, "seconds")

@@ -22,12 +22,12 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
 from mozzi.program.scalar import Condition, Node, Real, maximum, minimum, select, sqrt
+from mozzi.simulation.methods.event_values import event_values
 from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import one_number
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
-from mozzi.simulation.methods.event_values import event_values
 from mozzi.simulation.projection import (
     closed_again,
     closed_states,

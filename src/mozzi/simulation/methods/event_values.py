@@ -27,9 +27,9 @@ def event_values(event: EventFunction, t: Array, q: Array, v: Array) -> Array:
     except ValueError:  # rows of different lengths
         values = np.asarray(None)
     if values.dtype.kind not in "iuf":
-        is_truth = values.dtype.kind == "b"
-        wanted = "a number for each sample, whose zero is looked for"
-        raise KindError("simulate", what, found, wanted + (": z - h, not z < h" if is_truth else ""))
+        instead = ": z - h, not z < h" if values.dtype.kind == "b" else ""
+        wanted = f"a number for each sample, whose zero is looked for{instead}"
+        raise KindError("simulate", what, found, wanted)
     try:
         return np.broadcast_to(values.astype(float), np.shape(t))
     except ValueError:
