@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mozzi.errors import ConfigurationError, KindError, ShapeError
 from mozzi.program.program import Input, Output
@@ -44,7 +45,7 @@ def check_results(
     """
     several = len(outputs) > 1
     wanted = "a tuple of arrays, or None, one for each result" if several else "an array"
-    given: tuple[object, ...] = out if isinstance(out, tuple) else (out,)
+    given = cast("tuple[object, ...]", out) if isinstance(out, tuple) else (out,)
     if len(given) != len(outputs):
         raise ConfigurationError(
             f"{function}: out is for {len(given)} of {len(outputs)} results; give {wanted}"
@@ -54,6 +55,7 @@ def check_results(
             continue
         if not isinstance(x, np.ndarray):
             raise KindError(function, "out", x, wanted)
+        x = cast("NDArray[np.generic]", x)
         shape, name = (*batch, *own.shape), f"out[{k}]" if several else "out"
         core = len(own.shape)
         fits = x.shape[x.ndim - core :] == own.shape and x.ndim >= len(shape)

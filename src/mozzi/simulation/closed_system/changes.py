@@ -54,9 +54,10 @@ def simulated(
     start = cast(object, options.get("t0", 0.0))
     if not isinstance(start, (int, float, np.number)):
         raise KindError("simulate", "t0", start, "seconds")
-    if not isinstance(cast(object, options.get("wrenches", {})), Mapping):
-        raise KindError("simulate", "wrenches", options.get("wrenches"), "a table by system")
-    times = [float(start), *(float(x) for x, _ in changes if not callable(x))]
+    wrenches = cast(object, options["wrenches"]) if "wrenches" in options else None
+    if not isinstance(wrenches, (Mapping, type(None))):
+        raise KindError("simulate", "wrenches", wrenches, "a table by system")
+    times = [float(cast("float", start)), *(float(x) for x, _ in changes if not callable(x))]
     for before, after in pairwise(times):
         if not before <= after:
             raise ConfigurationError(
