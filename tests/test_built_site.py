@@ -91,3 +91,9 @@ def test_search_finds_a_function(browser: Browser):
     look(browser, SITE / "search.html", 1280, "light")
     browser.open((SITE / "search.html").as_uri() + "?q=forward_dynamics")
     wait(lambda: browser.run("document.querySelectorAll('.search li').length") > 0, 30)
+
+
+@pytest.mark.parametrize("page", sorted((SITE / "tutorials").glob("*.html")), ids=lambda p: p.stem)
+def test_a_tutorial_has_a_picture_and_a_motion(page: Path):
+    text = page.read_text(encoding="utf-8")
+    assert "srcdoc=" in text and "<img " in text
