@@ -46,6 +46,7 @@ class Backwards:
     #: Bodies that are still unrolled: a step backwards is ten times its dynamics.
     threshold: ClassVar[int | None] = 16
     loops: ClassVar[str] = "honour"
+    rolled_paths: ClassVar[bool] = False
 
     def __init__(
         self, model: Model, smooth: Model, acting: Resistance | None, q: Traced, v: Traced,
