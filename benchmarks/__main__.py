@@ -165,38 +165,60 @@ def machine() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def save(name: str, result: dict[str, Any]) -> Path:
-    """Write a result as dated JSON, atomically."""
+def save(name: str, result: dict[str, Any], piece: bool = False) -> Path:
+    """Write a result as dated JSON, atomically; a piece is added to the others of its day, machine
+    and commit, in the place of rows of the same names.
+    """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{datetime.date.today().isoformat()}-{name}.json"
+    if piece and path.exists():
+        before = json.loads(path.read_text())
+        same = ("commit", "cpu", "python", "numpy", "llvmlite")
+        if all(before["machine"][x] == result["machine"][x] for x in same):
+            result = _joined(before, result)
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=1) + "\n")
     temporary.replace(path)
     return path
 
 
+def _joined(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Two pieces of one result: rows by their names, the later in the place of the earlier."""
+    name = lambda row: tuple(row.get(x) for x in ("function", "robot", "batch", "steps"))
+    joined = before | now
+    for part, rows in now.items():
+        if isinstance(rows, list) and part in before:
+            joined[part] = [*{name(x): x for x in (*before[part], *rows)}.values()]
+    return joined
+
+
 def limits(result: dict[str, Any], options: argparse.Namespace) -> int:
     """The machine's own figures, and what share of them each case of throughput reaches."""
-    from benchmarks.limits import bandwidth, share, vector_throughput
+    from benchmarks.derivatives import THROUGHPUT as DERIVATIVES
+    from benchmarks.limits import bandwidth, share, vector_throughput, writing
 
     result["limits"] = {
-        "operations_per_s": vector_throughput(),
+        "operations_per_s": vector_throughput(), "written_bytes_per_s": writing(),
         **{f"bytes_per_s_{size >> 10}_kB": bandwidth(size) for size in (2**15, 2**20, 2**26)},
     }
     print("machine", {k: f"{x:.3g}" for k, x in result["limits"].items()}, flush=True)
-    for case in THROUGHPUT:
+    for case in (*THROUGHPUT, *DERIVATIVES):
         if options.only not in f"{case['function']} {case['robot']}":
             continue
         model, function = mozzi_model(case["robot"]), getattr(mz, case["function"])
         kernel, batch = mz.compile(function, model), case.get("batch", 4096)
         arrays = states(model, function.required, batch, "float64")
         ns = min(nanoseconds(kernel, arrays, batch) for _ in range(options.rounds))
-        row = {**case, "batch": batch, "ns": ns, **share(kernel, batch, ns)}
+        few = [x[:64].copy() for x in arrays]  # their results stay in the caches
+        near = min(nanoseconds(kernel, few, 64, 100) for _ in range(options.rounds))
+        written = kernel.dtype.itemsize * sum(x.size for x in kernel.outputs)
+        row = {**case, "batch": batch, "ns": ns, "in_caches_ns": near, "bytes_written": written}
+        row |= share(kernel, batch, ns)
         result.setdefault("shares", []).append(row)
         figures = {k: round(x, 2) for k, x in row.items() if isinstance(x, float)}
         print(case["function"], case["robot"], figures, flush=True)
     if not options.no_save:
-        print("saved", save("limits", result).name)
+        print("saved", save("limits", result, options.piece).name)
     return 0
 
 
@@ -205,6 +227,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="run the parts and cases whose name holds this")
     parser.add_argument("--rounds", type=int, default=5, help="alternations of mozzi and peer")
     parser.add_argument("--no-save", action="store_true", help="print only")
+    parser.add_argument("--piece", action="store_true", help="add to what this commit has today")
     parser.add_argument("--limits", action="store_true", help="throughput as a share of limits")
     options = parser.parse_args()
     mz.set_num_threads(1)
@@ -229,7 +252,7 @@ def main() -> int:
             result[part] = measure(options.rounds)
             print(part, json.dumps(result[part]), flush=True)
     if not options.no_save:
-        print("saved", save("cpu", result).name)
+        print("saved", save("cpu", result, options.piece).name)
     return 0
 
 

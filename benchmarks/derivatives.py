@@ -88,6 +88,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="run the parts and cases whose name holds this")
     parser.add_argument("--rounds", type=int, default=5, help="alternations of mozzi and peer")
     parser.add_argument("--no-save", action="store_true", help="print only")
+    parser.add_argument("--piece", action="store_true", help="add to what this commit has today")
     options = parser.parse_args()
     mz.set_num_threads(1)
     result: dict[str, Any] = {"machine": machine()}
@@ -106,7 +107,7 @@ def main() -> int:
                 figures = {k: round(x, 3) for k, x in row.items() if isinstance(x, (int, float))}
                 print(label, json.dumps(figures), flush=True)
     if not options.no_save:
-        print("saved", save("derivatives", result).name)
+        print("saved", save("derivatives", result, options.piece).name)
     return 0
 
 

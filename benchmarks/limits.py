@@ -2,8 +2,9 @@
 
 Vector throughput: multiplications and additions on vectors, as many as one core retires, by a
 kernel that does nothing else. Bandwidth: bytes that one core copies per second, at the size of
-each case's arrays. A case cannot take less than the larger of its operations at that throughput and
-its arrays at that bandwidth; the share is that time over the measured one.
+each case's arrays; and bytes that a kernel writes whose body does nothing. A case cannot take less
+than the larger of its operations at that throughput and its arrays at that bandwidth; the share is
+that time over the measured one.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy as np
 import mozzi as mz
 from mozzi.model.generate import chain
 
-__all__ = ["share", "vector_throughput"]
+__all__ = ["bandwidth", "share", "vector_throughput", "writing"]
 
-CHAINS, ROUNDS, SETS = 8, 6, 24  # short chains, many at once, hide the latency of an operation
+CHAINS, ROUNDS, SETS = 8, 12, 24  # many chains at once hide the latency of an operation
 
 
 def _best(call: Any, rounds: int = 15) -> float:
@@ -66,6 +67,15 @@ def bandwidth(size: int) -> float:
             np.copyto(target, source)
 
     return 2 * source.nbytes * repeat / _best(copies)
+
+
+@cache
+def writing(numbers: int = 1444, batch: int = 4096) -> float:
+    """Bytes per second that a kernel writes whose body does nothing: one number in all places."""
+    kernel = mz.compile(lambda x: np.array([x] * numbers, dtype=object), chain(1), inputs={"x": ()})
+    x = np.ones(batch)
+    out = kernel(x)
+    return out.nbytes / _best(lambda: kernel(x, out=out))
 
 
 def share(kernel: Any, batch: int, ns: float) -> dict[str, float]:

@@ -1,7 +1,9 @@
 """`python -m benchmarks.memory`: what arrays and memory cost, every case in a process of its own.
 
 Cases as data. Arrays: a call that makes its results beside one that writes into `out=`, medians in
-a fresh process on one thread; `bar` is the most that the first may take in units of the second.
+a fresh process on one thread, in turns; `bar` is the most that the first may take in units of the
+second. Every algorithm on solo12, and some on other robots and in larger batches. `first_ns` is the
+first call, which takes its memory from the system.
 `bound_ns` is with the last result still there when the next one is made, which takes turns between
 two blocks of memory, and so less of them from caches.
 Resident memory: the most that a process held (over what it held before) while a kernel was traced
@@ -11,6 +13,7 @@ and compiled, and then while it was called.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import resource
@@ -24,16 +27,39 @@ import numpy as np
 import mozzi as mz
 from benchmarks.__main__ import machine, save, states
 from benchmarks.robots import mozzi_model
+from mozzi.algorithms.calls.algorithm import Algorithm
+
+LARGE = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse",
+    "body_jacobians", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+)  # fmt: skip
+#: What a robot without loops and contacts has none of, and what takes several rates at once.
+OTHERWISE = ("contact", "impact", "loop", "jacobian_derivatives", "twist_derivatives",
+             "joint_force_derivatives")  # fmt: skip
+STATES = {"q", "q0", "q1", "v", "a", "j", "s", "tau", "p", "dv", "v_ref", "a_ref", "covector"}
+
+
+def every_algorithm() -> list[str]:
+    """The public algorithms whose arguments are configurations and joint vectors."""
+    found = []
+    for name in mz.__all__:
+        function = getattr(mz, name)
+        if isinstance(function, Algorithm) and STATES.issuperset(function.required):
+            given = list(inspect.signature(function).parameters.values())
+            more = given[len(function.required) + 1 :]
+            if not name.startswith(OTHERWISE) and all(x.default is not x.empty for x in more):
+                found.append(name)
+    return found
+
 
 ARRAYS = [
+    {"robot": "solo12", "function": name, "batch": 1024, "bar": 1.2} for name in every_algorithm()
+]
+ARRAYS += [
     {"robot": robot, "function": name, "batch": batch, "bar": 1.2}
-    for robot in ("panda", "solo12", "talos")
-    for name in (
-        "inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse",
-        "body_jacobians", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-    )
-    for batch in (1024, 4096)
-]  # fmt: skip
+    for robot, batch in (("panda", 1024), ("solo12", 4096), ("talos", 1024), ("talos", 4096))
+    for name in LARGE
+]
 RESIDENT = [
     {"robot": robot, "function": name, "batch": 4096}
     for robot in ("panda", "talos")
@@ -61,7 +87,7 @@ def arrays(case: dict[str, Any]) -> dict[str, Any]:
     kernel, batch = mz.compile(function, model), case["batch"]
     inputs = states(model, function.required, batch, "float64")
 
-    def median(call: Any, keep: bool, count: int = 25) -> float:
+    def median(call: Any, keep: bool, count: int = 9) -> float:
         times, result = [], None
         for _ in range(count):
             start = time.perf_counter()
@@ -74,11 +100,12 @@ def arrays(case: dict[str, Any]) -> dict[str, Any]:
         return float(np.median(times)) / batch * 1e9
 
     new = lambda: kernel(*inputs)
-    first, bound = median(new, False), median(new, True)
-    out = new()
-    reused = median(lambda: kernel(*inputs, out=out), False)
-    found = {"new_ns": min(first, median(new, False)), "bound_ns": bound, "out_ns": reused}
-    return {**case, **found, "ratio": found["new_ns"] / reused}
+    first, out = median(new, False, 1), new()
+    reuse = lambda: kernel(*inputs, out=out)
+    turns = [(median(new, False), median(new, True), median(reuse, False)) for _ in range(5)]
+    made, bound, reused = map(min, zip(*turns, strict=True))
+    found = {"first_ns": first, "new_ns": made, "bound_ns": bound, "out_ns": reused}
+    return {**case, **found, "ratio": made / reused}
 
 
 def peak_mb() -> float:
@@ -112,6 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--only", default="", help="the parts and cases whose name holds this")
     parser.add_argument("--no-save", action="store_true", help="print only")
+    parser.add_argument("--piece", action="store_true", help="add to what this commit has today")
     parser.add_argument("--one", nargs=2, metavar=("PART", "CASE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -133,7 +161,7 @@ def main() -> int:
             figures = {k: round(x, 2) if isinstance(x, float) else x for k, x in row.items()}
             print(part, figures, flush=True)
     if not options.no_save:
-        print("saved", save("memory", result).name)
+        print("saved", save("memory", result, options.piece).name)
     return 0
 
 

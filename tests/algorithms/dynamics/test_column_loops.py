@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
 import mozzi as mz
 from mozzi.compiler import program_of
 from mozzi.model.generate import chain, tree
+from mozzi.program.node import Node
 from mozzi.program.program import Loop
 
 
@@ -52,6 +55,20 @@ def test_loops_over_columns(make):
     assert np.array_equal(inverse, np.swapaxes(inverse, -1, -2))
     unit = inverse @ mz.mass_matrix(model, q)
     np.testing.assert_allclose(unit, np.broadcast_to(np.eye(model.nv), unit.shape), atol=1e-9)
+
+
+def test_columns_of_zeros_are_left_out():
+    """Where a free base is changes nothing in a uniform field: no loop computes those columns."""
+    model = humanoid(0)
+    program = program_of(mz.forward_dynamics_derivatives, model)
+    dq, dv, _ = (
+        np.array([isinstance(y, Node) and y.op == "const" for y in cast("list[object]", x.values)])
+        for x in program.outputs
+    )
+    zeros = np.all(dq.reshape(model.nv, model.nv), axis=0)
+    assert np.flatnonzero(zeros).max() < 6 and zeros.sum() == 3 and not dv.any()
+    trips = [s.stop for s in program.region.statements if isinstance(s, Loop)]
+    assert sum(x for x in trips if isinstance(x, int)) == 2 * model.nv - 3 + model.nv
 
 
 def test_single_precision_keeps_articulated_bodies():

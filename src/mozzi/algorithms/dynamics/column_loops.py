@@ -17,7 +17,7 @@ from mozzi.algorithms.recursion.blocks import Block, apply, plus, rows, transpos
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import PerBody
-from mozzi.program.node import active
+from mozzi.program.node import Node, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
 from mozzi.program.settings import settings
@@ -45,27 +45,43 @@ def loops_over_columns(model: Mechanism) -> bool:
 def products_by_column_loops(
     model: Mechanism, N: BlockArray, D: PerBody[Block], Xs: Sequence[BlockArray], sign: float
 ) -> list[BlockArray]:
-    """± N D⁻¹ Nᵀ X of joint matrices, column by column of all of them at once."""
+    """± N D⁻¹ Nᵀ X of joint matrices, by the columns of all of them that are not zero."""
     n = model.nv
     bodies, blocks = _blocks(model, N)
-    outs = [Buffer(X.letter, n * n, "scratch") for X in Xs]
+    out = Buffer("a", len(Xs) * n * n, "scratch")
+    places = np.full(len(Xs) * n * n, -1)
     for branch, own in _branches(bodies):
-        columns = [i.data.v + c for i in own for c in range(i.joint.nv)]
-        height = sum(i.joint.nv for i in branch)
-        held = [_held(X, branch, columns) for X in Xs]
+        rows_of = [i.data.v + r for i in branch for r in range(i.joint.nv)]
+        found = [
+            (number * n * n + c, [X.values[r, c] for r in rows_of])
+            for number, X in enumerate(Xs)
+            for i in own for c in range(i.data.v, i.data.v + i.joint.nv)
+        ]  # fmt: skip
+        columns = {to: x for to, x in found if not all(map(_is_zero, x))}
+        if not columns:
+            continue
+        held = Buffer("X", len(rows_of) * len(columns), "scratch")
+        for e, value in enumerate(x for column in columns.values() for x in column):
+            store(held, None, 0, e, value)
         for _, trip in loop(0, len(columns), name="column"):
-            at = Index(np.array(columns), trip, name="column")
-            for X, out in zip(held, outs, strict=True):
-                x, place = Column(), 0
-                for i in branch:
-                    size = i.joint.nv
-                    x[i.slot] = tuple(load(X, trip, height, place + r) for r in range(size))
-                    place += size
-                y = _scaled(branch, D, _inward(branch, blocks, x), sign)
-                for i in bodies:
-                    for r, value in enumerate(_outward(i, blocks, y)):
-                        store(out, at, 1, (i.data.v + r) * n, value)
-    return [_whole(model, X, out) for X, out in zip(Xs, outs, strict=True)]
+            at = Index(np.array([*columns]), trip, name="column")
+            x, place = Column(), 0
+            for i in branch:
+                size = i.joint.nv
+                x[i.slot] = tuple(load(held, trip, len(rows_of), place + r) for r in range(size))
+                place += size
+            y = _scaled(branch, D, _inward(branch, blocks, x), sign)
+            for i in bodies:
+                for r, value in enumerate(_outward(i, blocks, y)):
+                    store(out, at, 1, (i.data.v + r) * n, value)
+        for to in columns:
+            places[to : to + n * n : n] = np.arange(to, to + n * n, n)
+    values = [load(out, None, 0, int(e)) if e >= 0 else 0.0 for e in places]
+    parts = np.split(np.array(values, dtype=object), len(Xs))
+    return [
+        BlockArray(model, X.letter, X.axes, part.reshape(X.shape))
+        for X, part in zip(Xs, parts, strict=True)
+    ]
 
 
 def inverse_by_column_loops(model: Mechanism, N: BlockArray, D: PerBody[Block]) -> BlockArray:
@@ -123,13 +139,9 @@ def _branches(bodies: Sequence[Body]) -> list[tuple[list[Body], list[Body]]]:
     return [([k for k in bodies if k.slot in branch], own) for branch, own in found.items()]
 
 
-def _held(X: BlockArray, branch: Sequence[Body], columns: Sequence[int]) -> Buffer:
-    """The columns in memory, their numbers at the branch one behind the other."""
-    places = [i.data.v + r for i in branch for r in range(i.joint.nv)]
-    held = Buffer(X.letter, len(places) * len(columns), "scratch")
-    for n, (c, r) in enumerate((c, r) for c in columns for r in places):
-        store(held, None, 0, n, X.values[r, c])
-    return held
+def _is_zero(x: Real) -> bool:
+    """Whether it is zero whatever the arguments are."""
+    return (x.op == "const" and x.value == 0.0) if isinstance(x, Node) else x == 0.0
 
 
 def _inward(branch: Sequence[Body], N: Blocks, x: Column) -> Column:
@@ -153,8 +165,3 @@ def _outward(i: Body, N: Blocks, y: Column) -> tuple[Real, ...]:
         if k.slot in y:
             total = plus(total, apply(N[i.slot, k.slot], y[k.slot]))
     return total
-
-
-def _whole(model: Mechanism, X: BlockArray, out: Buffer) -> BlockArray:
-    values = np.array([load(out, None, 0, e) for e in range(out.size)], dtype=object)
-    return BlockArray(model, X.letter, X.axes, values.reshape(X.shape))

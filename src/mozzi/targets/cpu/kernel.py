@@ -28,6 +28,7 @@ __all__ = ["CpuKernel", "Results"]
 
 THREADED_NS = 400_000.0  # work from which on a call is worth several threads
 SLICE_NS = 100_000.0  # work of one thread, at least
+WAKE_NS = 60_000.0  # work that is done before another thread is awake
 PATIENCE_NS = 20_000_000.0  # work of one slice, at most: Ctrl-C is looked for between slices
 OPERATION_NS = 0.04  # what an operation takes, one thread
 SHORT_NS = 20_000.0  # work that may hold the GIL, to do without NumPy's dispatch
@@ -189,8 +190,9 @@ class CpuKernel(Generic[Result]):
                 large = out is None and prod(batch) * self._largest >= memory.POOLED_BYTES
                 outs = self._outs(batch, out, arrays) if parts > 1 or large else None
                 if outs is not None and parts > 1:
-                    lanes = self.entry.lanes
-                    threads.run(self.ufunc, arrays, outs, self._cores, batch, parts, lanes)
+                    cores, lanes = self._cores, self.entry.lanes
+                    ahead = WAKE_NS / self.cost
+                    threads.run(self.ufunc, arrays, outs, cores, batch, parts, lanes, ahead)
                     return outs[0] if len(outs) == 1 else outs
                 out = outs or out
             return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)

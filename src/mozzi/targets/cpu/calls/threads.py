@@ -11,6 +11,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
+from math import prod
 from queue import SimpleQueue
 
 import numpy as np
@@ -158,18 +159,22 @@ def run(
     batch: tuple[int, ...],
     parts: int,
     lanes: int,
+    ahead: float,
 ) -> None:
     """ufunc(*args, out=outs) in `parts` slices of the longest batch axis, on all threads.
 
     Every thread takes the next slice that is left. Between two slices Python looks for signals:
     after Ctrl-C no other slice is begun.
 
-    cores: how many axes of each operand, arguments first, are no batch axes.
+    cores: how many axes of each operand, arguments first, are no batch axes. ahead: samples that
+    are done before another thread is awake; the first slice, that of the caller, has them too, so
+    that it need not sleep until the others are through.
     """
     axis = max(range(len(batch)), key=lambda k: batch[k])
     n = batch[axis]
-    size = -(-n // parts)
-    size = -(-size // lanes) * lanes  # whole vectors
+    size = int((n - ahead * n / prod(batch)) / parts)
+    size = max(-(-size // lanes), 1) * lanes  # whole vectors
+    first = max(n - (parts - 1) * size, size)
     behind = len(batch) - axis  # batch axes from this one on
 
     def cut(x: np.ndarray, core: int, part: slice) -> np.ndarray:
@@ -190,7 +195,8 @@ def run(
         finally:
             left.clear()
 
-    left = [slice(k, min(k + size, n)) for k in reversed(range(0, n, size))]
+    left = [slice(k, min(k + size, n)) for k in reversed(range(first, n, size))]
+    left.append(slice(0, first))
     jobs = _hand_over([work] * (min(get_num_threads(), len(left)) - 1))
     try:
         work()
