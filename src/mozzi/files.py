@@ -11,9 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
-from mozzi.errors import ExtraMissingError
+from mozzi.errors import ConfigurationError, ExtraMissingError
 
-__all__ = ["all_to_disk", "replace", "to_disk", "write_atomically", "zarr_library"]
+__all__ = [
+    "all_to_disk", "make_folder_of", "replace", "to_disk", "write_atomically", "zarr_library",
+]  # fmt: skip
 
 WINDOWS = os.name == "nt"
 WAITERS = 4  # threads that wait for the disk
@@ -27,6 +29,16 @@ def zarr_library() -> ModuleType:
     except ImportError:
         raise ExtraMissingError("a store needs zarr: pip install 'mozzi[cluster]'") from None
     return zarr
+
+
+def make_folder_of(path: Path) -> None:
+    """Make the folder that a file will lie in, before what goes into it is computed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: the folder {path.parent} cannot be made ({error.strerror}); give another path"
+        ) from None
 
 
 def to_disk(path: Path) -> None:

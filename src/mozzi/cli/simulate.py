@@ -19,6 +19,7 @@ from mozzi.cli.info import Base
 from mozzi.cli.prepare import lifted, touching
 from mozzi.cli.robot import File, Root, configuration, inside, open_robot, vector
 from mozzi.errors import ConfigurationError, DivergenceWarning
+from mozzi.files import make_folder_of
 from mozzi.viz.progress import watched
 
 if TYPE_CHECKING:
@@ -270,8 +271,7 @@ def check_paths(
             continue
         if path.suffix not in kinds:
             raise ConfigurationError(f"{path}: give a name that ends in {' or '.join(kinds)}")
-        if not path.parent.is_dir():
-            raise ConfigurationError(f"{path}: there is no folder {path.parent}; make it first")
+        make_folder_of(path)
     if plot is not None:
         from mozzi.viz.plot import pyplot
 

@@ -19,6 +19,7 @@ from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
 from mozzi.cli.robot import File, Root, configuration, open_robot
 from mozzi.errors import ConfigurationError, ExtraMissingError
+from mozzi.files import make_folder_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,6 +121,9 @@ def sweep(
     count = None if samples is None else count_of(samples)
     if rows is not None:
         check_format(rows)  # before the work
+    for path in (rows, report):
+        if path is not None and not dry_run:
+            make_folder_of(path)
     if dry_run:
         tell_cost(run, varied, count, chunk, max(1, workers))
         return

@@ -44,7 +44,8 @@ SOCKET = MODEL.q_slices["socket"].start + 1  # where its quaternion starts
 
 def arguments(model, function: Algorithm, batch: tuple[int, ...], rng) -> dict[str, np.ndarray]:
     """Arrays that an algorithm takes, all of them valid."""
-    sizes = {"q": model.nq, "v": model.nv, "b": model.nb, "m": model.row_count, "f": 1, "p": 1}
+    sizes: dict[int | str, int] = {"q": model.nq, "v": model.nv, "b": model.nb, "f": 1, "p": 1}
+    sizes["m"] = model.row_count
     order = function.defaults.get("order", 0)
     sizes |= {"o": order, "w": order - 1}
     found = {}
@@ -276,11 +277,11 @@ def test_a_diverged_motion_still_has_its_energy():
 def test_many_numbers_are_looked_at_in_a_loop(where: int, argument: int):
     """Every one of them, of every sample."""
     model = chain(300)
-    x = [np.zeros((3, 300)) for _ in range(3)]
-    mz.inverse_dynamics(model, *x)
-    x[argument][2, where] = np.inf if where % 2 else np.nan
+    q, v, a = np.zeros((3, 3, 300))
+    mz.inverse_dynamics(model, q, v, a)
+    (q, v, a)[argument][2, where] = np.inf if where % 2 else np.nan
     with pytest.raises(mz.ConfigurationError, match=r"in sample \[2\]"):
-        mz.inverse_dynamics(model, *x)
+        mz.inverse_dynamics(model, q, v, a)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

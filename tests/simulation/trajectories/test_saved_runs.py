@@ -287,11 +287,14 @@ def test_events_are_known_in_another_process(tmp_path):
         assert done.stdout.startswith("51 "), done.stderr
 
 
-def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path):
-    path = tmp_path / "nowhere" / "run.zarr"
-    with pytest.raises(ConfigurationError, match=r"there is no folder .*nowhere; make it"):
-        mz.simulate(double_pendulum(), Q0, V0, 0.1, 0.01, save=path)
-    assert not path.parent.exists()
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path):
+    """As by sweeps; one that cannot be is told before anything is computed."""
+    path = tmp_path / "new" / "folder" / "run.zarr"
+    mz.simulate(double_pendulum(), Q0, V0, 0.1, 0.01, save=path)
+    assert len(mz.Trajectory.load(path).t) == 11
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match=r"the folder .*file cannot be made"):
+        mz.simulate(double_pendulum(), Q0, V0, 0.1, 0.01, save=tmp_path / "file" / "run.zarr")
 
 
 def test_on_the_command_line(tmp_path: Path):

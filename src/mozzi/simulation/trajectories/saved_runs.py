@@ -21,7 +21,7 @@ import numpy as np
 
 from mozzi.content import digest_of
 from mozzi.errors import ConfigurationError, warn
-from mozzi.files import replace, to_disk, write_atomically, zarr_library
+from mozzi.files import make_folder_of, replace, to_disk, write_atomically, zarr_library
 from mozzi.simulation.forces.law import DUE, HELD
 from mozzi.simulation.methods.dormand_prince import DormandPrince, Event
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory
@@ -161,10 +161,7 @@ def open_saved(
                 "another state; what is there stays as it is. Give another path for another law"
             )
         return Saved(place, head["block"], head)
-    if not place.parent.is_dir():
-        raise ConfigurationError(
-            f"{place}: there is no folder {place.parent}; make it, or give another path"
-        )
+    make_folder_of(place)
     n = len(run.grid.t)
     making = place.with_name(f".{place.name}.making")
     group = zarr.open_group(str(making), mode="w")

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from mozzi.targets.cpu.calls.single_call import possible
 MODEL, OTHER = chain(4, seed=1), chain(4, seed=2)
 rng = np.random.default_rng(0)
 q, v, a = rng.normal(size=(3, 4)).copy()
-slow = lambda *args, **options: Algorithm.__call__(mz.inverse_dynamics, *args, **options)
+fast = cast("Algorithm", mz.inverse_dynamics)
+slow = lambda *args, **options: Algorithm.__call__(fast, *args, **options)
 
 
 @pytest.fixture(autouse=True)
@@ -67,9 +69,12 @@ def test_other_threads_compute_while_one_traces():
 
 
 def test_errors_are_told_in_the_words_of_the_model():
-    for bad in ((MODEL, q, v, a[:2]), (MODEL, q, v), (3.0, q, v, a), (MODEL, q, "v", a)):
+    wrong: list[tuple[Any, ...]] = [
+        (MODEL, q, v, a[:2]), (MODEL, q, v), (3.0, q, v, a), (MODEL, q, "v", a),
+    ]  # fmt: skip
+    for bad in wrong:
         kinds = []
-        for call in (mz.inverse_dynamics, slow):
+        for call in (fast, slow):
             with pytest.raises(Exception) as error:
                 call(*bad)
             kinds.append((error.type, str(error.value)))
