@@ -6,7 +6,8 @@ with them free. So it does for modules of the library that another thread is imp
 a lock for each, which a child would wait for.
 
 Python hears Ctrl-C between two of its own steps, in the main thread: a compiler that takes half a
-minute in one step would be waited for. `aside` lets another thread take that step.
+minute in one step would be waited for. `aside` lets another thread take that step, and `Aside` a
+step that is needed later.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import time
 import weakref
 from collections.abc import Callable
 from types import TracebackType
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-__all__ = ["ForkLock", "aside", "forks_wait_for"]
+__all__ = ["Aside", "ForkLock", "aside", "forks_wait_for"]
 
 PATIENCE_S = 0.02  # how long a fork waits for one lock before it lets go of the others
 IMPORTS_S = 20.0  # how long a fork waits for modules that other threads import
@@ -69,29 +70,41 @@ class ForkLock:
         self.lock.release()
 
 
-def aside(work: Callable[[], T]) -> T:
-    """What `work` gives; the main thread leaves it to another one and listens for Ctrl-C. After
-    Ctrl-C the work goes on to its end, unseen, and a fork waits for the locks that it holds.
+class Aside(Generic[T]):
+    """Work that another thread begins at once; `result` waits for what it gives, or raises what it
+    raised. After Ctrl-C the work goes on to its end, unseen, and a fork waits for the locks that it
+    holds.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return work()  # signals are not for this thread
-    results, errors, done = list[T](), list[BaseException](), threading.Event()
 
-    def run(depth: int) -> None:
+    def __init__(self, work: Callable[[], T]):
+        self._results, self._errors = list[T](), list[BaseException]()
+        self._done = threading.Event()
+        threading.Thread(
+            target=self._run, args=(work, _state.depth), name="mozzi-aside", daemon=True
+        ).start()
+
+    def _run(self, work: Callable[[], T], depth: int) -> None:
         _state.depth = depth  # the locks of the thread that asked: a closed gate is not for us
         try:
-            results.append(work())
+            self._results.append(work())
         except BaseException as error:  # raised again in the thread that asked
-            errors.append(error)
+            self._errors.append(error)
         finally:
-            done.set()
+            self._done.set()
 
-    threading.Thread(target=run, args=(_state.depth,), name="mozzi-aside", daemon=True).start()
-    while not done.wait(LISTEN_S):
-        pass
-    if errors:
-        raise errors[0]
-    return results[0]
+    def result(self) -> T:
+        while not self._done.wait(LISTEN_S):
+            pass
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
+
+
+def aside(work: Callable[[], T]) -> T:
+    """What `work` gives; the main thread leaves it to another one and listens for Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()  # signals are not for this thread
+    return Aside(work).result()
 
 
 def forks_wait_for(lock: threading.RLock) -> None:
@@ -100,13 +113,18 @@ def forks_wait_for(lock: threading.RLock) -> None:
 
 
 def _before() -> None:
-    """Take all of them, in whatever order threads take theirs: who waits for one holds none."""
+    """Take all of them, in whatever order threads take theirs: who waits for one holds none. What
+    was not to be had comes first the next time: while a fork waits for it, others are free.
+    """
     _gate.clear()
     end = time.monotonic() + IMPORTS_S
+    missing = None
     while True:
         ours = [(one, one.lock) for one in list(_every)]
-        for one, lock in [*ours, *((None, lock) for lock in _foreign)]:
+        every = [*ours, *((None, lock) for lock in _foreign)]
+        for one, lock in sorted(every, key=lambda pair: pair[1] is not missing):
             if not lock.acquire(timeout=PATIENCE_S):
+                missing = lock
                 break
             _held.append((one, lock))
         else:

@@ -242,11 +242,11 @@ def test_other_functions_say_why_they_are_no_programs():
 
 def test_what_is_compiled_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch):
     """`compile` and the call share the kernel, whether defaults are said or not."""
-    from mozzi.targets.cpu import jit
+    from mozzi.targets.cpu.assembler import Assembler
 
     model, made = mechanism("arm").with_gravity((0.0, 0.0, -1.23)), []
-    real = jit.assemble
-    monkeypatch.setattr(jit, "assemble", lambda *a, **k: made.append(1) or real(*a, **k))
+    real = Assembler.code
+    monkeypatch.setattr(Assembler, "code", lambda self: made.append(1) or real(self))
     monkeypatch.setattr("mozzi.targets.disk_cache.lookup", lambda *a: None)
     kernel = mz.compile(mz.forward_dynamics, model)
     x = np.zeros(model.nv)

@@ -22,8 +22,8 @@ def prune(program: Program) -> Program:
     while True:
         before = len(live), len(read)
         _mark(program.region, live, read)
-        if before == (len(live), len(read)):
-            break
+        if before == (len(live), len(read)) or not program.rolled:
+            break  # without loops nothing is read later than it is written
     region = _keep(program.region, None, live, read)
     return Program(
         program.name, program.inputs, program.outputs, region, program.single, program.notes

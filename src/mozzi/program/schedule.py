@@ -83,67 +83,75 @@ def _blocks(parts: Sequence[list[Node]]) -> tuple[list[Node], list[int]]:
     """In every part the phases of calls, then the rest; in blocks that nothing runs ahead of."""
     order: list[Node] = []
     blocks: list[int] = []
-    block, size = -1, 0
     for part in parts:
-        phase, before = _phases(part), None
-        for s in sorted(part, key=lambda s: phase.get(id(s), NO_PHASE)):
-            now = phase.get(id(s), NO_PHASE)
-            if size == BLOCK_SIZE or now != before:
-                block, size, before = block + 1, 0, now
-            size += 1
-            order.append(s)
-            blocks.append(block)
+        phase = _phases(part)
+        groups: dict[int, list[Node]] = {} if phase else {NO_PHASE: part}
+        for s in part if phase else ():
+            groups.setdefault(phase.get(id(s), NO_PHASE), []).append(s)
+        for _, group in sorted(groups.items()):
+            for k in range(0, len(group), BLOCK_SIZE):
+                own = group[k : k + BLOCK_SIZE]
+                blocks += [blocks[-1] + 1 if blocks else 0] * len(own)
+                order += own
     return order, blocks
+
+
+def _operands(run: Sequence[Node]) -> list[Sequence[int]]:
+    """For every statement the places of its operands among them, ascending."""
+    place = {id(s): n for n, s in enumerate(run)}
+    found: list[Sequence[int]] = []
+    for s in run:
+        own = [place[id(x)] for x in s.args if id(x) in place]
+        found.append(own if len(own) < 2 else sorted(set(own)))
+    return found
 
 
 def _depth_first(run: Sequence[Node], kept: set[int]) -> list[Node]:
     """Every result with what it needs before it, as far as that is not there yet; of two operands
     the one that was traced later first, so that what a sweep passes by is made when it passes.
     """
-    place = {id(s): n for n, s in enumerate(run)}
-    used = {id(x) for s in run for x in s.args}
-    waiting = set(place)
+    operands = _operands(run)
+    used = {m for own in operands for m in own}
+    waiting = [True] * len(run)
     order: list[Node] = []
-
-    def operands(s: Node) -> list[Node]:
-        return sorted((x for x in s.args if id(x) in waiting), key=lambda x: place[id(x)])
-
-    for root in run:
-        if id(root) not in waiting or (id(root) in used and id(root) not in kept):
+    for root, s in enumerate(run):
+        if not waiting[root] or (root in used and id(s) not in kept):
             continue
-        waiting.remove(id(root))
-        path = [(root, operands(root))]
+        waiting[root] = False
+        path = [(root, [m for m in operands[root] if waiting[m]])]
         while path:
-            s, left = path[-1]
+            n, left = path[-1]
             if not left:
-                order.append(s)
+                order.append(run[n])
                 path.pop()
                 continue
-            x = left.pop()
-            if id(x) in waiting:
-                waiting.remove(id(x))
-                path.append((x, operands(x)))
+            m = left.pop()
+            if waiting[m]:
+                waiting[m] = False
+                path.append((m, [k for k in operands[m] if waiting[k]]))
     return order
 
 
 def _carried(order: Sequence[Node]) -> int:
     """How often a block of statements uses a value of an earlier block."""
     block = {id(s): n // BLOCK_SIZE for n, s in enumerate(order) if s.op not in ("const", "input")}
-    return len(
-        {
-            (id(x), n // BLOCK_SIZE)
-            for n, s in enumerate(order)
-            for x in s.args
-            if block.get(id(x), n // BLOCK_SIZE) < n // BLOCK_SIZE
-        }
-    )
+    count = 0
+    for now, start in enumerate(range(0, len(order), BLOCK_SIZE)):
+        used = {id(x) for s in order[start : start + BLOCK_SIZE] for x in s.args}
+        count += sum(block.get(x, now) < now for x in used)
+    return count
 
 
 def _phases(run: Sequence[Node]) -> dict[int, int]:
     """For calls and what they need: how many calls come before them on the longest path."""
+    if not any(s.op in CALLS for s in run):
+        return {}
     depth: dict[int, int] = {}
     for s in run:
-        depth[id(s)] = max((depth.get(id(x), 0) + (x.op in CALLS) for x in s.args), default=0)
+        most = 0
+        for x in s.args:
+            most = max(most, depth.get(id(x), 0) + (x.op in CALLS))
+        depth[id(s)] = most
     phase: dict[int, int] = {}
     for s in reversed(run):
         if s.op in CALLS:
@@ -156,16 +164,12 @@ def _phases(run: Sequence[Node]) -> dict[int, int]:
 
 def _early_ends(run: Sequence[Node], blocks: Sequence[int], kept: set[int]) -> list[Node]:
     """The order in which statements that end lives come as soon as they can in their block."""
-    place = {id(s): n for n, s in enumerate(run)}
+    operands = _operands(run)
     users: list[list[int]] = [[] for _ in run]
-    operands: list[tuple[int, ...]] = []
-    waiting = [0] * len(run)
-    for n, s in enumerate(run):
-        own = {place[id(x)] for x in s.args if id(x) in place}
-        operands.append(tuple(own))
-        waiting[n] = len(own)
+    for n, own in enumerate(operands):
         for m in own:
             users[m].append(n)
+    waiting = list(map(len, operands))
     left = [len(u) + (id(s) in kept) for u, s in zip(users, run, strict=True)]
     held = [s.op not in ("const", "input") for s in run]  # what takes a register
     ends = [0] * len(run)

@@ -32,7 +32,7 @@ __all__ = [
     "Entry", "clear", "contents", "folder", "key_of", "lookup", "prune", "read", "store", "write",
 ]  # fmt: skip
 
-MAGIC = b"mozzi 1\n"
+MAGIC = b"mozzi 2\n"
 MAX_TOTAL = 512 * 2**20  # bytes of all files together
 MAX_ENTRY = 256 * 2**20  # bytes of one
 WRITES_PER_PRUNE = 64
@@ -88,7 +88,8 @@ def lookup(key: str) -> Entry | None:
 
 def store(key: str, entry: Entry) -> None:
     """Keep a kernel under this key."""
-    write(key, entry.to_bytes())
+    if folder() is not None:
+        write(key, entry.to_bytes())
 
 
 def folder() -> Path | None:

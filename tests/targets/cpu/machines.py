@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Any
 
+from mozzi.targets.cpu import assembler
 from mozzi.targets.cpu import jit as llvm_jit
 
 _KNOWN = {"x86-64": ("", 16), "haswell": ("+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt", 32)}
@@ -26,6 +27,7 @@ def older(machine: str, patch: Any) -> None:
     """Compile for this machine until the patch ends."""
     triple, _, _, version = llvm_jit.host()
     host = (triple, machine, MACHINES[machine][0], version)
-    patch.setattr(llvm_jit, "host", lambda: host)
+    for place in (assembler, llvm_jit):
+        patch.setattr(place, "host", lambda: host)
     patch.setattr(llvm_jit, "lanes", llvm_jit.lanes.__wrapped__)
     patch.setattr(llvm_jit, "runtime", llvm_jit.runtime.__wrapped__)

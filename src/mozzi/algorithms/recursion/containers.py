@@ -7,8 +7,11 @@ of the program, read and written at the index of the loop.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import (
     ClassVar,
     Generic,
@@ -362,7 +365,7 @@ class BlockArray:
         """Where the block of these bodies is: an index (None when they are constant) and offsets
         to it.
         """
-        strides = [int(np.prod(self.shape[n + 1 :], dtype=int)) for n in range(len(self.shape))]
+        strides = [math.prod(self.shape[n + 1 :]) for n in range(len(self.shape))]
         named = iter(bodies)
         terms: list[tuple[Index, int]] = []
         extents: list[int] = []
@@ -384,8 +387,8 @@ class BlockArray:
             else:
                 terms.append((start, stride))
         offsets = [
-            constant + sum(a * s for a, s in zip(place, strides, strict=True))
-            for place in np.ndindex(*extents)
+            constant + sum(map(mul, place, strides))
+            for place in itertools.product(*map(range, extents))
         ]
         return Index(terms=tuple(terms)) if terms else None, offsets
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mozzi.locks import aside
+from mozzi.locks import Aside
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Program, Store
 from mozzi.program.reroll import rerolled
 from mozzi.program.schedule import CALLS, schedule
 from mozzi.targets import disk_cache
 from mozzi.targets.cpu import jit
+from mozzi.targets.cpu.assembler import SEPARATOR, Assembler
 from mozzi.targets.cpu.batch_loop import batch_loop, named_shapes, operands_of
 from mozzi.targets.cpu.ir import Body
 from mozzi.targets.cpu.kernel import CpuKernel, Results
@@ -46,7 +49,9 @@ def build(
         raise ValueError(f"{W} lanes of {dtype}; vectors hold {', '.join(map(str, widths))}")
     found = None if key is None else disk_cache.lookup(place_of(key, dtype, W))
     if found is None:
+        shared = Aside(lambda: jit.runtime(dtype, W))  # meanwhile, where there is none yet
         found = _entry(make, dtype, key, W)
+        shared.result()
         if len(found.packed) > LARGE:
             jit.give_back()
     return CpuKernel(found)
@@ -54,18 +59,29 @@ def build(
 
 def _entry(make: Callable[[], Program], dtype: str, key: str | None, W: int) -> Entry:
     program = make()
-    source = module_text(ordered(program), dtype, W)
+    assembler = Assembler()
+    try:
+        source = module_text(ordered(program), dtype, W, assembler.add if key is not None else None)
+    except BaseException:
+        assembler.abandon()
+        raise
     name = place_of(key or hashlib.sha256(source.encode()).hexdigest(), dtype, W)
     found = disk_cache.lookup(name) if key is None else None
-    if found is not None:
-        return entry_of(program, dtype, W, source, found.code)
 
     def assembled() -> Entry:
-        entry = entry_of(program, dtype, W, source, jit.assemble(source))
-        disk_cache.store(name, entry)
-        return entry
+        code = jit.assemble(source) if key is None else assembler.code()
+        done = replace(entry, code=code)
+        disk_cache.store(name, done)
+        return done
 
-    return aside(assembled)  # after Ctrl-C it is still kept for the next time
+    entry = entry_of(program, dtype, W, source)
+    if found is not None:
+        return replace(entry, code=found.code)
+    del program
+    rest = Aside(assembled)  # after Ctrl-C it is still kept for the next time
+    if len(entry.packed) > LARGE:
+        gc.collect()  # the program, while it is compiled
+    return rest.result()
 
 
 def ordered(program: Program) -> Program:
@@ -90,15 +106,25 @@ def compile_cpu(
     return build(lambda: program, dtype, key, lanes)
 
 
-def module_text(program: Program, dtype: str, W: int) -> str:
-    """The LLVM IR of a program."""
+def module_text(
+    program: Program, dtype: str, W: int, done: Callable[[str], None] | None = None
+) -> str:
+    """The LLVM IR of a program; `done` is called with each of its modules when it is written."""
     T = "double" if dtype == "float64" else "float"
-    body = Body(program, T, W)
+    modules: list[str] = []
+
+    def written(text: str) -> None:
+        modules.append(text)
+        if done is not None:
+            done(text)
+
+    body = Body(program, T, W, written)
     taken, _ = operands_of(named_shapes(program.inputs), ())
     loop = batch_loop(
         T, W, taken, body.results, body.scratch, jit.is_x86(), body.watch, body.looks
     )
-    return "\n".join([*body.text, loop, ""])
+    written("\n".join([*body.lines, loop, ""]))
+    return SEPARATOR.join(modules)
 
 
 def _work(region: Region) -> float:
@@ -123,11 +149,18 @@ def place_of(key: str, dtype: str, W: int) -> str:
     return repr((key, (dtype, W, *jit.host(), sys.modules["mozzi"].__version__)))
 
 
-def entry_of(program: Program, dtype: str, W: int, source: str, code: bytes) -> Entry:
+def entry_of(program: Program, dtype: str, W: int, source: str, code: bytes = b"") -> Entry:
     """A compiled program, as it is kept."""
     return Entry(
         program.name, dtype, W,
         named_shapes(program.inputs), named_shapes(program.outputs),
         program.single, program.operations, program.flops, _work(program.region),
-        code, zlib.compress(source.encode(), 1),
+        code, _compressed(source),
     )  # fmt: skip
+
+
+def _compressed(source: str, step: int = 1 << 20) -> bytes:
+    """The text in few bytes, piece by piece: it is long where mechanisms are large."""
+    press = zlib.compressobj(1)
+    parts = [press.compress(source[k : k + step].encode()) for k in range(0, len(source), step)]
+    return b"".join([*parts, press.flush()])

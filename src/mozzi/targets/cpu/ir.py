@@ -8,6 +8,7 @@ arrays (one vector per element, see `pack`), tables are constants that all sampl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,7 @@ __all__ = ["Body"]
 BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 POINTERS = ("%in", "%out", "%scratch", "%table")
 RELOAD = 24  # statements after which a value that crosses functions is loaded again
+MODULE_STATEMENTS = 1000  # of outlined functions that are a module, at least
 SHORT = 400  # statements of a body whose values are still in registers at its end
 BARRIER = 'call void asm sideeffect "", "~{memory}"()'
 #: Bytes as LLVM spells them in strings.
@@ -35,23 +37,38 @@ BYTES = tuple(
 COMPARE = {"lt": "olt", "le": "ole", "min": "ole", "max": "oge"}
 
 
-class Body:
-    """`text`: the function @body(in, out, scratch, table), in parts; `scratch`: how many vectors it
-    needs; `results`: where its results are; `watch`: what callers promise, and `looks`: whether the
-    body looks at it, or leaves that to who calls it.
+class _Module:
+    """Functions, the tables of constants that they read, and how long their text is."""
 
-    Long runs of statements are functions of their own (`outline`), which @body calls.
+    def __init__(self) -> None:
+        self.tables: dict[bytes, str] = {}
+        self.head: list[str] = []
+        self.functions: list[str] = []
+        self.length = 0
+
+    @property
+    def lines(self) -> list[str]:
+        return [*self.head, *self.functions, ""]
+
+
+class Body:
+    """`lines`: the module with the function @body(in, out, scratch, table); `scratch`: how many
+    vectors it needs; `results`: where its results are; `watch`: what callers promise, and `looks`:
+    whether the body looks at it, or leaves that to who calls it.
+
+    Long runs of statements are functions of their own (`outline`), which @body calls, in modules of
+    their own: `done` is called with each when it is written.
     """
 
-    def __init__(self, program: Program, T: str, W: int):
+    def __init__(self, program: Program, T: str, W: int, done: Callable[[str], None]):
         self.T, self.W = T, W
         self.V = f"<{W} x {T}>"
         self.align = W * (8 if T == "double" else 4)
         self.suffix = f"v{W}{'f64' if T == 'double' else 'f32'}"
         self.indices: dict[int, str] = {}
-        self.tables: dict[bytes, str] = {}
-        self.head: list[str] = []
-        self.functions: list[str] = []
+        self.main, self.piece, self.done = _Module(), _Module(), done
+        self.module = self.main  # where functions and tables go
+        self.outlined: list[str] = []
         self.count = self.scratch = 0
         self.starts: list[int] = []
         slot = 0
@@ -66,8 +83,7 @@ class Body:
         self.outline = Outline(program, self.scratch)
         self.scratch = self.outline.size
         self._open()
-        self._clear(program)
-        self.watch = Watch(T, W, promises(program, self.results))
+        self.program = program
         statements = program.region.statements
         whole = not self.outline.names and not any(isinstance(s, Loop) for s in statements)
         self.looks = whole and len(statements) <= SHORT
@@ -77,8 +93,10 @@ class Body:
         self._finish(program)
         if self.looks:
             self._finite(program)
-        self._close("body")
-        self.text = [*self.head, *self.functions]
+        self._clear(program)
+        self._close("body", "internal ")
+        self._link()
+        self.lines = self.main.lines
 
     def _place(self, program: Program) -> None:
         """A buffer that is an output lives among the outputs, the others in scratch memory."""
@@ -99,10 +117,10 @@ class Body:
         self.code: list[str] = []
         self.label = "start"
 
-    def _close(self, name: str) -> None:
+    def _close(self, name: str, kind: str = "") -> None:
         arguments = ", ".join([f"ptr noalias {x}" for x in POINTERS] + self._counters())
-        self.functions += [
-            f'define internal void @{name}({arguments}) noinline "stackrealign" {{',
+        self.module.functions += [
+            f'define {kind}void @{name}({arguments}) noinline "stackrealign" {{',
             "start:",
             *self.code,
             "  ret void",
@@ -118,20 +136,46 @@ class Body:
         here = self.names, self.booleans, self.pairs, self.pointers, self.crossing
         around = self.code, self.label
         self._open()
+        self.module = self.piece
         self._straight(statements, "volatile ")
         self._close(name)
+        self.piece.length += len(statements)
+        if self.piece.length >= MODULE_STATEMENTS:
+            self._hand_over()
+        self.module = self.main
         self.names, self.booleans, self.pairs, self.pointers, self.crossing = here
         self.code, self.label = around
         arguments = ", ".join([f"ptr {x}" for x in POINTERS] + self._counters())
-        self.code.append(f"  call void @{name}({arguments})")
+        at = self.new(f"getelementptr ptr, ptr @outlined, i64 {len(self.outlined)}")
+        self.code.append(f"  call void {self.new(f'load ptr, ptr {at}')}({arguments})")
+        self.outlined.append(name)
+
+    def _hand_over(self) -> None:
+        self.done("\n".join(self.piece.lines))
+        self.piece = _Module()
+
+    def _link(self) -> None:
+        """The addresses of functions in other modules, which may lie at any distance."""
+        if self.piece.functions:
+            self._hand_over()
+        if self.outlined:
+            entries = ", ".join(f"ptr @{name}" for name in self.outlined)
+            self.main.head += [
+                *(f"declare void @{name}()" for name in self.outlined),
+                f"@outlined = internal global [{len(self.outlined)} x ptr] [{entries}]",
+            ]
 
     def _clear(self, program: Program) -> None:
-        """Memory reads as zero before it is written."""
+        """Memory reads as zero before it is written: the first that the body does, and looked for
+        last, when the compiler is at work on all else.
+        """
+        behind, self.code = self.code, []
         for buffer, ranges in unwritten(program).items():
             base, slot = self.places[buffer]
             for start, stop in ranges:
                 at, clear = self._at(base, slot + start), self._function("clear")
                 self.code.append(f"  call void {clear}(ptr {at}, i64 {stop - start})")
+        self.code += behind
 
     def _finish(self, program: Program) -> None:
         """Results that are not stored when they are computed: inputs."""
@@ -144,6 +188,10 @@ class Body:
                     self._put("%out", self.pending.pop(id(value)), self.number(value))
 
     # what callers promise
+
+    @cached_property
+    def watch(self) -> Watch:
+        return Watch(self.T, self.W, promises(self.program, self.results))
 
     def _units(self, program: Program) -> None:
         """Look at quaternions when they are read."""
@@ -360,11 +408,12 @@ class Body:
     def _table(self, data: np.ndarray) -> str:
         """Numbers that all samples share, by their bytes: LLVM makes an object of each it reads."""
         content = data.tobytes()
-        name = self.tables.get(content)
+        here = self.module
+        name = here.tables.get(content)
         if name is None:
-            name = self.tables[content] = f"@table{len(self.tables)}"
+            name = here.tables[content] = f"@table{len(here.tables)}"
             text = "".join(map(BYTES.__getitem__, content))
-            self.head.append(f'{name} = private constant [{len(content)} x i8] c"{text}", align 8')
+            here.head.append(f'{name} = private constant [{len(content)} x i8] c"{text}", align 8')
         return name
 
     def _entry(self, table: np.ndarray, at: str) -> str:

@@ -84,7 +84,9 @@ class Outline:
     def _used(
         self, part: Run | Loop, own: str, home: dict[int, str]
     ) -> Iterator[tuple[int, set[str]]]:
-        """Values with the functions that use them in this part; notes where its own are made."""
+        """Values with the functions that use them in this part, but for what an outlined function
+        makes itself; notes where the part's own are made.
+        """
         if isinstance(part, Loop):
             if isinstance(part.stop, Node):
                 yield id(part.stop), {own}
@@ -93,11 +95,12 @@ class Outline:
             return
         if part.outlined:
             own = self.names[id(part.statements[0])] = f"outlined{len(self.names)}"
+        users = {own}
         for s in part.statements:
             home[id(s)] = own
             for x in (s.value,) if isinstance(s, Store) else s.args:
-                if x.op not in LAZY:
-                    yield id(x), {own}
+                if x.op not in LAZY and not (part.outlined and home.get(id(x)) == own):
+                    yield id(x), users
 
     def _give(
         self, parts: list[Run | Loop], home: dict[int, str], users: Users, last: dict[int, int]
