@@ -200,9 +200,9 @@ def compile(
 
         title = name or getattr(function, "__name__", "kernel")
         if layout == "packed":
-            with tracing(settings_for(target, rolled, dtype)):
-                packed, packings = pack_results(traced(shapes, call, title, units))
             with told_when_long(f"mozzi: compiling {title} for {model.name} …"), _no_collection():
+                with tracing(settings_for(target, rolled, dtype)):
+                    packed, packings = pack_results(traced(shapes, call, title, units))
                 slim = build(lambda: packed, dtype)
             slim.packings = packings
             return slim

@@ -1,6 +1,7 @@
 """A line says what is compiled when that takes longer than a second."""
 
 import io
+import os
 import sys
 import time
 
@@ -63,3 +64,33 @@ def test_compiling_tells_of_itself(monkeypatch):
 
     mz.compile(slow, chain(2, seed=5))
     assert sys.stderr.getvalue() == "mozzi: compiling slow for chain_2_5 …\r\033[K"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    "seconds, line", [(2.5, "mozzi: compiling slow for chain_2_5 …\r\033[K"), (0.0, "")]
+)
+def test_a_process_on_a_terminal(seconds, line, tmp_path):
+    """With the second that it is: shown and cleared, and nothing where it takes less."""
+    import pty
+
+    code = (
+        "import time, mozzi as mz\nfrom mozzi.model.generate import chain\n"
+        f"def slow(q):\n    time.sleep({seconds})\n    return 2.0 * q\n"
+        "mz.compile(slow, chain(2, seed=5))"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["MOZZI_CACHE_DIR"] = str(tmp_path)
+        os.execv(sys.executable, [sys.executable, "-W", "ignore", "-c", code])
+    said = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # Linux says so where the other end is closed
+            break
+        if not part:
+            break
+        said += part
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and said.decode() == line
