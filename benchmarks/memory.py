@@ -146,8 +146,9 @@ def main() -> int:
         part, case = options.one
         print(json.dumps(MEASURES[part][1](json.loads(case))))
         return 0
-    result: dict[str, Any] = {"machine": machine()}
+    here = machine()
     for part, (cases, _) in MEASURES.items():
+        piece = options.piece
         for case in cases:
             if options.only not in f"{part} {case['function']} {case['robot']}":
                 continue
@@ -157,11 +158,12 @@ def main() -> int:
                 env=os.environ | ({"MOZZI_CACHE": "0"} if part == "resident" else {}),
             )  # fmt: skip
             row = json.loads(done.stdout)
-            result.setdefault(part, []).append(row)
             figures = {k: round(x, 2) if isinstance(x, float) else x for k, x in row.items()}
             print(part, figures, flush=True)
-    if not options.no_save:
-        print("saved", save("memory", result, options.piece).name)
+            if not options.no_save:  # row by row: all of them take minutes
+                kind = {"arrays": "arrays", "resident": "memory"}[part]
+                save(kind, {"machine": here, part: [row]}, piece)
+                piece = True
     return 0
 
 
