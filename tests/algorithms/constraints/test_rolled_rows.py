@@ -89,6 +89,7 @@ def test_rolled_and_straight_programs_agree(name: str):
     same(loop_corrections, model, q, v)
     same(counted_forward_dynamics, model, q, v, tau)
     same(counted_loop_forces, model, q, v, tau)
+    same(mz.forward_dynamics_gradient, model, q, v, tau, a)
     held = model.joint_names[-1:]
     same(counted_hybrid_dynamics, model, q, v, tau, a, prescribed=held)
 
@@ -103,6 +104,24 @@ def test_rolled_programs_do_not_grow_and_their_work_does_linearly():
         for n in (5, 10, 20)
     ]
     assert (straight[2] - straight[1]) / (straight[1] - straight[0]) == pytest.approx(2.0, rel=0.05)
+
+
+def test_gradients_of_long_closed_chains_are_short_programs():
+    model, rng = closed_chain(45), np.random.default_rng(5)
+    q = model.neutral()
+    v, tau, c, e = rng.normal(size=(4, 45))
+    kernel = mz.compile(mz.forward_dynamics_gradient, model)
+    assert kernel.flops < 8_000  # a straight-line program of it has ten times as many
+    dq, dv, dtau = kernel(q, v, tau, c)
+    accelerations, h = mz.compile(mz.forward_dynamics, model), 1e-5
+    for gradient, along in (
+        (dq, lambda s: (q + s * e, v, tau)),
+        (dv, lambda s: (q, v + s * e, tau)),
+        (dtau, lambda s: (q, v, tau + s * e)),
+    ):
+        up, down, more, less = (c @ accelerations(*along(s)) for s in (h, -h, 2 * h, -2 * h))
+        slope = (8.0 * (up - down) - (more - less)) / (12.0 * h)
+        assert gradient @ e == pytest.approx(slope, rel=1e-6)
 
 
 def test_a_long_closed_chain_moves_as_its_straight_program_says():

@@ -55,7 +55,7 @@ from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
-__all__ = ["forward_dynamics_gradient", "inverse_dynamics_gradient"]
+__all__ = ["forward_dynamics_gradient", "inverse_dynamics_gradient", "turning_screws"]
 
 
 @algorithm(regroup="moments")
@@ -122,7 +122,7 @@ def inverse_dynamics_gradient(
         on_A = Wrench(xi, g)
         to_q, to_v, to_a = S.T @ turned, S.T @ K, S.T @ on_A  # (3)
         if not i.joint.subgroup:
-            more_q, more_v = _turning_screws(i.joint, q[i], v[i], a[i], lam[i], K, on_A, F[i])
+            more_q, more_v = turning_screws(i.joint, q[i], v[i], a[i], lam[i], K, on_A, F[i])
             to_q, to_v = _plus(to_q, more_q), _plus(to_v, more_v)
         if resistance:
             to_q = _plus(to_q, _stretched(i, q[i], lam[i]))
@@ -137,7 +137,7 @@ def inverse_dynamics_gradient(
     return by_q, by_v, by_a
 
 
-@algorithm(regroup="moments", loops="honour", tells_open=True)
+@algorithm(regroup="moments", loops="honour", tells_open=True, rolled_paths=True)
 def forward_dynamics_gradient(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -204,7 +204,7 @@ def _plus(x: Iterable[Real], y: Iterable[Real]) -> list[Real]:
 _PROGRAMS: dict[Hashable, Program] = {}
 
 
-def _turning_screws(
+def turning_screws(
     joint: Joint, q: Sequence[Real], v: Sequence[Real], a: Sequence[Real], lam: Sequence[Real],
     K: Wrench, G: Wrench, F: Wrench,
 ) -> tuple[Sequence[Real], Sequence[Real]]:  # fmt: skip

@@ -17,7 +17,7 @@ from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real
 
-__all__ = ["Moving", "Pair", "Rows"]
+__all__ = ["Ends", "Moving", "Pair", "Rows"]
 
 SHORT = 4  # bodies of a path that is no loop in a rolled program
 
@@ -128,15 +128,21 @@ class Pair:
         now = state.get()
         return SE3.unflatten(now[:n]), Twist.unflatten(now[n:] or [0.0] * 6)
 
+    @property
+    def turning(self) -> tuple[Vec3, Vec3]:
+        """The angular velocities of bodies a and b, each in its frame."""
+        w = self.move.velocities[1]
+        return w[self.a], w[self.b]
+
     @cached_property
     def w_a(self) -> Vec3:
         """The angular velocity of A, in the axes of B."""
-        return self.G.R.unrotate(self.F_a.R.unrotate(self.move.velocities[1][self.a]))
+        return self.G.R.unrotate(self.F_a.R.unrotate(self.turning[0]))
 
     @cached_property
     def w_b(self) -> Vec3:
         """The angular velocity of B, in its axes."""
-        return self.F_b.R.unrotate(self.move.velocities[1][self.b])
+        return self.F_b.R.unrotate(self.turning[1])
 
     def point_a(self, pinned: bool) -> Vec3:
         """Where the wrench of a row meets body a: at A, or at B (where that need not be at A)."""
@@ -162,8 +168,7 @@ class Pair:
         Accelerations of points: (ω̇, r̈). Where A and B coincide, that of B less that of A, which
         holds in any axes; else the rate of the twist V, measured at B.
         """
-        still, (_, w) = Vec3.zero(), self.move.velocities
-        w_a, w_b = w[self.a], w[self.b]
+        still, (w_a, w_b) = Vec3.zero(), self.turning
         lin = self.F_b.R.unrotate(AccelerationField(still, w_b, w_b) @ self.F_b.p)
         swing = AccelerationField(still, w_a, w_a) @ self.point_a(pinned)
         lin = lin - self.G.R.unrotate(self.F_a.R.unrotate(swing))
@@ -171,6 +176,22 @@ class Pair:
             lin = lin - (self.w_a + self.w_b).cross(self.V.lin)
         ang = (self.w_b - self.w_a).cross(self.w_a) if turns else still
         return Twist(ang, lin)
+
+
+class Ends(Pair):
+    """Two frames of which it is known how their bodies move: G, and the twists of the bodies."""
+
+    def __init__(self, frames: tuple[SE3, SE3], G: SE3, twists: tuple[Twist, Twist]):
+        self.a, self.b = Body(0, None, None), Body(1, None, None)
+        self.F_a, self.F_b = frames
+        self._twists = twists
+        V_a, V_b = twists
+        self.G = G
+        self.V = self.F_b.pull(V_b) - G.pull(self.F_a.pull(V_a))
+
+    @property
+    def turning(self) -> tuple[Vec3, Vec3]:
+        return self._twists[0].ang, self._twists[1].ang
 
 
 @dataclass

@@ -53,8 +53,8 @@ from mozzi.program.scalar import Real, divide, select, sqrt
 from mozzi.types import Traced
 
 __all__ = [
-    "closures", "loop_acceleration", "loop_drift", "loop_jacobian",
-    "loop_residual", "loop_rows", "matrix", "moving", "position_rows",
+    "closures", "distance_of", "loop_acceleration", "loop_drift", "loop_jacobian", "loop_of",
+    "loop_residual", "loop_rows", "matrix", "moving", "pair_of", "position_rows",
 ]  # fmt: skip
 
 COINCIDE = 1e-30  # m²: points that are one
@@ -115,9 +115,9 @@ def closures(model: Mechanism, move: Moving) -> Iterator[Rows]:
 def _rows(model: Mechanism, part: Closure, move: Moving) -> Rows:
     match part:
         case Loop():
-            return _loop(model, part, move)
+            return loop_of(part, pair_of(model, part, move), move.v is not None)
         case Distance():
-            return _distance(model, part, move)
+            return distance_of(part, pair_of(model, part, move), move.v is not None)
         case Coupling():
             return coupling_rows(model, part, move)
         case Rolling():
@@ -137,12 +137,21 @@ def _away(
     return [x - o for x, o in zip(open_by(small), offsets, strict=True)]
 
 
-def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
-    pair = Pair(model, (loop.body_a, loop.body_b), frames_of(loop), move)
+def pair_of(model: Mechanism, part: Loop | Distance, move: Moving) -> Pair:
+    """The two frames that a loop or a distance ties."""
+    if isinstance(part, Loop):
+        frames = frames_of(part)
+    else:
+        frames = SE3.translation(*part.point_a), SE3.translation(*part.point_b)
+    return Pair(model, (part.body_a, part.body_b), frames, move)
+
+
+def loop_of(loop: Loop, pair: Pair, moves: bool) -> Rows:
+    """The rows of a loop."""
     met = meet(loop.joint, pair.G)
     R = met.rows
     bias: Sequence[Real] = [0.0] * len(R)
-    if move.v is not None and len(R):
+    if moves and len(R):
         drift = pair.drift(met.pinned, met.turns)
         if not loop.joint.subgroup:
             drift = drift - met.drift(pair.V)
@@ -158,12 +167,10 @@ def _loop(model: Mechanism, loop: Loop, move: Moving) -> Rows:
     return Rows(loop.name, on, {}, open_by, bias, norms, pair.levers, apart2, at)
 
 
-def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
+def distance_of(rod: Distance, pair: Pair, moves: bool) -> Rows:
     """|d| = length: the row is the force along d̂, and its rate turns with d. Points that coincide
     have no direction: along x.
     """
-    frames = SE3.translation(*rod.point_a), SE3.translation(*rod.point_b)
-    pair = Pair(model, (rod.body_a, rod.body_b), frames, move)
     d = pair.G.R.unrotate(pair.G.p)
     square = d.dot(d)
     apart = square > COINCIDE
@@ -172,7 +179,7 @@ def _distance(model: Mechanism, rod: Distance, move: Moving) -> Rows:
     n = Vec3(*(select(apart, x, e) for x, e in zip(one, (1.0, 0.0, 0.0), strict=True)))
     R = Screws([Wrench(Vec3.zero(), n)])
     bias: Sequence[Real] = [0.0]
-    if move.v is not None:
+    if moves:
         u = pair.V.lin
         along = n.dot(u)
         turn = divide(u.dot(u) - along * along, span, nonzero=True)

@@ -29,6 +29,7 @@ from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
+from mozzi.algorithms.derivatives.loops.ties import loop_power_gradient, tied_by_frames
 from mozzi.algorithms.derivatives.second import tangent_basis, tangent_pull
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -125,7 +126,7 @@ def weightless(model: Model) -> Model:
 # -- backwards: (2) --
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def constrained_gradient(
     model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, multipliers: BlockArray,
     covector: BlockArray, loop_covector: BlockArray, wrenches: ByBody[Wrench] | None = None,
@@ -138,7 +139,12 @@ def constrained_gradient(
     the rows of the loops run backwards, O(n) + O(m d).
     """
     tree = inverse_dynamics_gradient(model, q, v, a, covector, wrenches, resistance)
-    rows = inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
+    if tied_by_frames(model.model):
+        own = multipliers[()], loop_covector[()]
+        by_q, by_v = loop_power_gradient(model, q, v, a, covector, *own)
+        rows = by_q.array(), by_v.array()
+    else:
+        rows = inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
     return tree[0].array() + rows[0], tree[1].array() + rows[1]
 
 

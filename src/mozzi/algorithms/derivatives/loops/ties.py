@@ -1,0 +1,195 @@
+# pyright: reportConstantRedefinition=false
+"""What loops add to gradients, by a recursion run backwards.
+
+    L = −λᵀ A μ − νᵀ (A a + Ȧ v)                                                             (1)
+
+is a power of the two bodies that a closure ties: a function of the pose G of its frame B in its
+frame A, and of the twists V (of v), their rates A (of v and a) and Λ (of μ) of these bodies. These
+go outward. What L gains from a unit of each comes inward, as wrenches H (of V), G (of A) and F (of
+Λ), and E, what it gains from displacements, by way of the pose. At a joint, with V⁻, A⁻ and Λ⁻ of
+the parent, seen from the body,
+
+    H + (S v) ×* G comes to the parent,   ∂L/∂v = Sᵀ (H + (S v) ×* G − V ×* G),
+    ∂L/∂q = Sᵀ (E − V⁻ ×* H − A⁻ ×* G − Λ⁻ ×* F).                                            (2)
+
+One small program for all closures of a kind, and O(n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mozzi.algorithms.constraints.rows.relative_motion import Ends, Moving
+from mozzi.algorithms.constraints.rows.rows import distance_of, loop_of, pair_of
+from mozzi.algorithms.derivatives.gradient import turning_screws
+from mozzi.algorithms.recursion.blocks import dot, plus
+from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
+from mozzi.lie import SE3, Twist, Vec3, Wrench
+from mozzi.model import Distance, Loop, Model
+from mozzi.model.model import WORLD
+from mozzi.program.differentiate import reverse
+from mozzi.program.meaning import interpret
+from mozzi.program.passes import prune
+from mozzi.program.program import Input, Program, trace
+from mozzi.program.scalar import Real
+from mozzi.program.settings import settings, tracing
+from mozzi.types import Traced
+
+__all__ = ["loop_power_gradient", "tied_by_frames"]
+
+TWISTS = ("V_a", "V_b", "A_a", "A_b", "L_a", "L_b")
+
+
+def tied_by_frames(model: Model) -> bool:
+    """Whether all closures tie two frames, by numbers that do not vary."""
+    return model.nominal is None and all(isinstance(x, Loop | Distance) for x in model.closures)
+
+
+@dataclass
+class _Fields:
+    """By bodies: poses, twists V, A and Λ, and what L gains from them, E, F, G and H."""
+
+    T: PerBody[RelativePose]
+    V: PerBody[Twist]
+    A: PerBody[Twist]
+    L: PerBody[Twist]
+    E: PerBody[Wrench]
+    F: PerBody[Wrench]
+    G: PerBody[Wrench]
+    H: PerBody[Wrench]
+
+
+def loop_power_gradient(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, mu: JointVector,
+    multipliers: Sequence[Real], covector: Sequence[Real],
+) -> tuple[BlockArray, BlockArray]:  # fmt: skip
+    """The gradient of L by q (along the group) and v; λ (``multipliers``) and ν (``covector``) row
+    by row.
+    """
+    by_q, by_v = joint_vector(model, "by_q"), joint_vector(model, "by_v")
+    T, V, A, L = per_body(model, "T V A L", Local[RelativePose], Twist, Twist, Twist)
+    E, F, G, H = per_body(model, "E F G H", Wrench, Wrench, Wrench, Wrench)
+    for i in model.outward():
+        p, S = i.parent, i.joint.screws(q[i])
+        T[i] = i.pose(q[i])
+        V[i] = T[i].pull(V[p]) + S @ v[i]
+        A[i] = T[i].pull(A[p]) + _own(i, q, v, a, V[i])
+        L[i] = T[i].pull(L[p]) + S @ mu[i]
+        E[i] = F[i] = G[i] = H[i] = Wrench.zero()
+    _add_gains(model, q, _Fields(T, V, A, L, E, F, G, H), multipliers, covector)
+    for i in model.inward():
+        p, S = i.parent, i.joint.screws(q[i])
+        Sv, Sm = S @ v[i], S @ mu[i]
+        H[i] = H[i] + Sv.cross(G[i])
+        K = H[i] - V[i].cross(G[i])
+        A_p = A[i] - _own(i, q, v, a, V[i])
+        turned = E[i] - (V[i] - Sv).cross(H[i]) - A_p.cross(G[i]) - (L[i] - Sm).cross(F[i])
+        to_q, to_v = S.T @ turned, S.T @ K  # (2)
+        if not i.joint.subgroup:
+            more_q, more_v = turning_screws(i.joint, q[i], v[i], a[i], mu[i], K, G[i], F[i])
+            to_q, to_v = plus(to_q, more_q), plus(to_v, more_v)
+        by_q[i], by_v[i] = to_q, to_v
+        for X in (E, F, G, H):
+            X[p] += T[i].push(X[i])
+    return by_q, by_v
+
+
+def _own(i: BodyView, q: JointVector, v: JointVector, a: JointVector, V: Twist) -> Twist:
+    """What a joint adds to the rate of the twist of its parent:  S a + V × S v + Ṡ v."""
+    S = i.joint.screws(q[i])
+    return S @ a[i] + V.cross(S @ v[i]) + i.joint.screws_rate(q[i], v[i]) @ v[i]
+
+
+def _add_gains(
+    model: Mechanism, q: JointVector, x: _Fields, multipliers: Sequence[Real],
+    covector: Sequence[Real],
+) -> None:  # fmt: skip
+    """What L gains at the bodies that closures tie."""
+    start = 0
+    for part in model.model.closures:
+        assert isinstance(part, Loop | Distance)
+        rows = slice(start, start + part.rows)
+        start = rows.stop
+        if not part.rows:
+            continue
+        pair = pair_of(model, part, Moving(q, x.T))
+        ends = pair.a, pair.b
+        given = [pair.F_a.flatten(), pair.F_b.flatten(), pair.G.flatten()]
+        for field in (x.V, x.A, x.L):
+            given += [field[i].flatten() for i in ends]
+        given += [tuple(multipliers[rows]), tuple(covector[rows])]
+        found = interpret(_program(part), [list(numbers) for numbers in given])
+        g, *others = (Wrench.unflatten(w) for w in found)
+        moved = -pair.F_a.push(pair.G.push(g)), pair.F_b.push(g)
+        for k, i in enumerate(ends):
+            if i.index != WORLD:
+                x.E[i] = x.E[i] + moved[k]
+                x.H[i] = x.H[i] + others[k]
+                x.G[i] = x.G[i] + others[2 + k]
+                x.F[i] = x.F[i] + others[4 + k]
+
+
+_PROGRAMS: dict[Hashable, Program] = {}
+
+
+def _program(part: Loop | Distance) -> Program:
+    """(F_a, F_b, G, twists, λ, ν) ↦ what L gains from a displacement of B relative to A, in the
+    axes of B, and from each of the twists.
+    """
+    key: Hashable = "distance"
+    if isinstance(part, Loop):
+        key = part.joint.kind, tuple(part.joint.parameters())
+    if key not in _PROGRAMS:
+        inputs = [Input(name, (12,)) for name in ("F_a", "F_b", "G")]
+        inputs += [Input(name, (6,)) for name in TWISTS]
+        inputs += [Input(name, (part.rows,)) for name in ("lam", "nu")]
+
+        def make(*arrays: Traced) -> tuple[Traced, ...]:
+            return _gains(part, *arrays)
+
+        with tracing(replace(settings(), rolled=False)):
+            _PROGRAMS[key] = prune(trace(make, inputs, "ties"))
+    return _PROGRAMS[key]
+
+
+def _gains(
+    part: Loop | Distance, F_a: Traced, F_b: Traced, G: Traced, *others: Traced
+) -> tuple[Traced, ...]:
+    twists, (lam, nu) = others[: len(TWISTS)], others[len(TWISTS) :]
+    L = _power(part, F_a, F_b, G, twists, lam, nu)
+    by = reverse(L, np.concatenate([G, *twists]), 1.0)
+    R, by_R, by_p = (x.reshape(3, -1) for x in (G[:9], by[:9], by[9:12]))
+    turned: list[Real] = []
+    for k in range(3):  # δR = R [δ], column by column
+        a, b = (k + 1) % 3, (k + 2) % 3
+        turned.append(dot(list(by_R[:, a]), list(R[:, b])) - dot(list(by_R[:, b]), list(R[:, a])))
+    g = np.array([*turned, *(R.T @ by_p).ravel()], dtype=object)
+    return g, *(by[12 + 6 * k : 18 + 6 * k] for k in range(len(TWISTS)))
+
+
+def _power(
+    part: Loop | Distance, F_a: Traced, F_b: Traced, G: Traced, twists: Sequence[Traced],
+    lam: Traced, nu: Traced,
+) -> Real:  # fmt: skip
+    """(1)."""
+    V_a, V_b, A_a, A_b, L_a, L_b = (Twist.unflatten(list(x)) for x in twists)
+    frames = SE3.unflatten(list(F_a)), SE3.unflatten(list(F_b))
+    ends = Ends(frames, SE3.unflatten(list(G)), (V_a, V_b))
+    rows = loop_of(part, ends, True) if isinstance(part, Loop) else distance_of(part, ends, True)
+    W_a, W_b = rows.wrenches[0], rows.wrenches[1]
+    a, b = _of_points(A_a, V_a), _of_points(A_b, V_b)
+    total: Real = 0.0
+    for r, bias in enumerate(rows.bias):
+        total = total - lam[r] * (W_a[r].dot(L_a) + W_b[r].dot(L_b))
+        total = total - nu[r] * (bias + W_a[r].dot(a) + W_b[r].dot(b))
+    return total
+
+
+def _of_points(A: Twist, V: Twist) -> Twist:
+    """(ω̇, r̈), of the rate A of a twist in the body's frame."""
+    return Twist(A.ang, A.lin + Vec3.cross(V.ang, V.lin))
