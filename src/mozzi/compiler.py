@@ -19,7 +19,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.calls.no_program import why_no_program
 from mozzi.algorithms.derivatives.parameters import Sensitivity
-from mozzi.algorithms.derivatives.parts import parts_of
+from mozzi.algorithms.derivatives.parts import limbs_of, parts_of
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.checked import checked
@@ -214,6 +214,8 @@ def compile(
                 program = traced(shapes, call, title, units)
                 if target == "cuda" and not rolled:
                     program.notes["parts"] = parts_of(function, model, program.inputs, options)
+                    for x in (program, *program.notes["parts"]):
+                        x.notes["limbs"] = limbs_of(model)
                 program.notes["straight"] = rolled is False
                 return program
 

@@ -73,7 +73,8 @@ def on_the_cpu(folder, kernel, args, columns=False):
         given = [w for x in arrays for w in (words(x) if columns else words(x)[:1])]
         kinds = ("pii" if columns else "p") * len(arrays) + "p" * (k + 1)
         given += [x.ctypes.data for x in sheets[: k + 1]]
-        launched(folder, source.text, 32, source.shared, 32, kinds, n, given)
+        threads = getattr(source, "threads", 32)
+        launched(folder, source.text, threads, source.shared, 32, kinds, n, given)
     last = kernel.finishing
     given = [x.ctypes.data for x in sheets] + [w for x in results for w in words(x)]
     kinds = "p" * len(sheets) + "pii" * len(results)

@@ -26,7 +26,7 @@ from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.types import Traced
 
-__all__ = ["forward_factors", "mass_factors", "parts_of"]
+__all__ = ["forward_factors", "limbs_of", "mass_factors", "parts_of"]
 
 
 @algorithm(regroup=True)
@@ -93,6 +93,28 @@ def parts_of(
     elif function is forward_dynamics_derivatives and not closed(model):
         parts = ((forward, inputs), (changes, (*inputs, Input("a", (model.nv,)))))
     return tuple(prune(trace(part, taken, part.__name__)) for part, taken in parts)
+
+
+def limbs_of(model: Model) -> dict[str, tuple[int, ...]]:
+    """To which limb the elements of q, v, a and tau belong, −1 for those of the trunk: a limb ends
+    in a tip and has no branches.
+    """
+    children = [0] * (model.nb + 1)
+    for parent in model.parents:
+        children[parent] += 1
+    plain = [n <= 1 for n in children[:-1]]
+    for k in reversed(range(model.nb)):
+        if model.parents[k] >= 0 and not plain[k]:
+            plain[model.parents[k]] = False
+    limb: list[int] = []
+    for k, parent in enumerate(model.parents):
+        above = limb[parent] if parent >= 0 else -1
+        limb.append((above if above >= 0 else k) if plain[k] else -1)
+    q, v = (
+        tuple(limb[k] for k in range(model.nb) for _ in range(ends[k], ends[k + 1]))
+        for ends in (model.q_offsets, model.v_offsets)
+    )
+    return {"q": q, "v": v, "a": v, "tau": v}
 
 
 def _depth(model: Model) -> int:

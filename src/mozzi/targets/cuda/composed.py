@@ -14,7 +14,7 @@ portions whose tiles fit into a few hundred megabytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 
 import numpy as np
@@ -23,8 +23,9 @@ from mozzi.program.program import Buffer, Program
 from mozzi.program.schedule import live_values
 from mozzi.targets.cuda.finishing import Factors, Finishing, Result
 from mozzi.targets.cuda.here import cupy_here
-from mozzi.targets.cuda.kernel import CudaKernel
+from mozzi.targets.cuda.kernel import CudaKernel, few_of
 from mozzi.targets.cuda.launch import WARP
+from mozzi.targets.cuda.limb_source import LimbSource
 from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared, pool
 from mozzi.targets.cuda.slices import NUMBER_BYTES
 from mozzi.targets.cuda.tiles import SAMPLES, TileSource, places_of
@@ -138,9 +139,15 @@ class ComposedKernel(CudaKernel):
                 Function(cupy, machine_code(cupy, x.text), x.shared, WARP, fill=x.near > 0)
                 for x in sources
             ]
-            if numbers:
-                for k, function in enumerate(found):
+            for k, (x, function) in enumerate(zip(sources, found, strict=True)):
+                if numbers:
                     function.words = self._words(numbers) + "q" * (k + 1)
+                if self.dtype.itemsize == NUMBER_BYTES:
+                    shared = most_shared(function.device)
+                    own = partial(
+                        LimbSource, x.program, self.dtype.name, packed, numbers, x.taken, shared
+                    )
+                    function.few = few_of(own, x.program, shared, partial(getattr, function, "words"))
             rows = self.finishing
             code = machine_code(cupy, rows.text)
             found.append(

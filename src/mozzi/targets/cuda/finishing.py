@@ -8,7 +8,8 @@ multiplied by M⁻¹ (X may be 1), a thread takes a column of it before,
     x ← L⁻ᵀ x    x ← D⁻¹ x    x ← L⁻¹ x    with  M = Lᵀ D L,
 
 which are as many multiplications as L and D⁻¹ have numbers that are not zero: few, in a tree. All
-threads run the same code at once, of which there is little, with x in registers.
+threads run the same code at once, of which there is little, with x in registers. Of M⁻¹ alone a
+thread takes two columns, so that what it reads of L and D⁻¹ serves both.
 """
 
 from __future__ import annotations
@@ -96,7 +97,10 @@ class Finishing:
         self.words = size // 4  # registers of a number
         self.largest = -(-max(y.size for y in results) // self.group) * self.group
         n = factors.n if factors else 0
-        self.threads = -(-SAMPLES * n // WARP) * WARP if factors else THREADS
+        alone = len(results) == 1 and not results[0].values
+        self.wide = 2 if alone else 1  # columns of a thread, of M⁻¹ and of products
+        self.groups = -(-n // self.wide)  # of columns, one to a thread
+        self.threads = -(-SAMPLES * self.groups // WARP) * WARP if factors else THREADS
         self.pitch = 0
         if factors:  # no two samples of a tile in the same bank
             many = len(factors.places)
@@ -118,7 +122,8 @@ class Finishing:
             sides += [f"T* __restrict__ y{k}", f"Int y{k}_row", f"Int y{k}_step"]
         resident = 2
         if self.factors:
-            resident = max(1, 65536 // ((REGISTERS + self.factors.n) * self.words * self.threads))
+            each = REGISTERS + self.wide * self.factors.n
+            resident = max(1, 65536 // (each * self.words * self.threads))
         lines = [
             f"// rows of tiles of {SAMPLES} samples, with M⁻¹ in its factors",
             _HEAD[self.T] + _TAKE,
@@ -139,11 +144,12 @@ class Finishing:
             *lines,
             f"  T* factors = rows + {SAMPLES * self.largest};",
             f"  const Group* given = (const Group*)(tiles0 + (Int)blockIdx.x * {SAMPLES * count});",
+            "  #pragma unroll 4",
             f"  for (int e = t; e < {each * count}; e += {self.threads}) {{",
             f"    const Group v = given[e]; T* p = factors + e % {each} * {G * P} + e / {each};",
             f"    {moves}",
             "  }",
-            f"  const int s = t / {self.factors.n}, c = t % {self.factors.n};",
+            f"  const int s = t / {self.groups}, c = t % {self.groups};",
             f"  const Place f = place(factors + (s < {SAMPLES} ? s : 0) * {P});",
         ]
 
@@ -231,26 +237,39 @@ class Finishing:
             place, part = divmod(f.places[id(x)], self.group)
             return f"f{sweep}_{place}.{'xyzw'[part]}"
 
+        own = [m * self.groups for m in range(self.wide)]  # columns c + m
+        W = range(self.wide)
         yield f"T* x = rows + s * {y.size} + c;"
-        for i in range(n):
-            yield f"T x{i} = " + (f"x[{n * i}];" if y.values else f"c == {i} ? 1 : 0;")
+        for m in W:  # a column beyond the last is computed, of another's numbers, and not written
+            there = f"(c + {own[m]} < {n} ? {own[m]} : 0)"
+            for i in range(n):
+                given = f"x[{n * i} + {there}];" if y.values else f"c + {own[m]} == {i} ? 1 : 0;"
+                yield f"T x{i}_{m} = {given}"
         for k in reversed(range(n)):  # L⁻ᵀ
             for i, x in L[k]:
                 yield from taken(x)
-                yield f"x{i} -= {spelled(x)} * x{k};"
+                for m in W:
+                    yield f"x{i}_{m} -= {spelled(x)} * x{k}_{m};"
         sweep = 1
         here.clear()
         for k in range(n):  # D⁻¹
             for _, x in D[k]:
                 yield from taken(x)
-            yield f"const T d{k} = " + " + ".join(f"{spelled(x)} * x{i}" for i, x in D[k]) + ";"
+            for m in W:
+                sum_ = " + ".join(f"{spelled(x)} * x{i}_{m}" for i, x in D[k])
+                yield f"const T d{k}_{m} = {sum_};"
         for k in range(n):
-            yield f"x{k} = d{k};"
+            for m in W:
+                yield f"x{k}_{m} = d{k}_{m};"
         sweep = 2
         here.clear()
         for k in range(n):  # L⁻¹
             for i, x in L[k]:
                 yield from taken(x)
-                yield f"x{k} -= {spelled(x)} * x{i};"
-        for i in range(n):
-            yield f"x[{n * i}] = x{i};"
+                for m in W:
+                    yield f"x{k}_{m} -= {spelled(x)} * x{i}_{m};"
+        for m in W:
+            yield f"if (c + {own[m]} < {n}) {{"
+            for i in range(n):
+                yield f"  x[{n * i} + {own[m]}] = x{i}_{m};"
+            yield "}"

@@ -12,12 +12,12 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from types import ModuleType
 
 from mozzi.targets import disk_cache as disk
-from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP, Report, launch_shape
+from mozzi.targets.cuda.launch import BLOCK_THREADS, FEW_SAMPLES, WARP, Report, launch_shape
 
 __all__ = ["Function", "machine_code", "most_shared", "pool"]
 
@@ -102,10 +102,12 @@ class Function:
     threads share a sample; samples: of a block, where these are not as many as threads; fill:
     whether as many warps as shared memory can hold are wanted, whatever that leaves to the cache;
     they are spread over all multiprocessors, as blocks of their own, where there are few;
+    few: makes another function for few samples, where that is better;
     words: the types of the arguments, as `struct` writes them, where some are not addresses.
     """
 
     words = ""
+    few: Callable[[], Function | None] | None = None
 
     def __init__(
         self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS,
@@ -136,6 +138,10 @@ class Function:
 
     def launch(self, n: int, stream: int, values: Sequence[float]) -> None:
         """Run n samples on a stream."""
+        few = self.few() if self.few is not None and n <= FEW_SAMPLES else None
+        if few is not None:
+            few.launch(n, stream, values)
+            return
         own = self._own
         if not hasattr(own, "pack"):
             own.words = (ctypes.c_int64 * len(values))()

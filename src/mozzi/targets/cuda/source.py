@@ -16,14 +16,15 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Output, Program
 from mozzi.program.schedule import live_values, schedule
 from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP
-from mozzi.targets.cuda.math import FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
-from mozzi.targets.cuda.slices import MOST_WARPS, PIECE, SHARED_BYTES, divided, warps_of
+from mozzi.targets.cuda.math import CALM, FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
+from mozzi.targets.cuda.slices import BLOCK_BYTES, MOST_WARPS, PIECE, SHARED_BYTES, divided, warps_of
 from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
 __all__ = ["CudaSource"]
 
 MANY_VALUES = 100  # live at once, from which on their order is looked at
+LEAST_WARPS = 6  # of a multiprocessor; what finds no place beside them is in local memory
 STAGED_NUMBERS = 24  # in a row that is written through shared memory
 
 
@@ -58,11 +59,14 @@ class CudaSource(Statements):
         self.plans = divided(program, dtype, piece, self.pairs, most_shared)
         self.slots = max((p.slots for p in self.plans), default=0)
         stage = (PIECE + 1 if self.plans else WARP + 1) if self.staged else 0
-        self.words = stage + self.slots  # of shared memory, for a thread
-        self.warps = warps_of(self.words, size, most_shared)  # of a multiprocessor
-        self.local = bool(self.plans) and self.warps == 0  # what is kept is in local memory
-        if self.local:
-            self.words, self.warps = stage, MOST_WARPS
+        self.warps = warps_of(stage + self.slots, size, most_shared)  # of a multiprocessor
+        self.near = self.slots  # slots in shared memory; others are in local memory
+        if self.plans and self.warps < LEAST_WARPS:
+            self.warps = LEAST_WARPS
+            room = (most_shared + BLOCK_BYTES) // LEAST_WARPS - BLOCK_BYTES
+            self.near = max(0, min(self.slots, room // (WARP * size) - stage))
+        self.words = stage + self.near  # of shared memory, for a thread
+        self.sincos = CALM if self.plans else self.sincos
         if self.plans:
             self.bounds = f"{WARP * MOST_WARPS}"
         body = self._slices() if self.plans else self._body()
@@ -121,6 +125,8 @@ class CudaSource(Statements):
     def _slices(self) -> list[str]:
         """A large program as its plans say: one slice of it, that of `slice`."""
         program = self.program
+        if self.slots > self.near:
+            self.say(f"volatile T far[{self.slots - self.near}];")
         for n, plan in enumerate(self.plans):
             self.say(f"{'if' if n == 0 else 'else if'} (slice == {n}) {{")
             self.names.clear()
@@ -139,7 +145,7 @@ class CudaSource(Statements):
         ]
 
     def slot(self, k: int) -> str:
-        return f"kept[{k if self.local else WARP * k}]"
+        return f"kept[{WARP * k}]" if k < self.near else f"far[{k - self.near}]"
 
     def piece(self, piece: Piece) -> None:
         staged = piece.output in self.staged
@@ -214,14 +220,12 @@ class CudaSource(Statements):
         if self.staged or self.plans:
             accessors.append(f"stage + {PIECE + 1 if self.plans else WARP + 1} * lane")
         if self.plans:
-            accessors.append("kept" if self.local else "kept + lane")
+            accessors.append("kept + lane")
             accessors.append(f"blockIdx.x % {len(self.plans)}")
         arguments = ",\n    ".join(accessors)
         call = f"evaluate(\n    {arguments});"
         tile = f"(blockIdx.x / {len(self.plans)})" if len(self.plans) > 1 else "blockIdx.x"
         kept = f"  T* kept = stage + {WARP * (PIECE + 1) if self.staged else 0};"
-        if self.local:
-            kept = f"  volatile T kept[{self.slots}];"
         rows = "  const int rows = n - row + lane < 32 ? n - row + lane : 32;"
         inside = call if self.staged else f"if (row < n) {call}"
         head = [

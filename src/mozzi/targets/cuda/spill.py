@@ -11,13 +11,13 @@ they are used, and read again later.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from mozzi.program.node import Node
 
-__all__ = ["Compute", "Fetch", "Keep", "Piece", "Plan", "allocate"]
+__all__ = ["Barrier", "Compute", "Fetch", "Keep", "Piece", "Plan", "allocate"]
 
 NEVER = 1 << 60
 
@@ -50,7 +50,11 @@ class Fetch(NamedTuple):
     slot: int
 
 
-Step: TypeAlias = Compute | Keep | Fetch | Piece
+class Barrier(NamedTuple):
+    """Wait for the other warps of a block."""
+
+
+Step: TypeAlias = Compute | Keep | Fetch | Piece | Barrier
 
 
 @dataclass
@@ -65,18 +69,21 @@ class Plan:
         """About how many: of four operations two are fused into one; a number of a piece is put
         into shared memory, taken from there and written.
         """
-        weight = {Compute: 0.75, Keep: 1.0, Fetch: 1.0, Piece: 0.0}
+        weight = {Compute: 0.75, Keep: 1.0, Fetch: 1.0, Piece: 0.0, Barrier: 0.0}
         written = sum(3 * len(s.values) for s in self.steps if isinstance(s, Piece))
         return written + sum(weight[type(s)] for s in self.steps)
 
 
 def allocate(
-    order: Sequence[Node],
+    order: Sequence[Node | Barrier],
     pieces: Sequence[Piece],
     registers: int,
     pairs: Mapping[int, tuple[Node, Node]],
+    given: Container[int] = (),
 ) -> Plan:
-    """The plan of statements in this order, for so many values in registers."""
+    """The plan of statements in this order, for so many values in registers. given: values that are
+    in memory as arguments are.
+    """
     events = list(_events(order, pieces, pairs))
     uses: dict[int, list[int]] = {}
     for at, (_, used, _) in enumerate(events):
@@ -100,7 +107,8 @@ def allocate(
     for now, (step, used, made) in enumerate(events):
         for x in used:
             if id(x) not in held:
-                plan.steps.append(Fetch(x, -1 if x.op == "input" else slot[id(x)]))
+                lies = x.op == "input" or id(x) in given
+                plan.steps.append(Fetch(x, -1 if lies else slot[id(x)]))
                 held[id(x)] = x
         plan.steps.append(step)
         for x in made:
@@ -118,7 +126,7 @@ def allocate(
             if key not in held or -again != uses[key][-1]:
                 continue
             x = held.pop(key)
-            if x.op != "input" and key not in slot:
+            if x.op != "input" and key not in given and key not in slot:
                 slot[key] = heapq.heappop(free) if free else plan.slots
                 plan.slots = max(plan.slots, slot[key] + 1)
                 plan.steps.append(Keep(x, slot[key]))
@@ -126,8 +134,10 @@ def allocate(
 
 
 def _events(
-    order: Sequence[Node], pieces: Sequence[Piece], pairs: Mapping[int, tuple[Node, Node]]
-) -> Iterator[tuple[Compute | Piece, tuple[Node, ...], tuple[Node, ...]]]:
+    order: Sequence[Node | Barrier],
+    pieces: Sequence[Piece],
+    pairs: Mapping[int, tuple[Node, Node]],
+) -> Iterator[tuple[Compute | Piece | Barrier, tuple[Node, ...], tuple[Node, ...]]]:
     """Steps with what they use and make; a piece comes when the last of its numbers is there."""
     waiting: list[int] = []
     waits: dict[int, list[int]] = {}
@@ -140,6 +150,9 @@ def _events(
             yield piece, _distinct(piece.values), ()
     done: set[int] = set()
     for s in order:
+        if isinstance(s, Barrier):
+            yield s, (), ()
+            continue
         if id(s) in done:
             continue
         made = pairs.get(id(s), (s,))

@@ -33,6 +33,7 @@ class Statements:
         self.indent = "  "
         self.count = 0
         self.pairs = _pairs(program)
+        self.sincos = "fast_sincos"  # the name of the function for both
         self.indexed = _indexed(program)
 
     def number(self, x: float) -> str:
@@ -62,8 +63,10 @@ class Statements:
                 self.count += 1
                 self.names[id(step.value)] = f"v{self.count}"
                 self.say(f"T v{self.count} = {self.slot(step.slot)};")
-            else:
+            elif isinstance(step, Piece):
                 self.piece(step)
+            else:
+                self.say("meet();")
 
     def slot(self, k: int) -> str:
         """Where a plan's slot is."""
@@ -104,7 +107,7 @@ class Statements:
                 self.names.setdefault(id(x), f"v{self.count}{x.op[0]}") for x in (sine, cosine)
             ]
             angle, places = self.ref(s.args[0]), ", ".join(f"&{name}" for name in names)
-            self.say(f"T {names[0]}, {names[1]}; fast_sincos({angle}, {places});")
+            self.say(f"T {names[0]}, {names[1]}; {self.sincos}({angle}, {places});")
             return
         elif s.op == "div" and s.finite and s.args[0].op == "const" and s.args[0].value == 1.0:
             text = f"reciprocal({self.ref(s.args[1])})"

@@ -19,7 +19,7 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Program
 from mozzi.program.schedule import depth_first, live_values, schedule
 from mozzi.targets.cuda.launch import WARP
-from mozzi.targets.cuda.math import FRESH, PRELUDE
+from mozzi.targets.cuda.math import CALM, FRESH, PRELUDE
 from mozzi.targets.cuda.slices import (
     BLOCK_BYTES,
     MOST_WARPS,
@@ -33,7 +33,7 @@ from mozzi.targets.cuda.statements import Statements
 __all__ = ["SAMPLES", "TileSource", "places_of"]
 
 SAMPLES = 8  # of a tile
-KEPT_BYTES = 1024  # in memory, beyond which a program says itself what is kept there
+KEPT_BYTES = 512  # in memory, beyond which a program says itself what is kept there
 
 
 def places_of(program: Program) -> dict[int, int]:
@@ -80,6 +80,7 @@ class TileSource(Statements):
         self.shared = size * self.near
         self.far = plan.slots - self.near
         self.filled: set[int] = set()  # numbers that are in their tiles
+        self.sincos = CALM
         self.steps(plan)
         self.text = "\n".join([*self._head(), *self._entry(), ""])
 
