@@ -147,7 +147,8 @@ class ComposedKernel(CudaKernel):
                     own = partial(
                         LimbSource, x.program, self.dtype.name, packed, numbers, x.taken, shared
                     )
-                    function.few = few_of(own, x.program, shared, partial(getattr, function, "words"))
+                    words = partial(getattr, function, "words")
+                    function.few = few_of(own, x.program, shared, words)
             rows = self.finishing
             code = machine_code(cupy, rows.text)
             found.append(

@@ -10,7 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-__all__ = ["BLOCK_THREADS", "FEW_SAMPLES", "SMALL_BLOCK_THREADS", "WARP", "Report", "choose", "launch_shape"]
+__all__ = [
+    "BLOCK_THREADS",
+    "FEW_SAMPLES",
+    "SMALL_BLOCK_THREADS",
+    "WARP",
+    "Report",
+    "choose",
+    "launch_shape",
+]
 
 FEW_SAMPLES = 8192  # up to which warps may share them: others would have nothing to do
 WARP, SMALL_BLOCK_THREADS, BLOCK_THREADS = 32, 64, 128

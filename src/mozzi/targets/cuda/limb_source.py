@@ -76,7 +76,9 @@ class LimbSource(Statements):
         found = divided(program, sides, many, self.pairs, self.turned)
         registers = REGISTERS * 4 // size
         plans = [
-            allocate(s.order, [*s.sent, *s.pieces], registers, self.pairs, {*s.received, *self.turned})
+            allocate(
+                s.order, [*s.sent, *s.pieces], registers, self.pairs, {*s.received, *self.turned}
+            )
             for s in found
         ]
         self.exchanged, words = words, words + WARP * sum(len(s.sent) for s in found)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Program
@@ -40,8 +41,7 @@ def sides_of(program: Program) -> tuple[int, dict[tuple[int, int], int]]:
     offset; one side where the program has no limbs, or arguments of which it is not known to which
     limb they belong.
     """
-    limbs = program.notes.get("limbs", {})
-    assert isinstance(limbs, dict)
+    limbs = cast("dict[str, tuple[int, ...]]", program.notes.get("limbs", {}))
     if any(len(limbs.get(x.name, ())) != x.size for x in program.inputs):
         return 1, {}
     sizes: dict[int, int] = {}

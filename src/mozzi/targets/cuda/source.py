@@ -17,7 +17,14 @@ from mozzi.program.program import Buffer, Output, Program
 from mozzi.program.schedule import live_values, schedule
 from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP
 from mozzi.targets.cuda.math import CALM, FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
-from mozzi.targets.cuda.slices import BLOCK_BYTES, MOST_WARPS, PIECE, SHARED_BYTES, divided, warps_of
+from mozzi.targets.cuda.slices import (
+    BLOCK_BYTES,
+    MOST_WARPS,
+    PIECE,
+    SHARED_BYTES,
+    divided,
+    warps_of,
+)
 from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
