@@ -23,9 +23,9 @@ from mozzi.program.program import Buffer, Program
 from mozzi.program.schedule import live_values
 from mozzi.targets.cuda.finishing import Factors, Finishing, Result
 from mozzi.targets.cuda.here import cupy_here
-from mozzi.targets.cuda.kernel import CudaKernel, few_of
+from mozzi.targets.cuda.kernel import CudaKernel
 from mozzi.targets.cuda.launch import WARP
-from mozzi.targets.cuda.limb_source import LimbSource
+from mozzi.targets.cuda.limb_source import LimbSource, few_of
 from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared, pool
 from mozzi.targets.cuda.slices import NUMBER_BYTES
 from mozzi.targets.cuda.tiles import SAMPLES, TileSource, places_of

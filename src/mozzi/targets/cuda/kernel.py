@@ -15,7 +15,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cache, cached_property
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
@@ -26,8 +26,7 @@ from mozzi.targets.cuda.arrays import DeviceArray, Out, columnar, rowwise
 from mozzi.targets.cuda.arrays import rows as rows_of
 from mozzi.targets.cuda.here import any_of, cupy_here, is_jax, working_stream
 from mozzi.targets.cuda.launch import WARP, choose
-from mozzi.targets.cuda.limb_source import LimbSource
-from mozzi.targets.cuda.limbs import sides_of
+from mozzi.targets.cuda.limb_source import LimbSource, few_of
 from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
 from mozzi.targets.cuda.quick import CupySide, Side, TorchSide, places
 from mozzi.targets.cuda.source import CudaSource
@@ -38,31 +37,9 @@ if TYPE_CHECKING:
 
     from mozzi.targets.jax.kernel import JaxKernel
 
-__all__ = ["CudaKernel", "build", "few_of"]
+__all__ = ["CudaKernel", "build"]
 
 COMPILED_ONCE_OPERATIONS = 12_000  # of a program whose launch shape is not tried out
-
-
-def few_of(
-    make: Callable[[], LimbSource], program: Program, most: int, words: Callable[[], str]
-) -> Callable[[], Function | None] | None:
-    """What makes the function for few samples of a robot with limbs; none where its values find no
-    place in `most` bytes of shared memory.
-    """
-    if sides_of(program)[0] < 2:
-        return None
-
-    @cache
-    def made() -> Function | None:
-        cupy, source = cupy_here(), make()
-        if source.shared * source.threads > most:
-            return None
-        code = machine_code(cupy, source.text)
-        function = Function(cupy, code, source.shared, source.threads, samples=WARP, fill=True)
-        function.words = words()
-        return function
-
-    return made
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:

@@ -9,21 +9,24 @@ shared memory, as far as as many blocks as registers allow find a place there, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
 from mozzi.program.node import Node
 from mozzi.program.program import Program
+from mozzi.targets.cuda.here import cupy_here
 from mozzi.targets.cuda.launch import WARP
 from mozzi.targets.cuda.limbs import Side, divided, sides_of
 from mozzi.targets.cuda.math import FRESH, PRELUDE
+from mozzi.targets.cuda.nvidia import Function, machine_code
 from mozzi.targets.cuda.slices import BLOCK_BYTES, MOST_WARPS, REGISTERS, SHARED_BYTES
 from mozzi.targets.cuda.spill import Piece, Plan, allocate
 from mozzi.targets.cuda.statements import Statements
 from mozzi.targets.cuda.tiles import SAMPLES, places_of
 
-__all__ = ["LimbSource"]
+__all__ = ["LimbSource", "few_of"]
 
 PITCH = WARP + 1  # of a number of 32 samples that come and go by rows
 BARRIER = """
@@ -244,3 +247,25 @@ class LimbSource(Statements):
                 "}",
             ]
         return [f"  {text}" for text in lines]
+
+
+def few_of(
+    make: Callable[[], LimbSource], program: Program, most: int, words: Callable[[], str]
+) -> Callable[[], Function | None] | None:
+    """What makes the function for few samples of a robot with limbs; none where its values find no
+    place in `most` bytes of shared memory.
+    """
+    if sides_of(program)[0] < 2:
+        return None
+
+    @cache
+    def made() -> Function | None:
+        cupy, source = cupy_here(), make()
+        if source.shared * source.threads > most:
+            return None
+        code = machine_code(cupy, source.text)
+        function = Function(cupy, code, source.shared, source.threads, samples=WARP, fill=True)
+        function.words = words()
+        return function
+
+    return made
