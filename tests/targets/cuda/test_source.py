@@ -1,6 +1,7 @@
 """The CUDA target without a GPU: its text compiles for one, and means what the interpreter does."""
 
 import ctypes
+import re
 import shutil
 import subprocess
 
@@ -14,7 +15,7 @@ from targets.cuda.shim import COMPILER, SHIM, Shim, build
 import mozzi as mz
 from mozzi.compiler import program_of
 from mozzi.errors import ExtraMissingError
-from mozzi.model.generate import chain, four_bar, tree
+from mozzi.model.generate import chain, four_bar, n_four_bar, tree
 from mozzi.program.meaning import interpret
 from mozzi.simulation.kernels import advance_kernel
 from mozzi.simulation.methods import DormandPrince, GeneralizedAlpha
@@ -158,6 +159,15 @@ def test_a_compiler_that_takes_few_registers_is_told_to_take_more(large):
 
 
 @needs_compiler
+def test_arguments_are_read_before_the_first_branch_where_registers_suffice():
+    """A load does not pass the branch at a sine: rows of five four-bars waited for each by itself."""
+    text = CudaSource(program_of(mz.forward_dynamics, n_four_bar(5)), "float32").text
+    lines = text[text.index("void evaluate(") :].splitlines()
+    read = [n for n, line in enumerate(lines) if re.match(r"  T v\d+ = in\d\(", line)]
+    assert len(read) == 33
+    assert max(read) < min(n for n, line in enumerate(lines) if "sincos(" in line)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_loops_of_any_rank(tmp_path, dtype):
     """Three of the five rows of a four-bar depend on the others, in either precision."""
