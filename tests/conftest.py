@@ -1,8 +1,13 @@
 """What all tests share."""
 
 import os
+import signal
 
 from hypothesis import settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background by a shell, which ignores Ctrl-C; tests press it nevertheless.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures need no display
 
