@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import mozzi
 from mozzi.algorithms.calls.algorithm import Algorithm
@@ -183,16 +184,8 @@ def tidy(app: Sphinx, what: str, name: str, obj: object, options: object, lines:
             lines[k] = "".join(parts)
 
 
-def short(
-    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returns: str
-) -> tuple[str, str]:
-    """Names of types as they are written."""
-    name_of = lambda text: text and re.sub(r"(?:\w+\.)*TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
-    return name_of(signature), name_of(returns)
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
+    TypeAliasForwardRef.__repr__ = lambda self: self.name  # names of types as they are written
     app.connect("builder-inited", write)
     app.connect("autodoc-process-docstring", tidy, priority=900)
-    app.connect("autodoc-process-signature", short)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
