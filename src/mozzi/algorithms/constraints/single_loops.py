@@ -8,8 +8,9 @@ by itself (`loop_alone`), in one call at a hundred configurations: a program of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from mozzi.model.edit import loop_alone, loop_bodies
 from mozzi.types import Array
 
 __all__ = ["LARGE", "AlikeLoops", "alike_loops"]
+
+Place: TypeAlias = tuple[NDArray[np.intp], ...]
 
 LARGE = 60  # coordinates of a mechanism whose loops are looked at one by one
 FEW_KINDS = 4  # of loops, and each of them must be small
@@ -95,29 +98,33 @@ def _configurations(model: Model, arrays: Arrays) -> tuple[Array, list[AlikeLoop
     return q, kinds
 
 
-@loop_residual.on_arrays
-def residual_by_kinds(model: Model, arrays: Arrays, options: Options) -> Array:
-    """`loop_residual`, loop by loop."""
+def _by_kinds(
+    function: Callable[[Model, Array], Array],
+    model: Model,
+    arrays: Arrays,
+    place: Callable[[AlikeLoops], Place],
+    columns: tuple[int, ...] = (),
+) -> Array:
+    """A function of the rows, loop by loop; place: of what one kind of loops gives."""
     known = _configurations(model, arrays)
     if known is None:
         return NotImplemented
     q, kinds = known
-    found = [(x.rows, np.asarray(loop_residual(x.alone, q[..., x.q]))) for x in kinds]
-    out = np.zeros((*q.shape[:-1], model.row_count), dtype=found[0][1].dtype)
-    for rows, own in found:
-        out[..., rows] = own
+    found = [(place(x), np.asarray(function(x.alone, q[..., x.q]))) for x in kinds]
+    out = np.zeros((*q.shape[:-1], model.row_count, *columns), dtype=found[0][1].dtype)
+    for at, own in found:
+        out[(..., *at)] = own
     return out
+
+
+@loop_residual.on_arrays
+def residual_by_kinds(model: Model, arrays: Arrays, options: Options) -> Array:
+    """`loop_residual`, loop by loop."""
+    return _by_kinds(loop_residual, model, arrays, lambda x: (x.rows,))
 
 
 @loop_jacobian.on_arrays
 def jacobian_by_kinds(model: Model, arrays: Arrays, options: Options) -> Array:
     """`loop_jacobian`, loop by loop."""
-    known = _configurations(model, arrays)
-    if known is None:
-        return NotImplemented
-    q, kinds = known
-    found = [(x, np.asarray(loop_jacobian(x.alone, q[..., x.q]))) for x in kinds]
-    out = np.zeros((*q.shape[:-1], model.row_count, model.nv), dtype=found[0][1].dtype)
-    for x, own in found:
-        out[..., x.rows[:, :, None], x.v[:, None, :]] = own
-    return out
+    place: Callable[[AlikeLoops], Place] = lambda x: (x.rows[:, :, None], x.v[:, None, :])
+    return _by_kinds(loop_jacobian, model, arrays, place, (model.nv,))
