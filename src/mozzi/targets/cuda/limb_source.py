@@ -24,7 +24,7 @@ from mozzi.targets.cuda.nvidia import Function, machine_code
 from mozzi.targets.cuda.slices import BLOCK_BYTES, MOST_WARPS, REGISTERS, SHARED_BYTES
 from mozzi.targets.cuda.spill import Piece, Plan, allocate
 from mozzi.targets.cuda.statements import Statements
-from mozzi.targets.cuda.tiles import SAMPLES, places_of
+from mozzi.targets.cuda.tiles import SAMPLES, argument, places_of
 
 __all__ = ["LimbSource", "few_of"]
 
@@ -169,15 +169,10 @@ class LimbSource(Statements):
         """Rows beyond the last one are that one; tiles have a place for what comes of them."""
         parameters, lines = ["Int n"], list[str]()
         for k, x in enumerate(self.program.inputs):
-            if self.numbers >> k & 1:
-                parameters.append(f"T x{k}")
-                lines.append(f"auto in{k} = [=](int j) {{ return x{k}; }};")
-                continue
-            parameters.append(f"const T* __restrict__ x{k}")
-            if k in self.taken:
-                stride = SAMPLES * len(self.taken[k][1])
-                place = f"row / {SAMPLES} * {stride} + row % {SAMPLES} + j"
-                lines.append(f"auto in{k} = [=](int j) {{ return fresh(x{k} + {place}); }};")
+            parameter, read = argument(k, self.numbers, self.taken)
+            parameters.append(parameter)
+            if read is not None:
+                lines.append(read)
                 continue
             at = f"r * {x.size} + j" if self.packed else f"r * x{k}_row + j * x{k}_step"
             parameters += [] if self.packed else [f"Int x{k}_row", f"Int x{k}_step"]

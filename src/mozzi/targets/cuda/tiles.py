@@ -30,7 +30,7 @@ from mozzi.targets.cuda.slices import (
 from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
-__all__ = ["SAMPLES", "TileSource", "places_of"]
+__all__ = ["SAMPLES", "TileSource", "argument", "places_of"]
 
 SAMPLES = 8  # of a tile
 KEPT_BYTES = 512  # in memory, beyond which a program says itself what is kept there
@@ -47,6 +47,26 @@ def places_of(program: Program) -> dict[int, int]:
             if x.op != "const":
                 found.setdefault(id(x), len(found))
     return found
+
+
+def reader(k: int, place: str) -> str:
+    """How a thread reads element j of argument k, which lies there."""
+    return f"auto in{k} = [=](int j) {{ return fresh(x{k} + {place}); }};"
+
+
+def argument(
+    k: int, numbers: int, taken: Mapping[int, tuple[tuple[Node, ...], Mapping[int, int]]]
+) -> tuple[str, str | None]:
+    """The parameter of argument k, and how a thread reads it where it is a number of the launch or
+    lies in tiles; numbers, taken: as of `TileSource`.
+    """
+    if numbers >> k & 1:
+        return f"T x{k}", f"auto in{k} = [=](int j) {{ return x{k}; }};"
+    pointer = f"const T* __restrict__ x{k}"
+    if k not in taken:
+        return pointer, None
+    stride = SAMPLES * len(taken[k][1])
+    return pointer, reader(k, f"row / {SAMPLES} * {stride} + row % {SAMPLES} + j")
 
 
 class TileSource(Statements):
@@ -120,20 +140,14 @@ class TileSource(Statements):
         """Threads beyond the last sample repeat it, and write to what tiles have beyond it."""
         parameters, accessors = ["Int n"], list[str]()
         for k, x in enumerate(self.program.inputs):
-            if self.numbers >> k & 1:
-                parameters.append(f"T x{k}")
-                accessors.append(f"auto in{k} = [=](int j) {{ return x{k}; }};")
-                continue
-            parameters.append(f"const T* __restrict__ x{k}")
-            if k in self.taken:
-                stride = SAMPLES * len(self.taken[k][1])
-                place = f"row / {SAMPLES} * {stride} + row % {SAMPLES} + j"
-            elif self.packed:
-                place = f"at * {x.size} + j"
-            else:
-                place = f"at * x{k}_row + j * x{k}_step"
+            parameter, read = argument(k, self.numbers, self.taken)
+            parameters.append(parameter)
+            if read is None and self.packed:
+                read = reader(k, f"at * {x.size} + j")
+            elif read is None:
+                read = reader(k, f"at * x{k}_row + j * x{k}_step")
                 parameters += [f"Int x{k}_row", f"Int x{k}_step"]
-            accessors.append(f"auto in{k} = [=](int j) {{ return fresh(x{k} + {place}); }};")
+            accessors.append(read)
         parameters.append("T* __restrict__ tiles")
         stride = SAMPLES * len(self.places)
         return [
