@@ -187,9 +187,14 @@ def main() -> int:
         return 0
     from benchmarks.__main__ import save
 
-    kept, failed = newest(), 0
-    for name, (needs, blocks) in programs().items():
-        if (options.only and name not in options.only) or not all(map(available, needs)):
+    every = programs()
+    if wrong := [name for name in options.only if name not in every]:
+        parser.error(f"no program {', '.join(wrong)}; there are {', '.join(every)}")
+    kept, ran, failed = newest(), 0, 0
+    for name in options.only or every:
+        needs, blocks = every[name]
+        if missing := [need for need in needs if not available(need)]:
+            print(f"== {name} was left out: {', '.join(sorted(missing))} is not here", flush=True)
             continue
         try:
             found = run_file(blocks[0]) if name.endswith(".py") else run(blocks)
@@ -197,10 +202,12 @@ def main() -> int:
             traceback.print_exc()
             failed += 1
             continue
+        ran += 1
         device, date, commit = machine(needs)
         kept[name] = {"machine": device, "date": date, "commit": commit, "blocks": found}
         print(f"== {name}\n" + "--\n".join(x["output"] for x in found), flush=True)
-    print(save(KIND, dict(kept)))
+    if ran:
+        print(save(KIND, dict(kept)))
     return failed
 
 
