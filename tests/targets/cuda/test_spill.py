@@ -131,7 +131,8 @@ def test_a_large_robot_is_divided(monkeypatch):
     each = 32 * source.shared + slices.BLOCK_BYTES
     assert source.warps > 1 and source.warps * each <= slices.SHARED_BYTES + slices.BLOCK_BYTES
     little = CudaSource(program, "float32", True, most_shared=8 * 1024)
-    assert little.local and little.shared == 4 * 9 and "volatile T kept[" in little.text
+    assert little.near == 0 < little.slots and little.shared == 4 * 9
+    assert f"volatile T far[{little.slots}]" in little.text  # all of them in local memory
     written = sum(len(s.values) for p in source.plans for s in p.steps if isinstance(s, Piece))
     assert written == 3 * model.nv**2
 
