@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import mpmath
 import numpy as np
 
 import mozzi as mz
-from mozzi.lie import SE3
-from mozzi.model import Joint, Model, Prismatic, Revolute, Spherical, Universal
+from mozzi.lie import SE3, Inertia
+from mozzi.model import Free, Joint, Model, Prismatic, Revolute, Spherical, Universal
 from mozzi.model.generate import Linkage
+from mozzi.model.generate.linkages import GROUND, LinkageJoint
 
 
 def coordinates(joint: Joint, G: np.ndarray) -> list[float]:
@@ -26,6 +28,8 @@ def coordinates(joint: Joint, G: np.ndarray) -> list[float]:
     if isinstance(joint, Universal):
         a = math.atan2(R[1, 0], R[0, 0])
         return [a, math.atan2(R[2, 1], math.cos(a) * R[1, 1] - math.sin(a) * R[0, 1])]
+    if isinstance(joint, Free):
+        return [*p.tolist(), *quaternion(R)]
     assert isinstance(joint, Spherical)
     return quaternion(R)
 
@@ -144,6 +148,14 @@ class Cuts:
         with warnings.catch_warnings():  # fine steps have nothing to tell
             warnings.simplefilter("error")
             mz.simulate(*self.cut(joint), span, h, record_every=round(0.05 / h))
+
+
+def on_base(linkage: Linkage, joint: Joint) -> Linkage:
+    """The linkage on a body that this joint holds, instead of the ground."""
+    hung = lambda x: replace(x, **{k: "base" for k in "ab" if getattr(x, k) == GROUND})
+    bodies = {"base": Inertia(3.0, (0.1, 0.2, 0.3), np.eye(3)), **linkage.bodies}
+    joints = *map(hung, linkage.joints), LinkageJoint("root", GROUND, "base", joint)
+    return Linkage(linkage.name, bodies, joints, tuple(map(hung, linkage.springs)))
 
 
 def doubled(model: Model) -> Model:

@@ -77,7 +77,7 @@ SLIDES = {
 def test_algorithms_with_multipliers_cost_linearly(algorithm):
     """Multipliers of least norm, too: one more platform takes what the one before took."""
     counts = []
-    for n in (1, 2, 3):
+    for n in (2, 3, 4):  # the first one stands on the ground
         model = stacked(n)[0]
         pistons = tuple(x for x in model.joint_names if "piston" in x)
         options = {k: pistons if x == "piston" else x for k, x in SLIDES[algorithm].items()}

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.cases import first
-from support.cuts import Cuts, apart, exact_rank
+from support.cuts import Cuts, apart, exact_rank, on_base
 
 import mozzi as mz
 from mozzi.algorithms.constraints.overconstrained import overconstrained
@@ -55,6 +55,26 @@ def test_a_motion_is_that_of_the_linkage(name: str, seed: int, joint: str):
 @pytest.mark.parametrize(("name", "seed", "joint"), CASES)
 def test_a_motion_does_not_depend_on_the_cut(name: str, seed: int, joint: str):
     cuts(name, seed).check(joint, 5.0)
+
+
+MOVING = [
+    (name, seed, kind, joint)
+    for name in EVERY
+    for seed in (1, 0)
+    for kind in ("hinge", "free")
+    for joint in ("joint_3", "joint_5")
+    if joint in {x.name for x in EVERY[name](0).joints}
+]
+MOVING.sort(key=lambda x: x[0] != "bricard_line")
+
+
+@pytest.mark.parametrize(("name", "seed", "kind", "joint"), first(3, MOVING))
+def test_a_linkage_on_what_moves(name: str, seed: int, kind: str, joint: str):
+    """Rigid assemblies of the same links have full rank, and move along with what they are on:
+    they say nothing about those that move by themselves.
+    """
+    base = mz.Free() if kind == "free" else mz.Revolute((1.0, 2.0, 3.0))
+    Cuts(on_base(EVERY[name](seed), base), seed).check(joint, 0.5)
 
 
 @pytest.mark.parametrize("name", first(len(LINKAGES), EVERY))

@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import (
+    CLEAR,
     CLOSED_RESIDUAL,
     NO_ENTRY,
     lengths,
+    pinv,
     ranks_of,
     scaled,
     sines,
+    surely_regular,
 )
-from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.constraints.single_loops import LARGE, alike_loops
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
@@ -26,20 +29,25 @@ from mozzi.types import Array, ArrayLike
 
 __all__ = ["least_share", "most_independent", "overconstrained"]
 
-FAR = (0.0, 1.0, 2.0, 3.0)  # noise on the neutral configuration, from which closed ones are sought
+FAR = (0.0, *[1.0, 2.0, 3.0] * 5)
+"""Noise on the neutral configuration, from which closed ones are sought. A linkage may also be
+assembled so that it is rigid: of the closed configurations of two linkages of Bennett in a row half
+are.
+"""
+
 ASIDE = 0.2  # a motion to a configuration that is not singular by accident
 ITERATIONS = 60  # to close a mechanism; a large one is closed from its neutral configuration only
+COLUMNS = 100  # of the rows of all that are sought; two at least
 
 
 def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool:
     """Whether rows of the loops depend on one another in the closed configurations of a model.
 
     Rows that vanish in all configurations do not count. held: coordinates that rows cannot move.
-    Decided once for a model, at closed configurations that are found from several starts, some of
-    which may be singular: by the highest rank of those that can move (a Bricard linkage can also be
-    assembled so that it is rigid, with full rank). Where none is found rows are taken to depend on
-    one another. (A linkage that has full rank in one of its ways to move and less in another is
-    taken to have independent rows.)
+    Decided once for a model, at closed configurations that are found from several starts: rows
+    depend on one another where they do so in any of them that is regular. Full rank in others says
+    nothing: a Bricard linkage can also be assembled so that it is rigid, and what it stands on may
+    move all the same. Where none is found rows are taken to depend on one another.
     """
     if not model.closures:
         return False
@@ -69,9 +77,9 @@ def most_independent(model: Model) -> int | None:
         kinds = alike_loops(model)
         if kinds is not None:
             with untraced(), tracing(Settings()):
-                found = [(len(x.rows), _closed_ranks(x.alone, _all(x.alone))) for x in kinds]
-            total = sum(count * int(ranks.max()) for count, (ranks, _) in found if len(ranks))
-            every = all(len(ranks) for _, (ranks, _) in found)
+                found = [(len(x.rows), _closed_ranks(x.alone, _all(x.alone))[0]) for x in kinds]
+            total = sum(count * int(ranks.max()) for count, ranks in found if len(ranks))
+            every = all(len(ranks) for _, ranks in found)
             model.cache[key] = total if every else None
     return model.cache[key]
 
@@ -83,28 +91,44 @@ def _all(model: Model) -> NDArray[np.bool_]:
 def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
     if not model.row_count or not free.any():
         return bool(model.row_count)
-    ranks, some = _closed_ranks(model, free)
+    ranks, regular, some = _closed_ranks(model, free)
     if not len(ranks):
         return True
-    mobile = ranks[ranks < free.sum()]
-    return bool((mobile if len(mobile) else ranks).max() < some)
+    return bool(ranks[regular].min(initial=ranks.max()) < some)
 
 
-def _closed_ranks(model: Model, free: NDArray[np.bool_]) -> tuple[NDArray[np.intp], int]:
-    """Ranks in closed configurations, as many as are found, and how many rows do not vanish in all
-    that were looked at.
+def _closed_ranks(
+    model: Model, free: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_], int]:
+    """Ranks in closed configurations, as many as are found, which of these are surely regular, and
+    how many rows do not vanish in all that were looked at.
     """
-    rows, rng = lengths(model)[0], np.random.default_rng(0)
-    noise = np.array(FAR if model.nv <= LARGE else FAR[:1])[:, None]
+    rng = np.random.default_rng(0)
+    starts = max(2, COLUMNS // model.nv) if model.nv <= LARGE else 1
+    noise = np.array(FAR[:starts])[:, None]
     q = np.broadcast_to(model.neutral(), (len(noise), model.nq))
-    apart = q = integrate(model, q, noise * rng.normal(size=(len(q), model.nv)))
-    for size in (0.0, ASIDE):
-        q = integrate(model, q, size * rng.normal(size=(len(q), model.nv)))
-        closed, enough = np.zeros((len(q), len(rows))), CLOSED_RESIDUAL * rows.min() / 100.0
-        q, _ = descend(model, q, closed, _all(model), ITERATIONS, enough)
-        q = q[(np.abs(loop_residual(model, q)) / rows).max(-1) < CLOSED_RESIDUAL]
-        if not len(q):
-            return np.zeros(0, dtype=np.intp), 0
+    apart = integrate(model, q, noise * rng.normal(size=(len(q), model.nv)))
+    q = _closed(model, _moved(model, _closed(model, apart), rng))
     A, B = (scaled(model, loop_jacobian(model, x))[..., free] for x in (q, apart))
     some = np.abs(np.concatenate([A, B])).max(axis=(0, 2)) > NO_ENTRY
-    return ranks_of(A), int(some.sum())
+    return ranks_of(A), surely_regular(A), int(some.sum())
+
+
+def _closed(model: Model, q: Array) -> Array:
+    """Closed configurations near these, where one is found: to rounding where it is regular."""
+    rows, columns = lengths(model)
+    shut, enough = np.zeros((len(q), len(rows))), CLOSED_RESIDUAL * rows.min() / 100.0
+    q, _ = descend(model, q, shut, _all(model), ITERATIONS, enough)
+    r = loop_residual(model, q) / rows
+    found = np.abs(r).max(-1) < CLOSED_RESIDUAL
+    q, r = q[found], r[found]
+    A = scaled(model, loop_jacobian(model, q)) * position_rows(model)[:, None]
+    return integrate(model, q, -columns * (pinv(A, least=CLEAR) @ r[..., None])[..., 0])
+
+
+def _moved(model: Model, q: Array, rng: np.random.Generator) -> Array:
+    """Configurations aside of closed ones, along motions at random that the rows allow."""
+    columns = lengths(model)[1]
+    A = scaled(model, loop_jacobian(model, q))
+    n = rng.normal(size=(*A.shape[:-2], A.shape[-1], 1))
+    return integrate(model, q, ASIDE * columns * (n - pinv(A) @ (A @ n))[..., 0])

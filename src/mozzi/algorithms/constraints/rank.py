@@ -35,7 +35,7 @@ from mozzi.types import Array, ArrayLike
 
 __all__ = [
     "STRONG", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
-    "scaled", "sines", "smallest_pivot",
+    "scaled", "sines", "smallest_pivot", "surely_regular",
 ]  # fmt: skip
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -72,6 +72,15 @@ COUNTS = 1e-7
 """Singular values of rows measured by the mechanism, over the largest, that count as rank: above
 the root of rounding, which is left of them in a singular configuration that was found by closing.
 """
+
+VANISHED = 1e-10
+"""Singular values of rows measured by the mechanism, over the largest, that vanish wherever it is
+closed, at a configuration that was closed to rounding: rounding is left of those. Of a singular
+configuration the root of it is left, 1e-8, since closing converges to that.
+"""
+
+CLEAR = 1e-5
+"""The same, that are surely different from zero."""
 
 CLOSED_RESIDUAL = 1e-9
 """Residuals, in radians or lengths of the mechanism, of configurations whose rank says whether rows
@@ -163,6 +172,18 @@ def ranks_of(A: np.ndarray) -> NDArray[np.intp]:
     if 0 in A.shape[-2:]:
         return np.zeros(A.shape[:-2], dtype=int)
     return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
+
+
+def surely_regular(A: np.ndarray) -> NDArray[np.bool_]:
+    """Whether singular values of scaled rows, at configurations that were found by closing, are
+    such that these are not singular by accident.
+    """
+    if 0 in A.shape[-2:]:
+        return np.ones(A.shape[:-2], dtype=bool)
+    s: Array = np.linalg.svd(A, compute_uv=False)
+    share = s / np.maximum(s[..., :1], NO_SCALE)
+    between = np.logical_and(share <= CLEAR, share >= VANISHED)
+    return np.equal(between.sum(axis=-1), 0)
 
 
 def pinv(A: np.ndarray, scale: ArrayLike = 0.0, least: ArrayLike = 0.0) -> Array:
