@@ -1,4 +1,4 @@
-"""Iterations of a counted number, and products of matrices: loops of the program while tracing,
+"""Iterations of a counted number, and arithmetic of matrices: loops of the program while tracing,
 plain Python otherwise.
 """
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mozzi.program.node import active
+from mozzi.program.node import Node, active
 from mozzi.program.program import Address, Buffer, Index, load, loop, store, whole_buffer
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
-__all__ = ["product", "repeat"]
+__all__ = ["Held", "each_row", "product", "repeat", "total"]
 
 
 def repeat(
@@ -49,28 +49,80 @@ def repeat(
 
 
 def product(A: Traced, B: Traced) -> Traced:
-    """Aᵀ B, in a program of the size of one entry: a loop over rows and columns."""
+    """A B, in a program of the size of one entry: a loop over rows and columns."""
     if active() is None:
-        return A.T @ B
-    (n, rows), columns = A.shape, B.shape[1]
-    left, right = _memory("A", A), _memory("B", B)
-    out = Buffer("product", rows * columns, "scratch")
+        return A @ B
+    left, right = Held("A", A), Held("B", B)
+
+    def entry(r: Index, c: Index) -> Real:
+        terms = (left[r, k] * right[k, c] for k in range(A.shape[1]))
+        return sum(terms, 0.0)
+
+    return _entries("product", len(A), B.shape[1], entry)
+
+
+def total(*signed: tuple[float, Traced]) -> Traced:
+    """Σ ± A, in a program of the size of one entry."""
+    rows, columns = signed[0][1].shape
+    if active() is None:
+        return np.sum([sign * A for sign, A in signed], axis=0)
+    held = [(sign, Held("A", A)) for sign, A in signed]
+
+    def entry(r: Index, c: Index) -> Real:
+        return sum((sign * A[r, c] for sign, A in held), 0.0)
+
+    return _entries("total", rows, columns, entry)
+
+
+def each_row(A: Traced, step: Callable[[Traced], Traced]) -> Traced:
+    """step of every row, in a program of the size of one: a loop over rows."""
+    if active() is None:
+        return np.stack([step(row) for row in A])
+    held, columns = Held("A", A), A.shape[1]
+    out = Buffer("rows", A.size, "scratch")
+    for _, r in loop(0, len(A), name="row"):
+        row = np.array([held[r, k] for k in range(columns)], dtype=object)
+        for k, x in enumerate(step(row).tolist()):
+            store(out, r, columns, k, x)
+    return _loaded(out, len(A), columns)
+
+
+class Held:
+    """A matrix in memory, as it lies there or turned, or copied there: entries at indices of loops,
+    or at numbers.
+    """
+
+    def __init__(self, name: str, A: Traced):
+        self.by_row, self.by_column = A.shape[1], 1
+        entries: list[Real] = A.ravel().tolist()
+        found = whole_buffer(entries)
+        if found is None and (found := whole_buffer(A.T.ravel().tolist())) is not None:
+            self.by_row, self.by_column = 1, len(A)
+        if found is None:
+            found = Buffer(name, len(entries), "scratch")
+            for e, x in enumerate(entries):
+                store(found, None, 0, e, x)
+        self.buffer = found
+
+    def __getitem__(self, place: tuple[Index | int, Index | int]) -> Node:
+        steps = list(zip(place, (self.by_row, self.by_column), strict=True))
+        first = sum(k * step for k, step in steps if isinstance(k, int))
+        terms = tuple((k, step) for k, step in steps if isinstance(k, Index))
+        if len(terms) == 1:
+            return load(self.buffer, *terms[0], first)
+        return load(self.buffer, Index(terms=terms), 1, first)
+
+
+def _entries(
+    name: str, rows: int, columns: int, entry: Callable[[Index, Index], Real]
+) -> Traced:
+    out = Buffer(name, rows * columns, "scratch")
     for _, r in loop(0, rows, name="row"):
         for _, c in loop(0, columns, name="column"):
-            total: Real = 0.0
-            for k in range(n):
-                total = total + load(left, r, 1, k * rows) * load(right, c, 1, k * columns)
-            store(out, Index(terms=((r, columns), (c, 1))), 1, 0, total)
-    entries = [load(out, None, 0, e) for e in range(out.size)]
+            store(out, Index(terms=((r, columns), (c, 1))), 1, 0, entry(r, c))
+    return _loaded(out, rows, columns)
+
+
+def _loaded(buffer: Buffer, rows: int, columns: int) -> Traced:
+    entries = [load(buffer, None, 0, e) for e in range(buffer.size)]
     return np.array(entries, dtype=object).reshape(rows, columns)
-
-
-def _memory(name: str, A: Traced) -> Buffer:
-    """The buffer that a matrix is, or one with its numbers."""
-    entries: list[Real] = A.ravel().tolist()
-    found = whole_buffer(entries)
-    if found is None:
-        found = Buffer(name, len(entries), "scratch")
-        for e, x in enumerate(entries):
-            store(found, None, 0, e, x)
-    return found

@@ -157,3 +157,16 @@ def test_loops_over_directions_compute_what_straight_lines_do(function, monkeypa
         both = zip(found, exact) if isinstance(exact, tuple) else [(found, exact)]
         for x, y in both:
             agree(np.asarray(x, dtype=float), y, 1e-11)
+
+
+@pytest.mark.parametrize(
+    "bodies, joints", [(7, ("Revolute", "Universal", "Spherical")), (22, ("Revolute", "Prismatic"))]
+)
+def test_partial_derivatives_of_the_inverse_in_loops(bodies, joints):
+    """Loops over directions, rows and columns, with ∂M from straight-line code and from loops over
+    bodies, compute what the other programs do."""
+    function, model = mz.mass_matrix_inverse_partials, random_tree(bodies, 2, joints=joints)
+    q = model.random_configuration(0)
+    assert program_of(function, model).rolled
+    exact = mz.compile(function, model, rolled=bodies > 20)(q)
+    agree(function(model, q), exact, 1e-11)

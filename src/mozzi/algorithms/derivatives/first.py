@@ -55,7 +55,7 @@ from mozzi.types import ArrayLike, JointChoice, Minimize
 __all__ = [
     "Changes", "forward_dynamics_derivatives", "forward_dynamics_wrench_derivatives",
     "inverse_changes", "inverse_dynamics_derivatives", "inverse_dynamics_wrench_derivatives",
-    "solved", "wrench_changes",
+    "unbalanced", "wrench_changes",
 ]  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def forward_dynamics_derivatives(
         True
     """
     inverse = InverseMass(model, mass_matrix(model, q))
-    a = solved(model, inverse, q, v, tau, wrenches, resistance)
+    a = inverse.vector(unbalanced(model, q, v, tau, wrenches, resistance))
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
     da_dq, da_dv = inverse.times_each(dq, dv, sign=-1.0)
     return da_dq, da_dv, inverse.matrix()
@@ -199,21 +199,20 @@ def wrench_changes(model: Mechanism, q: JointVector) -> BlockArray:
     return out
 
 
-def solved(
+def unbalanced(
     model: Mechanism,
-    inverse: InverseMass,
     q: JointVector,
     v: JointVector,
     tau: JointVector,
     wrenches: ByBody[Wrench] | None = None,
     resistance: bool = False,
 ) -> BlockArray:
-    """The accelerations M⁻¹ (τ − bias)."""
+    """τ − bias: the forces that accelerate."""
     bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
     x = joint_vector(model, "x")
     for i in model.outward():
         x[i] = minus(tau[i], bias[i])
-    return inverse.vector(x)
+    return x
 
 
 JointScrews = tuple[Screws[Twist], Screws[Twist], Screws[Twist], Screws[Twist]]

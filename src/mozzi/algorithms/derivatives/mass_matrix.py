@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.dynamics.column_loops import congruences_by_loops, loops_over_directions
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import carried, mass_matrix
 from mozzi.algorithms.kinematics.accelerations import stages
@@ -59,6 +60,8 @@ def mass_matrix_inverse_partials(model: Mechanism, q: JointVector) -> BlockArray
         True
     """
     inverse = InverseMass(model, mass_matrix(model, q))
+    if loops_over_directions(model):
+        return congruences_by_loops(model, inverse.matrix().array(), _partials(model, q), -1.0)
     half = inverse.times(_partials(model, q))
     turned = joint_array(model, "v", "v", "v", letter="turned")
     for i in model.outward():

@@ -11,13 +11,12 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.first import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
+    unbalanced,
 )
-from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import SHALLOW, mass_matrix, mass_matrix_inverse
 from mozzi.algorithms.recursion.articulated import check_inertias
-from mozzi.algorithms.recursion.blocks import minus
-from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_matrix, joint_vector
+from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.lie import Wrench
@@ -47,10 +46,7 @@ def forward_factors(
 ) -> tuple[BlockArray, BlockArray, BlockArray]:
     """(L, D⁻¹) of the mass matrix, and the acceleration of forward dynamics."""
     inverse = InverseMass(model, mass_matrix(model, q))
-    bias = inverse_dynamics(model, q, v, ZERO, wrenches, resistance=resistance)
-    x = joint_vector(model, "x")
-    for i in model.outward():
-        x[i] = minus(tau[i], bias[i])
+    x = unbalanced(model, q, v, tau, wrenches, resistance)
     return *_factors(model, inverse), inverse.solution(x)
 
 

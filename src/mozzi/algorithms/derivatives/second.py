@@ -18,7 +18,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.inlining import along_units, inlined, loops_over_units
-from mozzi.algorithms.derivatives.first import inverse_changes, solved
+from mozzi.algorithms.derivatives.first import inverse_changes, unbalanced
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -27,7 +27,7 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.model import Model
-from mozzi.program.counted_loops import product
+from mozzi.program.counted_loops import each_row, product, total
 from mozzi.program.differentiate import forward, reverse
 from mozzi.types import Traced
 
@@ -87,17 +87,34 @@ def forward_dynamics_hessian(
         (3, 3)
     """
     inverse = InverseMass(model, mass_matrix(model, q))
-    a = solved(model, inverse, q, v, tau)
+    x = unbalanced(model, q, v, tau)
+    if loops_over_units(model):
+        return _forward_by_loops(model, inverse, q, v, x, covector)
+    a = inverse.vector(x)
     dq, dv, _ = inverse_changes(model, q, v, a)
-    qq, qv, vv, qa = _hessian_of(model, q, v, a, inverse.vector(covector))
+    qq, qv, vv, qa = inlined(model, _hessian, q, v, a, inverse.vector(covector))
     columns = *inverse.times_each(dq, dv, sign=-1.0), inverse.matrix()
-    turned, mixed, across = (_product(model, qa, x.array()) for x in columns)
+    turned, mixed, across = (qa @ y.array() for y in columns)
     return -(qq + turned + turned.T), -(qv + mixed), -vv, -across
 
 
-def _product(model: Mechanism, A: Traced, B: Traced) -> Traced:
-    """A B, as straight-line code or as loops over rows and columns."""
-    return product(A.T, B) if loops_over_units(model) else A @ B
+def _forward_by_loops(
+    model: Mechanism, inverse: InverseMass, q: BlockArray, v: BlockArray, x: BlockArray,
+    covector: BlockArray,
+) -> tuple[Traced, Traced, Traced, Traced]:  # fmt: skip
+    """The same with −μ in place of μ, so that nothing changes its sign, and with the derivatives of
+    τ from the same loops over directions: H_qτ = H_qa M⁻¹ by rows, H_qq − H_qτ ∂τ/∂q − (…)ᵀ and
+    H_qv − H_qτ ∂τ/∂v.
+    """
+    a, mu = inverse.solution(x), -inverse.solution(covector).array()
+    qq, vq, aq, dq = along_units(model, _along_q, q, v, a, mu)
+    vv, dv = along_units(model, _along_v, q, v, a, mu)
+    across = each_row(
+        aq.T, lambda row: inverse.solution(BlockArray(model, "x", ("v",), row)).array()
+    )
+    turned, mixed = product(across, dq), product(across, dv)
+    qq = total((1.0, qq), (-1.0, turned), (-1.0, turned.T))
+    return qq, total((1.0, vq.T), (-1.0, mixed)), vv, across
 
 
 def tangent_basis(model: Model, q: Traced) -> Traced:
@@ -130,47 +147,48 @@ def _joint_tangents(model: Model, q: Traced) -> Iterator[tuple[int, slice, Trace
 
 def _gradients(
     model: Model, q: Traced, v: Traced, a: Traced, covector: Traced
-) -> tuple[Traced, Traced, Traced]:
-    """Of λᵀ τ with respect to q and v, and the basis of tangents at q."""
-    f = np.dot(inverse_dynamics(model, q, v, a), covector)
-    both = reverse(f, np.concatenate([q, v]), 1.0)
-    N = tangent_basis(model, q)
-    return N.T @ both[: model.nq], both[model.nq :], N
+) -> tuple[Traced, Traced, Traced, Traced]:
+    """Of λᵀ τ with respect to q, v and a, the last of them M λ; and τ."""
+    tau = inverse_dynamics(model, q, v, a)
+    every = reverse(np.dot(tau, covector), np.concatenate([q, v, a]), 1.0)
+    by_q, by_v, by_a = np.split(every, [model.nq, model.nq + model.nv])
+    return tangent_pull(model, q, by_q), by_v, by_a, tau
 
 
 def _hessian_of(model: Mechanism, *arrays: BlockArray | Traced) -> tuple[Traced, ...]:
     """The four Hessians, as straight-line code or as loops over directions."""
     if not loops_over_units(model):
         return inlined(model, _hessian, *arrays)
-    qq, vq, aq = along_units(model, _along_q, *arrays)
-    (vv,) = along_units(model, _along_v, *arrays)
+    qq, vq, aq, _ = along_units(model, _along_q, *arrays)
+    vv, _ = along_units(model, _along_v, *arrays)
     return qq, vq.T, vv, aq.T
 
 
 def _along_q(
     model: Model, q: Traced, v: Traced, a: Traced, covector: Traced, dq: Traced
 ) -> tuple[Traced, ...]:
-    """The changes of the gradients of λᵀ τ with respect to q, v and a along dq."""
-    by_q, by_v, _ = _gradients(model, q, v, a, covector)
-    by_a = mass_matrix(model, q) @ covector
-    changes = forward(np.concatenate([by_q, by_v, by_a]), q, rates(model, q, dq))
-    return changes[: model.nv], changes[model.nv : -model.nv], changes[-model.nv :]
+    """The changes of the gradients of λᵀ τ with respect to q, v and a, and of τ, along dq."""
+    every = np.concatenate(_gradients(model, q, v, a, covector))
+    changes = forward(every, q, rates(model, q, dq))
+    return tuple(np.split(changes, 4))
 
 
 def _along_v(
     model: Model, q: Traced, v: Traced, a: Traced, covector: Traced, dv: Traced
 ) -> tuple[Traced, ...]:
-    """The change of the gradient with respect to v along dv."""
-    return (forward(_gradients(model, q, v, a, covector)[1], v, dv),)
+    """The changes of the gradient with respect to v, and of τ, along dv."""
+    _, by_v, _, tau = _gradients(model, q, v, a, covector)
+    return tuple(np.split(forward(np.concatenate([by_v, tau]), v, dv), 2))
 
 
 def _hessian(model: Model, q: Traced, v: Traced, a: Traced, covector: Traced) -> tuple[Traced, ...]:
-    by_q, by_v, N = _gradients(model, q, v, a, covector)
+    by_q, by_v, by_a, _ = _gradients(model, q, v, a, covector)
+    N = tangent_basis(model, q)
     qq, vq = forward(by_q, q, N), forward(by_v, q, N)
     vv = forward(by_v, v, np.eye(model.nv))
     if all(body.joint.flat for body in map(model.body, range(model.nb))):
         qq = mirrored(qq)
-    qa = forward(mass_matrix(model, q) @ covector, q, N).T
+    qa = forward(by_a, q, N).T
     return qq, vq.T, mirrored(vv), qa
 
 

@@ -8,25 +8,36 @@ left out. N and D are values from before the loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from mozzi.algorithms.kinematics.accelerations import stages
 from mozzi.algorithms.recursion.blocks import Block, apply, plus, rows, transposed
-from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.containers import BlockArray, joint_array
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
+from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES
 from mozzi.algorithms.recursion.views import PerBody
+from mozzi.program.counted_loops import Held
 from mozzi.program.node import Node, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
 from mozzi.program.settings import settings
+from mozzi.types import Traced
 
-__all__ = ["inverse_by_column_loops", "loops_over_columns", "products_by_column_loops"]
+__all__ = [
+    "congruences_by_loops", "inverse_by_column_loops", "loops_over_columns",
+    "loops_over_directions", "products_by_column_loops",
+]  # fmt: skip
 
 Column: TypeAlias = dict[int, tuple[Real, ...]]
 """A column of a joint matrix by blocks: slot of the body → numbers."""
 
+
+Entry: TypeAlias = Callable[[Index, Index, int, int], Real]
+"""What stands in a loop over directions: its variable, the direction, a row and a column → number.
+"""
 
 Blocks: TypeAlias = dict[tuple[int, int], list[Sequence[Real]]]
 """Blocks of a joint matrix, by the slots of two bodies."""
@@ -36,10 +47,19 @@ def loops_over_columns(model: Mechanism) -> bool:
     """Whether products with M⁻¹ have loops over columns, where nobody said that programs shall
     have loops or not, and where numbers of the model are no variables.
     """
-    if model.rolled or active() is None:
-        return False
+    return not model.rolled and _free(model)
+
+
+def loops_over_directions(model: Mechanism) -> bool:
+    """The same of congruences, whose numbers may also come from loops over bodies: where branches
+    are not so long that their squares are long programs.
+    """
+    return model.nb <= UNROLLED_BODIES and _free(model)
+
+
+def _free(model: Mechanism) -> bool:
     free = settings().rolled is None and model.model.nominal is None
-    return free and model.nb > settings().columns
+    return active() is not None and free and model.nb > settings().columns
 
 
 def products_by_column_loops(
@@ -119,6 +139,61 @@ def inverse_by_column_loops(model: Mechanism, N: BlockArray, D: PerBody[Block]) 
     ]  # symmetric to the last digit
     values = np.array([load(out, None, 0, e) for e in range(n * n)], dtype=object)
     return BlockArray(model, "Minv", ("v", "v"), values[places].reshape(n, n))
+
+
+def congruences_by_loops(model: Mechanism, X: Traced, P: BlockArray, sign: float) -> BlockArray:
+    """± X P_k X for every joint velocity k, of symmetric P_k = P[:, :, k] that have numbers at the
+    branch of joint k alone: loops over the k of a branch, over rows, and over columns.
+    """
+    n, held = model.nv, Held("X", X)
+    out = joint_array(model, "v", "v", "v", letter="a")
+    memory = out.buffer or Buffer("a", n**3, "scratch")
+    for branch, own in _branches([model.at(k) for k in range(model.nb)]):
+        way = _velocities(branch)
+        moving = _velocities([i for i in own if i.parent.slot or len(set(stages(i.joint))) > 1])
+        if not moving:
+            continue
+        entry = _entries(P, way, moving)
+        for _, trip in loop(0, len(moving), name="direction"):
+            k = Index(np.array(moving), trip, name="direction")
+            for _, r in loop(0, n, name="row"):
+                x = [sign * held[r, s] for s in way]
+                y = [_dot(x, [entry(trip, k, s, t) for s in way]) for t in way]
+                for _, c in loop(0, n, name="column"):
+                    at = Index(terms=((r, n * n), (c, n), (k, 1)))
+                    store(memory, at, 1, 0, _dot(y, [held[c, s] for s in way]))
+    if out.buffer is None:
+        values = np.array([load(memory, None, 0, e) for e in range(n**3)], dtype=object)
+        out = BlockArray(model, "a", P.axes, values.reshape(P.shape))
+    return out
+
+
+def _entries(P: BlockArray, way: Sequence[int], moving: Sequence[int]) -> Entry:
+    """P_k at two velocities of a branch: where it is, or copied to memory by its upper half."""
+    n, buffer = P.mechanism.nv, P.buffer
+    if buffer is not None:
+        return lambda _, k, s, t: load(buffer, k, 1, (s * n + t) * n)
+    pairs = [(s, t) for s in way for t in way if s <= t]
+    pairs = [at for at in pairs if not all(_is_zero(P.values[*at, k]) for k in moving)]
+    place = {at: number for number, at in enumerate(pairs)}
+    held = Buffer("P", max(1, len(pairs) * len(moving)), "scratch")
+    for number, k in enumerate(moving):
+        for at, e in place.items():
+            store(held, None, 0, number * len(pairs) + e, P.values[*at, k])
+
+    def entry(trip: Index, _: Index, s: int, t: int) -> Real:
+        at = min(s, t), max(s, t)
+        return load(held, trip, len(pairs), place[at]) if at in place else 0.0
+
+    return entry
+
+
+def _velocities(bodies: Sequence[Body]) -> list[int]:
+    return [i.data.v + r for i in bodies for r in range(i.joint.nv)]
+
+
+def _dot(x: Sequence[Real], y: Sequence[Real]) -> Real:
+    return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
 
 
 def _blocks(model: Mechanism, N: BlockArray) -> tuple[list[Body], Blocks]:
