@@ -9,9 +9,9 @@ import pytest
 
 import mozzi as mz
 from mozzi.compiler import program_of
-from mozzi.model.generate import chain, tree
+from mozzi.model.generate import chain, random_tree, tree
 from mozzi.program.node import Node
-from mozzi.program.program import Loop
+from mozzi.program.program import Loop, Program
 
 
 def inertia(m: float) -> mz.Inertia:
@@ -67,8 +67,29 @@ def test_columns_of_zeros_are_left_out():
     )
     zeros = np.all(dq.reshape(model.nv, model.nv), axis=0)
     assert np.flatnonzero(zeros).max() < 6 and zeros.sum() == 3 and not dv.any()
-    trips = [s.stop for s in program.region.statements if isinstance(s, Loop)]
-    assert sum(x for x in trips if isinstance(x, int)) == 2 * model.nv - 3 + model.nv
+    inverse = program_of(mz.mass_matrix_inverse, model)
+    assert trips(program) - trips(inverse) == 2 * model.nv - 3
+
+
+def trips(program: Program) -> int:
+    """How often the bodies of its loops run."""
+    stops = [s.stop for s in program.region.statements if isinstance(s, Loop)]
+    return sum(x for x in stops if isinstance(x, int))
+
+
+@pytest.mark.parametrize("make", [lambda: random_tree(12, 1), lambda: chain(12, seed=1)])
+def test_limbs(make):
+    """M⁻¹ limb by limb is the inverse, of joints of all kinds, and of limbs that count as several;
+    limbs before a limb are its columns.
+    """
+    model = make()
+    program = program_of(mz.mass_matrix_inverse, model)
+    assert trips(program) > 0
+    q = model.random_configuration(np.random.default_rng(0), batch=(9,))
+    inverse = mz.mass_matrix_inverse(model, q)
+    assert np.array_equal(inverse, np.swapaxes(inverse, -1, -2))
+    unit = inverse @ mz.mass_matrix(model, q)
+    np.testing.assert_allclose(unit, np.broadcast_to(np.eye(model.nv), unit.shape), atol=1e-9)
 
 
 def test_single_precision_keeps_articulated_bodies():

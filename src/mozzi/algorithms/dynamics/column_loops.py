@@ -27,8 +27,8 @@ from mozzi.program.settings import settings
 from mozzi.types import Traced
 
 __all__ = [
-    "congruences_by_loops", "inverse_by_column_loops", "loops_over_columns",
-    "loops_over_directions", "products_by_column_loops",
+    "congruences_by_loops", "loops_over_columns", "loops_over_directions",
+    "products_by_column_loops",
 ]  # fmt: skip
 
 Column: TypeAlias = dict[int, tuple[Real, ...]]
@@ -102,43 +102,6 @@ def products_by_column_loops(
         BlockArray(model, X.letter, X.axes, part.reshape(X.shape))
         for X, part in zip(Xs, parts, strict=True)
     ]
-
-
-def inverse_by_column_loops(model: Mechanism, N: BlockArray, D: PerBody[Block]) -> BlockArray:
-    """N D⁻¹ Nᵀ, of which the rows of a branch and of those behind it in order are computed."""
-    n, order = model.nv, dict[int, int]()
-    bodies, blocks = _blocks(model, N)
-    out = Buffer("Minv", n * n, "scratch")
-    branches = _branches(bodies)
-    for number, (_, own) in enumerate(branches):
-        order |= {i.slot: number for i in own}
-    for number, (_, own) in enumerate(branches):
-        way = list(dict.fromkeys(k for i in own for k in i.path()))
-        columns = [i.data.v + c for i in own for c in range(i.joint.nv)]
-        height = sum(k.joint.nv for k in way)
-        held = Buffer("N", height * len(columns), "scratch")
-        entries = (
-            blocks[i.slot, k.slot][c][r] if (i.slot, k.slot) in blocks else 0.0
-            for i in own for c in range(i.joint.nv) for k in way for r in range(k.joint.nv)
-        )  # fmt: skip
-        for e, value in enumerate(entries):
-            store(held, None, 0, e, value)
-        for _, trip in loop(0, len(columns), name="column"):
-            at = Index(np.array(columns), trip, name="column")
-            z, place = Column(), 0
-            for k in way:
-                z[k.slot] = tuple(load(held, trip, height, place + r) for r in range(k.joint.nv))
-                place += k.joint.nv
-            y = _scaled(way, D, z)
-            for i in (i for i in bodies if order[i.slot] >= number):
-                for r, value in enumerate(_outward(i, blocks, y)):
-                    store(out, at, 1, (i.data.v + r) * n, value)
-    rank = [(order[i.slot], i.slot, r) for i in bodies for r in range(i.joint.nv)]
-    places = [
-        r * n + c if rank[r] >= rank[c] else c * n + r for r in range(n) for c in range(n)
-    ]  # symmetric to the last digit
-    values = np.array([load(out, None, 0, e) for e in range(n * n)], dtype=object)
-    return BlockArray(model, "Minv", ("v", "v"), values[places].reshape(n, n))
 
 
 def congruences_by_loops(model: Mechanism, X: Traced, P: BlockArray, sign: float) -> BlockArray:

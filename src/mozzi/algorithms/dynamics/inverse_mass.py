@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.column_loops import (
-    inverse_by_column_loops,
     loops_over_columns,
     products_by_column_loops,
 )
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
+from mozzi.algorithms.dynamics.inverse_by_limbs import inverse_by_limbs
 from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.recursion.blocks import (
     Block,
@@ -147,7 +147,7 @@ class InverseMass:
         """M⁻¹."""
         model, D, N = self.model, self.D, self.N
         if loops_over_columns(model):
-            return inverse_by_column_loops(model, N, D)
+            return inverse_by_limbs(model, self.L, D)
         P, Q, out = (joint_matrix(model, letter) for letter in ("P", "Q", "Minv"))
         for i in model.outward():
             for k in i.path():
