@@ -59,7 +59,7 @@ TARGETS: dict[str, str] = {
     "torch": "mozzi.targets.torch",
 }
 DTYPES, LAYOUTS = words(DType), words(ResultLayout)
-CPU_COLUMNS = 5  # `Settings.columns`: talos's M⁻¹ takes 230 ns of loops, not 500 of straight code
+CPU_COLUMNS = 5  # `Settings.columns`: straight-line code of talos's M⁻¹ takes twice as long
 
 _LOCK = ForkLock()
 
