@@ -19,7 +19,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.calls.no_program import why_no_program
 from mozzi.algorithms.derivatives.parameters import Sensitivity
-from mozzi.algorithms.derivatives.parts import limbs_of, parts_of
+from mozzi.algorithms.derivatives.parts import Parts, limbs_of
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.checked import checked
@@ -58,6 +58,7 @@ TARGETS: dict[str, str] = {
     "jax": "mozzi.targets.jax",
     "torch": "mozzi.targets.torch",
 }
+GPU_TARGETS = ("cuda", "jax", "torch")  # whose kernels may run on a GPU
 DTYPES, LAYOUTS = words(DType), words(ResultLayout)
 CPU_COLUMNS = 5  # `Settings.columns`: straight-line code of talos's M⁻¹ takes twice as long
 
@@ -212,10 +213,10 @@ def compile(
         def make() -> Program:
             with tracing(settings_for(target, rolled, dtype)):
                 program = traced(shapes, call, title, units)
-                if target == "cuda" and not rolled:
-                    program.notes["parts"] = parts_of(function, model, program.inputs, options)
-                    for x in (program, *program.notes["parts"]):
-                        x.notes["limbs"] = limbs_of(model)
+                if target in GPU_TARGETS and not rolled:
+                    program.notes["limbs"] = limbs_of(model)
+                    if Parts.are_there(function) and not parameters:  # of the model as it is
+                        program.notes["parts"] = Parts(function, model, program.inputs, options)
                 program.notes["straight"] = rolled is False
                 return program
 

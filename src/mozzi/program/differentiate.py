@@ -175,7 +175,8 @@ def differentiate_program(
             for x, block in zip(variables, _split(rows, variables, 1), strict=True)
         )
     name, single = f"{program.name}_derivatives", len(outputs) == 1
-    return prune(Program(name, program.inputs, outputs, region, single, program.notes))
+    notes = program.notes_without_parts
+    return prune(Program(name, program.inputs, outputs, region, single, notes))
 
 
 X = TypeVar("X", Input, Output)

@@ -148,6 +148,11 @@ class Program:
     notes: dict[str, object] = field(default_factory=dict[str, object])
 
     @property
+    def notes_without_parts(self) -> dict[str, object]:
+        """What is noted of a program with other results, too."""
+        return {name: note for name, note in self.notes.items() if name != "parts"}
+
+    @property
     def rolled(self) -> bool:
         return any(not isinstance(s, Node) for s in self.region.statements)
 

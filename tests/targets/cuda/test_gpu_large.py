@@ -8,7 +8,7 @@ from targets.cuda.test_gpu import arguments, cupy, same
 
 import mozzi as mz
 from mozzi.model.generate import chain, tree
-from mozzi.targets.cuda import composed, slices, tiles
+from mozzi.targets.cuda import composed, launches, slices, tiles
 from mozzi.targets.cuda.composed import ComposedKernel
 
 pytestmark = pytest.mark.gpu
@@ -87,8 +87,8 @@ def test_forward_derivatives_in_parts(cupy, library, monkeypatch):
     model = tree(7, seed=1)
     monkeypatch.setattr(composed, "COMPOSED_NUMBERS", 0)
     monkeypatch.setattr(composed, "LIVE_VALUES", 0)
-    monkeypatch.setattr(composed, "PORTION_BYTES", 1)  # portions of 64
-    monkeypatch.setattr(composed, "PORTION", 64)
+    monkeypatch.setattr(launches, "PORTION_BYTES", 1)  # portions of 64
+    monkeypatch.setattr(launches, "PADDED", 64)
     kernel = mz.compile(mz.forward_dynamics_derivatives, model, target="cuda")
     assert isinstance(kernel, ComposedKernel)
     q, v, tau = arguments(model, ("q", "v", "tau"), (70,))

@@ -123,42 +123,6 @@ def test_double_precision_must_be_switched_on():
     assert kernel(*arguments(("q", "v", "a"))).dtype == "float32"
 
 
-@pytest.mark.parametrize("batch", [(300,), (2, 5), (), (0,)])
-def test_the_handler_hands_arrays_to_the_launch(batch):
-    """XLA calls the machine code that launches CUDA kernels; here the launch is a Python one."""
-    from mozzi.targets.derivatives import find, register
-    from mozzi.targets.jax import cuda_handler, ffi, frame
-
-    key = register(program_of(mz.inverse_dynamics, MODEL), "float64")
-    cpu, seen = find(key).cpu, []
-    number, word = ctypes.c_uint, ctypes.c_void_p
-    places = ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))
-
-    @ctypes.CFUNCTYPE(ctypes.c_int, word, *(number,) * 7, word, places, word)
-    def launch(function, *rest):
-        values = rest[8]
-        n = values[0][0]
-        seen.append((function, rest[:7], n))
-        address = lambda k: ctypes.cast(values[k][0], ctypes.POINTER(ctypes.c_double))
-        views = [np.ctypeslib.as_array(address(k), (n, 3)) for k in range(1, 5)]
-        views[3][:] = cpu(*views[:3])
-        return 0
-
-    # without the question for a stream, of which the CPU has none
-    text = cuda_handler.handler_text(3, 1, ctypes.cast(launch, word).value, 1234, 128, 512)
-    text = text.replace("call ptr %get(ptr %ask)", "inttoptr i64 0 to ptr")
-    capsule, code = frame.loaded(text)
-    name = f"mozzi_test_{'_'.join(map(str, batch))}"
-    jax.ffi.register_ffi_target(name, capsule, platform="cpu")
-    args = arguments(("q", "v", "a"), batch)
-    found = jax.jit(lambda *x: ffi.call(key, x, "cpu", target=name))(*args)[0]
-    np.testing.assert_allclose(found, mz.inverse_dynamics(MODEL, *args), rtol=1e-12)
-    n = int(np.prod(batch))
-    expected = [(1234, ((n + 127) // 128, 1, 1, 128, 1, 1, 512), n)] if n else []
-    assert seen == expected
-    assert code is not None
-
-
 def test_shared_arguments_are_not_copied_and_get_the_sum_of_gradients():
     """vmap over rows and columns, with an argument that neither maps."""
     kernel = mz.compile(mz.inverse_dynamics, MODEL, target="jax")

@@ -5,6 +5,8 @@ everything is too large: the factors of  M = Lᵀ D L,  and what  M⁻¹ = L⁻�
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import final
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
@@ -23,9 +25,10 @@ from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
-__all__ = ["forward_factors", "limbs_of", "mass_factors", "parts_of"]
+__all__ = ["Parts", "forward_factors", "limbs_of", "mass_factors", "parts_of"]
 
 
 @algorithm(regroup=True)
@@ -89,6 +92,34 @@ def parts_of(
     elif function is forward_dynamics_derivatives and not closed(model):
         parts = ((forward, inputs), (changes, (*inputs, Input("a", (model.nv,)))))
     return tuple(prune(trace(part, taken, part.__name__)) for part, taken in parts)
+
+
+@final
+class Parts:
+    """What `parts_of` gives, made when it is first asked for, as the whole program was traced."""
+
+    def __init__(
+        self, function: object, model: Model, inputs: Sequence[Input],
+        options: Mapping[str, object],
+    ):  # fmt: skip
+        self._of = function, model, inputs, options
+        self._settings = settings()
+
+    def __call__(self) -> tuple[Program, ...]:
+        return self._made
+
+    @cached_property
+    def _made(self) -> tuple[Program, ...]:
+        with tracing(self._settings):
+            made = parts_of(*self._of)
+        for part in made:
+            part.notes["limbs"] = limbs_of(self._of[1])
+        return made
+
+    @staticmethod
+    def are_there(function: object) -> bool:
+        """Whether there may be parts of such a function."""
+        return function is mass_matrix_inverse or function is forward_dynamics_derivatives
 
 
 def limbs_of(model: Model) -> dict[str, tuple[int, ...]]:

@@ -7,15 +7,14 @@
 A program of a thousand results keeps many of them until their neighbours are there, and those of a
 humanoid's forward derivatives have 100,000 operations with thousands of live values. Here programs
 write to tiles (`tiles`), the factors L and D⁻¹ and the derivatives of inverse dynamics at that
-acceleration, and a last kernel multiplies and writes rows (`finishing`). Batches are taken in
-portions whose tiles fit into a few hundred megabytes.
+acceleration, and a last kernel multiplies and writes rows (`finishing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import accumulate
+from typing import cast
 
 import numpy as np
 
@@ -25,8 +24,9 @@ from mozzi.targets.cuda.finishing import Factors, Finishing, Result
 from mozzi.targets.cuda.here import cupy_here
 from mozzi.targets.cuda.kernel import CudaKernel
 from mozzi.targets.cuda.launch import WARP
+from mozzi.targets.cuda.launches import Launch, Launches
 from mozzi.targets.cuda.limb_source import LimbSource, few_of
-from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared, pool
+from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
 from mozzi.targets.cuda.slices import NUMBER_BYTES
 from mozzi.targets.cuda.tiles import SAMPLES, TileSource, places_of
 
@@ -36,8 +36,6 @@ COMPOSED_NUMBERS = 300  # of results, from which on these are written by a kerne
 LIVE_VALUES = 300  # of a program, from which on parts, or tiles, are taken
 ROWS_BYTES = 100 * 1024  # of the largest result of a tile, at most
 COLUMNS = 64  # of a matrix whose columns have all their entries in registers, at most
-PORTION_BYTES = 1 << 29  # of the tiles of a portion
-PORTION = 1024  # samples of a portion are a multiple of it
 
 
 def composes(program: Program, dtype: str) -> bool:
@@ -59,9 +57,8 @@ def composes(program: Program, dtype: str) -> bool:
 
 
 def _parts(program: Program) -> tuple[Program, ...]:
-    parts = program.notes.get("parts", ())
-    assert isinstance(parts, tuple)
-    return parts
+    parts = cast("Callable[[], tuple[Program, ...]] | None", program.notes.get("parts"))
+    return () if parts is None else parts()
 
 
 class ComposedKernel(CudaKernel):
@@ -73,11 +70,8 @@ class ComposedKernel(CudaKernel):
         super().__init__(program, dtype)
         self.parts = _parts(program) or (program,)
         self.places = [places_of(part) for part in self.parts]
-        self._compiled: dict[tuple[bool, int], list[Function]] = {}
-        specs = (*self.inputs, *self.outputs)
-        self._row_major = [(x.size, 1) for x in specs]
-        self._bytes = [self.dtype.itemsize * len(x) for x in self.places]  # of a sample
-        self._portion = max(1, PORTION_BYTES // (sum(self._bytes) * PORTION)) * PORTION
+        self._compiled: dict[tuple[bool, int], Launches] = {}
+        self._bytes = tuple(self.dtype.itemsize * len(x) for x in self.places)  # of a sample
         self.flops = sum(part.flops for part in self.parts) + self._product_flops()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -127,86 +121,55 @@ class ComposedKernel(CudaKernel):
 
     def report(self) -> dict[str, float]:
         """Of the part that keeps most in memory, as of any kernel."""
-        reports = [vars(x.report()) for x in self._functions_of(True)]
+        reports = [vars(x.function.report()) for x in self.launches().launches]
         return max(reports, key=lambda x: x["local_bytes"] + x["shared_bytes"])
 
-    def _functions_of(self, packed: bool, numbers: int = 0) -> list[Function]:
-        """The kernels of the parts, and the one that makes rows."""
-        if (packed, numbers) not in self._compiled:
-            cupy = cupy_here()
-            sources = self._sources(packed, numbers, most_shared(cupy.cuda.Device().id))
-            found = [
-                Function(cupy, machine_code(cupy, x.text), x.shared, WARP, fill=x.near > 0)
-                for x in sources
-            ]
-            for k, (x, function) in enumerate(zip(sources, found, strict=True)):
-                if numbers:
-                    function.words = self._words(numbers) + "q" * (k + 1)
-                if self.dtype.itemsize == NUMBER_BYTES:
-                    shared = most_shared(function.device)
-                    own = partial(
-                        LimbSource, x.program, self.dtype.name, packed, numbers, x.taken, shared
-                    )
-                    words = partial(getattr, function, "words")
-                    function.few = few_of(own, x.program, shared, words)
-            rows = self.finishing
-            code = machine_code(cupy, rows.text)
-            found.append(
-                Function(cupy, code, rows.shared, rows.threads, samples=SAMPLES, fill=True)
-            )
-            self._compiled[packed, numbers] = found
-        return self._compiled[packed, numbers]
+    def launches(self, packed: bool = True, numbers: int = 0) -> Launches:
+        """The parts, each of which has the tiles of those before it, and rows of their tiles."""
+        if (packed, numbers) in self._compiled:
+            return self._compiled[packed, numbers]
+        cupy = cupy_here()
+        sources = self._sources(packed, numbers, most_shared(cupy.cuda.Device().id))
+        inputs, arrays = len(self.inputs), len(self.inputs) + len(self.outputs)
+        strided = lambda first, stop: (
+            x for k in range(first, stop)
+            for x in (1 + k, 1 + arrays + len(sources) + 2 * k, 2 + arrays + len(sources) + 2 * k)
+        )  # fmt: skip
+        tiles = range(1 + arrays, 1 + arrays + len(sources))
+        given = range(1, 1 + inputs) if packed else strided(0, inputs)
+        first = (0, *given)
+        found: list[Launch] = []
+        for k, x in enumerate(sources):
+            code = partial(machine_code, cupy, x.text)
+            function = Function(cupy, code, x.shared, WARP, fill=x.near > 0)
+            if numbers:
+                function.words = self._words(numbers) + "q" * (k + 1)
+            if self.dtype.itemsize == NUMBER_BYTES:
+                shared = most_shared(function.device)
+                own = partial(
+                    LimbSource, x.program, self.dtype.name, packed, numbers, x.taken, shared
+                )
+                words = partial(getattr, function, "words")
+                function.few = few_of(own, x.program, shared, words)
+            found.append(Launch(function, (*first, *tiles[: k + 1])))
+        rows = self.finishing
+        code = partial(machine_code, cupy, rows.text)
+        last = Function(cupy, code, rows.shared, rows.threads, samples=SAMPLES, fill=True)
+        found.append(Launch(last, (0, *tiles, *strided(inputs, arrays))))
+        sizes = tuple(x.size for x in (*self.inputs, *self.outputs))
+        made = Launches(tuple(found), sizes, self.dtype.itemsize, self._bytes)
+        self._compiled[packed, numbers] = made
+        return made
 
     def _run(self, numbers: int, n: int, stream: int, words: Sequence[float]) -> None:
-        self._launches(self._functions_of(True, numbers), n, words[1:], stream, None, numbers)
+        self.launches(True, numbers).run(n, words[1:], stream, None, numbers)
 
     def start(
         self, n: int, places: Sequence[int], stream: int,
         strides: Sequence[tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
         if n:
-            self._launches(self._functions_of(strides is None), n, places, stream, strides)
-
-    def _launches(
-        self, functions: Sequence[Function], n: int, places: Sequence[float], stream: int,
-        strides: Sequence[tuple[int, int]] | None, numbers: int = 0,
-    ) -> None:  # fmt: skip
-        """Portion after portion: the parts write to tiles, the last kernel reads them."""
-        size, inputs = self.dtype.itemsize, len(self.inputs)
-        steps = self._row_major if strides is None else strides
-        padded = -(-min(n, self._portion) // PORTION) * PORTION
-        runtime = cupy_here().cuda.runtime
-        memory = runtime.mallocFromPoolAsync(
-            padded * sum(self._bytes), pool(functions[0].device), stream
-        )
-        try:
-            tiles = list(accumulate((padded * x for x in self._bytes[:-1]), initial=memory))
-            for first in range(0, n, self._portion):
-                many = min(self._portion, n - first)
-                arrays = places
-                if first:
-                    arrays = [
-                        place if numbers >> k & 1 else place + first * row * size
-                        for k, (place, (row, _)) in enumerate(zip(places, steps, strict=True))
-                    ]
-                packed = strides is None
-                given = arrays[:inputs] if packed else _strided(arrays, steps, 0, inputs)
-                for k, function in enumerate(functions[:-1]):
-                    function.launch(many, stream, [many, *given, *tiles[: k + 1]])
-                rows = _strided(arrays, steps, inputs, len(arrays))
-                functions[-1].launch(many, stream, [many, *tiles, *rows])
-        finally:
-            runtime.freeAsync(memory, stream)
-
-
-def _strided(
-    arrays: Sequence[float], steps: Sequence[tuple[int, int]], first: int, stop: int
-) -> list[float]:
-    """Each of some arrays, with its strides."""
-    found: list[float] = []
-    for k in range(first, stop):
-        found += (arrays[k], *steps[k])
-    return found
+            self.launches(strides is None).run(n, places, stream, strides)
 
 
 def _values(part: Program, k: int):

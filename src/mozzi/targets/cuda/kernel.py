@@ -15,7 +15,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +26,7 @@ from mozzi.targets.cuda.arrays import DeviceArray, Out, columnar, rowwise
 from mozzi.targets.cuda.arrays import rows as rows_of
 from mozzi.targets.cuda.here import any_of, cupy_here, is_jax, working_stream
 from mozzi.targets.cuda.launch import WARP, choose
+from mozzi.targets.cuda.launches import Launch, Launches
 from mozzi.targets.cuda.limb_source import LimbSource, few_of
 from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
 from mozzi.targets.cuda.quick import CupySide, Side, TorchSide, places
@@ -111,7 +112,7 @@ class CudaKernel:
         most = most_shared(cupy.cuda.Device().id)
         first = CudaSource(self.program, self.dtype.name, packed, numbers=numbers, most_shared=most)
         if first.plans:
-            code, block = machine_code(cupy, first.text), WARP * first.warps
+            code, block = partial(machine_code, cupy, first.text), WARP * first.warps
             made = Function(cupy, code, first.shared, block, len(first.plans), fill=True)
             made.few = few_of(
                 lambda: LimbSource(
@@ -123,10 +124,16 @@ class CudaKernel:
 
         def make(resident: int) -> Function:
             source = CudaSource(self.program, self.dtype.name, packed, resident, numbers=numbers)
-            return Function(cupy, machine_code(cupy, source.text), source.shared)
+            return Function(cupy, partial(machine_code, cupy, source.text), source.shared)
 
         function, function.block = choose(make, self.flops > COMPILED_ONCE_OPERATIONS)
         return function
+
+    def launches(self) -> Launches:
+        """What a call with rows one after the other is on the device."""
+        specs = (*self.inputs, *self.outputs)
+        one = Launch(self.packed, tuple(range(1 + len(specs))))
+        return Launches((one,), tuple(x.size for x in specs), self.dtype.itemsize)
 
     def report(self) -> dict[str, float]:
         """What the compiler made of it, for packed rows: threads of a block, blocks that a

@@ -10,7 +10,7 @@ shared memory, as far as as many blocks as registers allow find a place there, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -258,7 +258,7 @@ def few_of(
         cupy, source = cupy_here(), make()
         if source.shared * source.threads > most:
             return None
-        code = machine_code(cupy, source.text)
+        code = partial(machine_code, cupy, source.text)
         function = Function(cupy, code, source.shared, source.threads, samples=WARP, fill=True)
         function.words = words()
         return function

@@ -13,7 +13,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
 
 from mozzi.targets import disk_cache as disk
@@ -45,11 +45,15 @@ def _check(code: int) -> None:
         raise RuntimeError(f"CUDA: {(text.value or b'unknown error').decode()} ({code})")
 
 
+def _attribute(which: int, device: int) -> int:
+    value = ctypes.c_int()
+    _check(driver().cuDeviceGetAttribute(ctypes.byref(value), which, device))
+    return value.value
+
+
 def most_shared(device: int) -> int:
     """Bytes of shared memory that a block may ask for."""
-    value = ctypes.c_int()
-    _check(driver().cuDeviceGetAttribute(ctypes.byref(value), _MOST_SHARED_OF_A_BLOCK, device))
-    return value.value
+    return _attribute(_MOST_SHARED_OF_A_BLOCK, device)
 
 
 class _PoolProperties(ctypes.Structure):
@@ -96,7 +100,7 @@ def machine_code(cupy: ModuleType, source: str) -> bytes:
 
 
 class Function:
-    """The function `kernel` of machine code.
+    """The function `kernel` of machine code, which is made and loaded when it is first asked for.
 
     block: threads of a block; shared: bytes of shared memory for each of them; slices: how many
     threads share a sample; samples: of a block, where these are not as many as threads; fill:
@@ -110,38 +114,49 @@ class Function:
     few: Callable[[], Function | None] | None = None
 
     def __init__(
-        self, cupy: ModuleType, code: bytes, shared: int, block: int = BLOCK_THREADS,
+        self, cupy: ModuleType, code: Callable[[], bytes], shared: int, block: int = BLOCK_THREADS,
         slices: int = 1, samples: int = 0, fill: bool = False,
     ):  # fmt: skip
         self.block, self.shared, self.slices = block, shared, slices
-        self.samples, self.least = samples, 0
+        self.samples, self.least, self.fill = samples, 0, fill
+        self._code = code
         self._wake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
+        self._launch = cupy.cuda.driver.launchKernel  # half of what a call through ctypes takes
+        self._error = cupy.cuda.driver.CUDADriverError
+        self._own = threading.local()  # memory for the arguments, of each thread
+        self.device = cupy.cuda.Device().id
+        if fill and not samples:  # of which there are enough for all multiprocessors
+            self.least = block * _attribute(_PROCESSORS, self.device)
+
+    @cached_property
+    def handle(self) -> int:
+        """The driver's name of it."""
+        code = self._code()
         self._wake()
         cuda = driver()
         library, handle = ctypes.c_void_p(), ctypes.c_void_p()
         none = (None, None, 0)
         _check(cuda.cuLibraryLoadData(ctypes.byref(library), code, *none, *none))
         _check(cuda.cuLibraryGetKernel(ctypes.byref(handle), library, b"kernel"))
-        self.handle = handle.value
-        self._launch = cupy.cuda.driver.launchKernel  # half of what a call through ctypes takes
-        self._error = cupy.cuda.driver.CUDADriverError
-        self._own = threading.local()  # memory for the arguments, of each thread
-        self.device = cupy.cuda.Device().id
-        if fill and not samples:  # of which there are enough for all multiprocessors
-            many = ctypes.c_int()
-            _check(cuda.cuDeviceGetAttribute(ctypes.byref(many), _PROCESSORS, self.device))
-            self.least = block * many.value
-        wanted = {_MOST_SHARED: block * shared} if block * shared > _SHARED_BYTES else {}
-        if wanted or fill:
+        bytes_ = self.block * self.shared
+        wanted = {_MOST_SHARED: bytes_} if bytes_ > _SHARED_BYTES else {}
+        if wanted or self.fill:
             for attribute, value in (wanted | {_CARVE_OUT: 100}).items():
                 _check(cuda.cuKernelSetAttribute(attribute, value, handle, self.device))
+        return handle.value or 0
+
+    def suited(self, n: int) -> Function:
+        """This function, or the one for few samples where n are few."""
+        few = self.few() if self.few is not None and n <= FEW_SAMPLES else None
+        return few or self
 
     def launch(self, n: int, stream: int, values: Sequence[float]) -> None:
         """Run n samples on a stream."""
-        few = self.few() if self.few is not None and n <= FEW_SAMPLES else None
-        if few is not None:
-            few.launch(n, stream, values)
-            return
+        if self.few is not None and n <= FEW_SAMPLES:
+            few = self.few()
+            if few is not None:
+                few.launch(n, stream, values)
+                return
         own = self._own
         if not hasattr(own, "pack"):
             own.words = (ctypes.c_int64 * len(values))()
@@ -172,8 +187,7 @@ class Function:
             return value.value
 
         registers, local = map(attribute, (_REGISTERS, _LOCAL_BYTES))
-        _check(cuda.cuDeviceGetAttribute(place, _MOST_THREADS, device))
-        most = value.value
+        most = _attribute(_MOST_THREADS, device)
         memory = ctypes.c_size_t(shared)
         _check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(place, kernel, block, memory))
         blocks = value.value

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["call", "has_kernel"]
 
-_HANDLER = {"cpu": cpu_handler.handler, "CUDA": cuda_handler.handler}
 _REGISTERED: dict[str, object] = {}
 _LOCK = ForkLock()
 
@@ -32,14 +31,20 @@ def has_kernel(key: str, platform: str) -> bool:
     return cpu_handler.possible(find(key)) if platform == "cpu" else cuda_handler.possible()
 
 
-def _target(key: str, platform: str) -> str:
-    """The name under which XLA knows the handler of a program."""
+def _target(key: str, platform: str, batch: Sequence[int]) -> str:
+    """The name under which XLA knows the handler of a program for so many samples."""
     from jax import ffi
 
+    found, few = find(key), False
     name = f"mozzi_{platform}_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    if platform == "CUDA" and all(isinstance(n, int) for n in batch):  # none is a symbol
+        few = cuda_handler.few(found, prod(batch))
+        name += "_few" if few else ""
     with _LOCK:
         if name not in _REGISTERED:
-            capsule, _REGISTERED[name] = _HANDLER[platform](find(key))
+            on_gpu = platform == "CUDA"
+            made = cuda_handler.handler(found, few) if on_gpu else cpu_handler.handler(found)
+            capsule, _REGISTERED[name] = made
             ffi.register_ffi_target(name, capsule, platform=platform)
             ffi.register_ffi_target_as_batch_partitionable(name)
     return name
@@ -64,7 +69,7 @@ def call(
             x, own = jnp.broadcast_to(x, (*batch, *spec.shape)), batch
         rows.append(x.reshape(*own, spec.size))
     sizes = tuple(y.size for y in found.outputs)
-    name = target or _target(key, platform)
+    name = target or _target(key, platform, batch)
     results = _primitive().bind(*rows, target=name, batch=batch, sizes=sizes, split=split)
     return [y.reshape(*batch, *s.shape) for y, s in zip(results, found.outputs, strict=True)]
 

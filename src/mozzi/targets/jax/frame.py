@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.jit import Code
 
 __all__ = [
-    "ARGUMENTS", "CONTEXT", "DATA", "DESTROY", "RESULTS", "SAMPLES", "SCHEDULE", "STREAM",
-    "THREADS", "describe", "failure", "field", "loaded",
+    "ALLOCATE", "ARGUMENTS", "CONTEXT", "DATA", "DESTROY", "FREE", "RESULTS", "SAMPLES",
+    "SCHEDULE", "STREAM", "THREADS", "asked", "describe", "failure", "field", "loaded",
 ]  # fmt: skip
 
 # Where things are, in bytes: in a call frame, a buffer, the interface, an extension.
 EXTENSION, API, CONTEXT, ARGUMENTS, RESULTS = 8, 16, 24, 72, 112
 DATA, RANK, DIMS = 24, 32, 40
 VERSION, ERROR, DESTROY, STREAM, SCHEDULE, THREADS = 32, 48, 64, 80, 136, 144
+ALLOCATE, FREE = 120, 128
 KIND, METADATA, METADATA_VERSION, METADATA_TRAITS = 8, 24, 24, 32
 ASKS_METADATA = 1  # XLA_FFI_Extension_Metadata
 INTERNAL = 13  # XLA_FFI_Error_Code_INTERNAL
@@ -34,6 +35,20 @@ def field(name: str, base: str, offset: int, T: str = "ptr") -> str:
     return (
         f"  %{name}.at = getelementptr i8, ptr %{base}, i64 {offset}\n"
         f"  %{name} = load {T}, ptr %{name}.at\n"
+    )
+
+
+def asked(name: str, function: int, *words: str) -> str:
+    """IR that calls a function of XLA's interface, %name, with %ask: its size, no extension, and
+    words of 64 bits ("ptr %x", "i64 0"). %name.error is the answer, %name.ok that there is none.
+    """
+    text = ""
+    for k, word in enumerate((f"i64 {16 + 8 * len(words)}", "i64 0", *words)):
+        text += f"  %{name}.word{k} = getelementptr i64, ptr %ask, i64 {k}\n"
+        text += f"  store {word}, ptr %{name}.word{k}\n"
+    return (
+        f"{text}{field(name, 'api', function)}  %{name}.error = call ptr %{name}(ptr %ask)\n"
+        f"  %{name}.ok = icmp eq ptr %{name}.error, null\n"
     )
 
 
