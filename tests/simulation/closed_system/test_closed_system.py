@@ -71,6 +71,34 @@ def test_joined_models_are_the_models_side_by_side():
         joined("both", parts | {"b": four_bar().with_gravity((0, 0, 0))})
 
 
+@pytest.mark.parametrize(
+    "joint",
+    [
+        mz.Revolute("x").between((0.1, -0.2, 0.3), (0.4, 0.0, 0.2)),
+        mz.Spherical().between(None, (0.1, 0.2, 0.3)),
+        mz.Composite(mz.Revolute("y").between(None, (0.2, 0.1, 0.0)), mz.Prismatic("x")),
+    ],
+)
+def test_what_is_attached_where_it_is_is_closed(joint: mz.Joint):
+    """Whatever frames its joint has, and moves as if it hung there in a tree."""
+    rng, one = np.random.default_rng(3), arm()
+    both = mz.ClosedSystem({"arm": (one, ["hand"]), "bar": (bar(), ["bar"])})
+    q = {"arm": rng.normal(size=3), "bar": bar().random_configuration(rng)}
+    held = both.attach("grip", ("arm", "hand"), ("bar", "bar"), joint, at=q)
+    assert np.abs(held.residual(q)["grip"]).max() < 1e-12
+    C_a, C_b = mz.pose(one, q["arm"], "hand"), mz.pose(bar(), q["bar"], "bar")
+    T_b = SE3.from_matrix(np.linalg.inv(C_b) @ C_a) @ joint.motion(joint.neutral())
+    frames = SE3.translation(0.1, 0.05, 0.3) @ joint.frame_parent, T_b @ joint.frame_child
+    tree = mz.Builder("tree", one.gravity)
+    for x in one:
+        tree.add(x.name, None if x.parent < 0 else one.bodies[x.parent], x.joint, x.inertia)
+    tree = tree.add("bar", one.bodies[2], joint.with_frames(*frames), BAR).build()
+    p, u = np.array([*q["arm"], *joint.neutral()]), rng.normal(size=tree.nv)
+    exact = mz.forward_dynamics(tree, p, u, np.zeros(tree.nv))
+    found = held.forward_dynamics(q, {"arm": u[:3], "bar": mz.twists(tree, p, u)[3]})
+    np.testing.assert_allclose(found["arm"], exact[:3], atol=1e-10 * np.abs(exact).max())
+
+
 def test_residuals_and_velocities(held: tuple):
     system, q, v = held
     assert {n: x.shape for n, x in system.residual(q).items()} == {"ball": (3,), "hinge": (5,)}

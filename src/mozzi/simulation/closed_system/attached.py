@@ -137,8 +137,8 @@ class AttachedSystems:
             joint: the joint; None: rigid.
             placement_a: pose of the joint's frame on body a; None: the body's own.
             placement_b: pose of the joint's frame on body b, likewise.
-            at: configurations (nq), by system; placement_b is then such that frame b lies on frame
-                a there, as a hand closes on a thing where it is.
+            at: configurations (nq), by system; placement_b is then such that the joint is closed
+                there, in its neutral position, as a hand closes on a thing where it is.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -155,6 +155,7 @@ class AttachedSystems:
                 raise KindError("attach", "a place", x, "(system, frame), or ('world', '')")
         if joint is not None and not isinstance(cast(object, joint), Joint):
             raise KindError("attach", "joint", joint, "a joint, such as mz.Revolute('z'), or None")
+        joint = joint or Fixed()
         ends = (a[0], a[1]), (b[0], b[1])
         T_a, T_b = (as_pose(T, f"attachment {name!r}") for T in (placement_a, placement_b))
         if at is not None:
@@ -162,7 +163,8 @@ class AttachedSystems:
                 raise ModelError(f"attachment {name!r}: give placement_b, or at; not both")
             C_a, C_b = (self._pose(*end, name, at) for end in ends)
             T_b = SE3.from_matrix(np.linalg.inv(C_b) @ C_a @ T_a.matrix())
-        part = Attachment(name, *ends, joint or Fixed(), T_a, T_b)
+            T_b = T_b @ joint.motion(joint.neutral())
+        part = Attachment(name, *ends, joint, T_a, T_b)
         return self._changed(self.systems, (*self.attachments, part))
 
     def _pose(self, system: str, frame: str, what: str, q: State) -> Array:
