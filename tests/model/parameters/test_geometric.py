@@ -78,6 +78,29 @@ def test_any_screw_is_the_sum_of_the_six():
     assert geometric(MODEL, [name])
 
 
+@pytest.mark.parametrize("k", [0, 1])
+@pytest.mark.parametrize("word", ["rx", "ry", "rz", "x", "y", "z"])
+def test_screws_are_in_the_frame_of_the_body(k: int, word: str):
+    """Where its joint is neutral, a product too, whose frames lie between its factors:
+    C⁻¹ ∂C is the unit screw, and a model that is moved is the one that is built so.
+    """
+    name, joint = MODEL.joint_names[k], MODEL.body(k).joint
+    q, U = np.array(MODEL.neutral()), np.eye(6)[["rx", "ry", "rz", "x", "y", "z"].index(word)]
+    C = mz.forward_kinematics(MODEL, q)[k]
+    X = np.linalg.inv(C) @ mz.sensitivity(mz.forward_kinematics, MODEL, [f"{name}.{word}"])(q)[
+        k, ..., 0
+    ]
+    agree(np.array([X[2, 1], X[0, 2], X[1, 0], *X[:3, 3]]), U)
+    B = joint.motion(joint.neutral())
+    T = B @ mz.SE3.exp(mz.Twist.from_array(U), 0.2) @ B.inverse()
+    parts = [x.joint.with_frames(T @ joint.frame_parent, joint.frame_child) if i == k else x.joint
+             for i, x in enumerate(MODEL)]  # fmt: skip
+    b = mz.Builder("arm").add("one", None, parts[0], MODEL.body(0).inertia)
+    built = b.add("two", "one", parts[1], MODEL.body(1).inertia).build()
+    moved = MODEL.with_parameters({f"{name}.{word}": 0.2})
+    agree(mz.inverse_dynamics(moved, Q, V, A), mz.inverse_dynamics(built, Q, V, A))
+
+
 def test_the_ends_of_loops():
     model = four_bar()
     q = mz.assemble(model, [0.3, 0.5, 1.5])

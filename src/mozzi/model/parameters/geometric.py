@@ -82,8 +82,9 @@ def moved_joint(joint: Joint, geometry: Mapping[str, Real]) -> Joint:
             joint = _moved_factor(joint, int(factor[1]) - 1, factor[2], x)
         elif what == "pitch":
             joint = joint.with_parameters((x,))
-        elif U is not None:  # B exp(U π), U in the frame of the body
-            T = joint.frame_parent @ SE3.exp(joint.frame_child.inverse().push(U), x)
+        elif U is not None:  # B exp(U π), U in the frame of the body, where the joint is neutral
+            body = joint.pose(joint.neutral()) @ joint.frame_child.inverse()
+            T = joint.frame_parent @ SE3.exp(body.push(U), x)
             joint = joint.at(T, joint.frame_child)
     return joint
 
