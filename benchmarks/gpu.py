@@ -2,10 +2,11 @@
 
 `--pack FILE` writes the robots to a file on a machine that has them (and no GPU), `--models FILE`
 reads them on one that has a GPU. Results are checked against float64 on the CPU before they are
-timed. Parts: throughput (large batches, beside their bars and the peer), simulation (many steps in
+timed. Parts: throughput (large batches, beside their bars), simulation (many steps in
 a launch), whole (`simulate` from call to trajectory), loops (mechanisms with loops), launch (shapes
 of a launch), gradients (through PyTorch and JAX), accuracy (float32 against
-float64), sweep (throughput against batch size, with peers).
+float64), sweep (throughput against batch size). Peers are run by
+`benchmarks.gpu_peers`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import mozzi as mz
-from benchmarks import gpu_accuracy, gpu_launch, gpu_models, gpu_motion, gpu_peers, gpu_sweep
+from benchmarks import gpu_accuracy, gpu_launch, gpu_models, gpu_motion, gpu_sweep
 from benchmarks.__main__ import machine, save
 from benchmarks.gpu_motion import seconds
 
@@ -73,7 +74,7 @@ def limits(cupy: Any) -> dict[str, float]:
 
 
 def throughput(cupy: Any, case: dict[str, Any], models: Any, limit: Any) -> dict[str, Any]:
-    """One function on a large batch, called through the public API with `out=`; and the peer."""
+    """One function on a large batch, called through the public API with `out=`."""
     function, model = getattr(mz, case["function"]), models.robots[case["robot"]]
     best: dict[str, Any] = {}
     for rolled in (False, True) if model.nb > 20 else (False,):
@@ -103,7 +104,6 @@ def throughput(cupy: Any, case: dict[str, Any], models: Any, limit: Any) -> dict
             best = row
         inputs = out = found = ()
         cupy.get_default_memory_pool().free_all_blocks()
-    best |= gpu_peers.measured(models, case, function.required)
     print(best, flush=True)
     return best
 
@@ -137,7 +137,7 @@ def main() -> int:
         "limits": limit,
     }
     result["machine"]["commit"] = models.commit
-    for package in ("cupy", "torch", "jax", "frax"):
+    for package in ("cupy", "torch", "jax"):
         if importlib.util.find_spec(package):
             module = importlib.import_module(package)
             version = getattr(module, "__version__", None) or importlib.metadata.version(package)

@@ -1,13 +1,11 @@
 """What the GPU benchmark runs on, as one file that travels to the machine with the GPU.
 
-Robots; mechanisms with loops, each with states in which these are closed; and the description of
-talos, which the peer reads itself.
+Robots, and mechanisms with loops, each with states in which these are closed.
 """
 
 from __future__ import annotations
 
 import pickle
-import tempfile
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,12 +22,11 @@ SAMPLES = 512  # closed states of a mechanism with loops
 
 @dataclass
 class Models:
-    """Robots by name; name → (model, q, v) of mechanisms with loops; URDF text by name."""
+    """Robots by name; name → (model, q, v) of mechanisms with loops."""
 
     commit: str = ""
     robots: dict[str, Any] = field(default_factory=dict)
     closed: dict[str, tuple[Any, np.ndarray, np.ndarray]] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
 
     def arguments(self, name: str, names: Any, batch: int, dtype: str) -> list[np.ndarray]:
         """Random arguments of these names; of mechanisms with loops, states that close them."""
@@ -48,17 +45,11 @@ class Models:
     def model(self, name: str) -> Any:
         return self.closed[name][0] if name in self.closed else self.robots[name]
 
-    def file(self, name: str) -> Path:
-        """The URDF of a robot."""
-        path = Path(tempfile.mkdtemp()) / f"{name}.urdf"
-        path.write_text(self.texts[name])
-        return path
-
 
 def made() -> Models:
     """All of them, where example-robot-data is installed."""
     from benchmarks.loops import pinned_panda, standing_solo
-    from benchmarks.robots import FILES, mozzi_model, robots_folder
+    from benchmarks.robots import mozzi_model
     from mozzi.model.generate import four_bar, leaning, n_four_bar
 
     crank = four_bar()
@@ -69,8 +60,7 @@ def made() -> Models:
         "5 four-bars": (n_four_bar(5), leaning(n_four_bar(5), 0.3)),
         "20 four-bars": (n_four_bar(20), leaning(n_four_bar(20), 0.3)),
     }
-    text = (robots_folder() / FILES["talos"][0]).read_text()
-    found = Models(machine()["commit"], {x: mozzi_model(x) for x in ROBOTS}, {}, {"talos": text})
+    found = Models(machine()["commit"], {x: mozzi_model(x) for x in ROBOTS})
     for name, (model, q) in mechanisms.items():
         rng = np.random.default_rng(0)
         near = mz.integrate(model, q, 0.05 * rng.normal(size=(SAMPLES, model.nv)))

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import mozzi as mz
-from benchmarks import gpu_peers
 from benchmarks.gpu_models import Models
 
 SIMULATIONS: list[dict[str, Any]] = [
@@ -72,7 +71,6 @@ def simulation(cupy: Any, case: dict[str, Any], models: Models, limit: Any) -> d
         "operations_share": kernel.flops * stages * batch * steps / time / limit[case["dtype"]],
         **asdict(kernel.strided.report()),
     }  # fmt: skip
-    row |= gpu_peers.simulated(models) if "bar" in case else {}
     print(row, flush=True)
     return row
 

@@ -13,12 +13,19 @@ from typing import Any
 
 from benchmarks import gpu_launch
 from benchmarks.__main__ import RESULTS
+from benchmarks.gpu_peers import report as peers_report
 from benchmarks.kept import newest
 
 DOCS = RESULTS.parents[1] / "docs"
 COLORS = {
     "mozzi cuda": "#1b6ca8", "mozzi torch": "#d1495b", "mozzi jax": "#3a9b5c",
-    "mozzi cpu": "#777777", "frax": "#b08800",
+    "mozzi cpu": "#777777",
+}  # fmt: skip
+
+
+PEERS = {
+    "frax": "#b08800", "MJX": "#8e5ea2", "MuJoCo Warp": "#c45850", "bard": "#3cba9f",
+    "GRiD": "#e8743b", "CusADi": "#5b7083",
 }  # fmt: skip
 
 
@@ -31,17 +38,22 @@ def billions(x: float | None) -> str:
     return "" if x is None else f"{x / 1e9:.3g}"
 
 
+def ours(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of mozzi: peers are measured by `benchmarks.gpu_peers`."""
+    return [x for x in rows if x["who"].startswith("mozzi")]
+
+
 def throughput(result: dict[str, Any]) -> str:
     rows = [
         [
             x["function"], x["robot"], x["dtype"], billions(x["per_second"]),
-            billions(x.get("bar")), billions(x.get("peer_per_second")),
+            billions(x.get("bar")),
             f"{x['bytes_share']:.0%}", f"{x['operations_share']:.0%}",
             f"{x['block']} × {x['blocks']}", str(x["registers"]), f"{x['relative_error']:.0e}",
         ]
         for x in result["throughput"]
     ]  # fmt: skip
-    head = ["function", "robot", "numbers", "10⁹/s", "bar", "frax", "of the bytes",
+    head = ["function", "robot", "numbers", "10⁹/s", "bar", "of the bytes",
             "of the operations", "threads", "registers", "error"]  # fmt: skip
     return table(head, rows)
 
@@ -51,10 +63,10 @@ def simulation(result: dict[str, Any]) -> str:
     for x in result["simulation"]:
         extra = x.get("torque") or (f"{x['records']} records" if x.get("records") else "")
         share = f"{x['operations_share']:.0%}"
-        others = [billions(x.get("bar")), billions(x.get("peer_per_second")), share]
+        others = [billions(x.get("bar")), share]
         figures = [billions(x["steps_per_second"]), *others, f"{x['relative_error']:.0e}"]
         rows.append([x["method"], x["dtype"], extra, *figures])
-    head = ["method", "numbers", "with", "10⁹ steps/s", "bar", "frax", "of the operations", "error"]
+    head = ["method", "numbers", "with", "10⁹ steps/s", "bar", "of the operations", "error"]
     return table(head, rows)
 
 
@@ -104,13 +116,13 @@ def gradients(result: dict[str, Any]) -> str:
     rows = [
         [x["robot"], x["who"], f"{x['batch']:,}", billions(x["per_second"]),
          f"{x['first_call_seconds']:.1f}"]
-        for x in result["gradients"]
+        for x in ours(result["gradients"])
     ]  # fmt: skip
     return table(["robot", "through", "samples", "10⁹/s", "first call, s"], rows)
 
 
 def latency(result: dict[str, Any]) -> str:
-    found = {(x["who"], x["batch"]): x for x in result["sweep"] if x["function"] == FIRST}
+    found = {(x["who"], x["batch"]): x for x in ours(result["sweep"]) if x["function"] == FIRST}
     who = dict.fromkeys(name for name, _ in found)
     times = lambda name, n: f"{1e6 * n / found[name, n]['per_second']:.1f}"
     rows = [[name, *(times(name, n) for n in (1, 256, 4096))] for name in who]
@@ -143,11 +155,16 @@ def large(_: Any) -> str:
     return table(["function", "robot", *(f"{n:,}" for n in batches)], rows)
 
 
+def peers(_: Any) -> str:
+    """Other libraries on the same GPU."""
+    return table(*peers_report.lines())
+
+
 FIRST = "inverse_dynamics"
 TABLES = {
     "throughput": throughput, "simulation": simulation, "whole": whole, "loops": loops,
     "launch": launch, "latency": latency, "gradients": gradients,
-    "accuracy": accuracy, "large": large,
+    "accuracy": accuracy, "large": large, "peers": peers,
 }  # fmt: skip
 
 
@@ -158,16 +175,18 @@ def plot(result: dict[str, Any], path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "mozzi"
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), sharey=True)
     for axis, name in zip(axes, (FIRST, "forward_dynamics")):
         for who, color in COLORS.items():
             points = [x for x in result["sweep"] if x["function"] == name and x["who"] == who]
             axis.loglog([x["batch"] for x in points], [x["per_second"] for x in points],
                         "o-", ms=3, color=color, label=who)  # fmt: skip
+        for who, found in peers_report.points(name).items():
+            axis.loglog(*zip(*found), "s--", ms=3, lw=0.8, color=PEERS[who], label=who)
         axis.set(title=f"{name.replace('_', ' ')} of a panda, float32", xlabel="batch")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("evaluations per second")
-    axes[0].legend(fontsize=8)
+    axes[1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1.0))
     x = result["machine"]
     where = f"{result['gpu']}, driver {result['driver']}; {x['cores']} cores of {x['cpu']}"
     figure.text(0.995, 0.01, f"{where}; {x['date'][:10]}", ha="right", fontsize=6)

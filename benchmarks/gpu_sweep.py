@@ -1,24 +1,34 @@
-"""A call, batches of all sizes with peers, and gradients through PyTorch and JAX."""
+"""A call, batches of all sizes, and gradients through PyTorch and JAX."""
 
 from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import mozzi as mz
-from benchmarks import gpu_peers
 from benchmarks.__main__ import states
 from benchmarks.gpu_models import Models
-from benchmarks.gpu_peers import median
 
 SIZES = [1, 16, 256, 4096, 65536, 2**20, 2**22]
-FRAX_SIZES = [1, 256, 4096, 65536, 2**20]  # it compiles for each
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
+
+
+def median(run: Callable[[], Any], least: float = 0.1) -> float:
+    """Median wall time of a call that waits for its result."""
+    for _ in range(3):
+        run()
+    times: list[float] = []
+    begin = time.perf_counter()
+    while len(times) < 10 or (time.perf_counter() - begin < least and len(times) < 2000):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
 
 
 def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str, Any]]:
@@ -48,10 +58,6 @@ def callers(cupy: Any, model: Any, name: str, batch: int) -> Iterator[tuple[str,
         traced = mz.compile(function, model, target="jax", dtype="float32")
         there = [jax.device_put(x) for x in arrays]
         yield "mozzi jax", lambda: jax.block_until_ready(traced(*there))
-        peer = gpu_peers.function(gpu_peers.panda(), name) if gpu_peers.present() else None
-        if peer is not None and batch in FRAX_SIZES:
-            batched = jax.jit(jax.vmap(peer))
-            yield "frax", lambda: jax.block_until_ready(batched(*there))
 
 
 def sweep(cupy: Any, model: Any) -> list[dict[str, Any]]:
@@ -96,10 +102,6 @@ def gradients(models: Models, robot: str) -> list[dict[str, Any]]:
     }
     if robot == "panda":  # of talos it compiles for half a minute, again
         runs["mozzi jax"] = lambda: jax.block_until_ready(slopes(*there))
-    if robot == "panda" and gpu_peers.present():
-        peer = jax.vmap(gpu_peers.function(gpu_peers.panda(), "forward_dynamics"))
-        theirs = jax.jit(jax.grad(lambda *x: peer(*x).sum(), argnums=(0, 1, 2)))
-        runs["frax"] = lambda: jax.block_until_ready(theirs(*there))
     rows = []
     for who, run in runs.items():
         start = time.perf_counter()
