@@ -1,6 +1,7 @@
 """Laws of a step of Moreau and Jean's, on random mechanisms with contacts, friction and limits."""
 
 import warnings
+from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -101,8 +102,9 @@ def _point_velocities(model, q, v, frames):
     return np.stack(out, axis=1)
 
 
-def check_scenes(seeds, states):
-    total, missed, told = 0, 0, 0
+def check_scenes(seeds, states) -> tuple[int, int]:
+    """(states that miss a law, of how many): whatever misses one says so."""
+    total, missed, untold = 0, 0, 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
         model = random_scene(rng)
@@ -112,21 +114,31 @@ def check_scenes(seeds, states):
         worst = np.max(list(laws.values()), axis=0)
         bad = worst > 1e-8
         total, missed = total + states, missed + int(bad.sum())
-        told += int((bad & (residual < 1e-9)).sum())
-    assert told == 0  # whatever misses a law says so
-    assert missed <= 1e-3 * total
+        untold += int((bad & (residual < 1e-9)).sum())
+    assert untold == 0
+    return missed, total
 
 
 def test_random_scenes():
     """Signorini, Coulomb and maximum dissipation, to 1e-8 of the scale."""
-    check_scenes(range(4), 250)
+    missed, total = check_scenes(range(4), 250)
+    assert missed <= 1e-3 * total
+
+
+@pytest.fixture(scope="module")
+def seen() -> Generator[list[tuple[int, int]], None, None]:
+    """What was missed, of how many states: few in a thousand of them."""
+    found: list[tuple[int, int]] = []
+    yield found
+    missed, total = (sum(x) for x in zip(*found, strict=True)) if found else (0, 0)
+    assert missed <= max(3.0, 1e-3 * total)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(100, 1100, 50))
-def test_a_thousand_random_scenes(start: int):
-    """The same on 1,000 mechanisms, fifty at a time."""
-    check_scenes(range(start, start + 50), 20)
+def test_a_thousand_random_scenes(start: int, seen: list[tuple[int, int]]):
+    """The same on 1,000 mechanisms, fifty at a time; of all together a thousandth may miss."""
+    seen.append(check_scenes(range(start, start + 50), 20))
 
 
 def test_energy_is_never_made():
