@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -47,17 +49,20 @@ def expected(make: object, x: np.ndarray, n: int) -> np.ndarray:
     ("dtype", "lanes"), [("float64", 2), ("float64", 4), ("float64", 8), ("float32", 16)]
 )
 def test_rows_of_any_length_and_alignment(make, dtype, lanes):
-    """Every element of every row is its own, and the gaps between the rows stay as they were."""
+    """Every element of every row is its own, and the gaps between the rows stay as they were: rows
+    that start anywhere, and where lines and halves of lines do.
+    """
     item, rng = np.dtype(dtype).itemsize, np.random.default_rng(0)
     for n in (5, 31, 32, 37, 64, 103):
         kernel = compile_cpu(make(n), dtype, lanes=lanes)
         for batch in (1, 8, 19):
             x = rng.normal(size=(batch, 7)).astype(dtype)
             want = expected(make, x, n).astype(dtype)
-            for shift in range(8):
-                raw = np.full(batch * (n + 3) + 16, UNTOUCHED, dtype)
-                steps = (n + 3) * item, item
-                out = np.lib.stride_tricks.as_strided(raw[shift:], (batch, n), steps)
+            for shift, gap in product(range(8), (3, -n % 8, -n % 8 + 4)):
+                raw = np.full(batch * (n + gap) + 32, UNTOUCHED, dtype)
+                first = -raw.ctypes.data % 64 // item + shift
+                steps = (n + gap) * item, item
+                out = np.lib.stride_tricks.as_strided(raw[first:], (batch, n), steps)
                 kernel(x, out=out)
                 assert np.array_equal(out, want)
                 out[:] = UNTOUCHED
@@ -66,15 +71,16 @@ def test_rows_of_any_length_and_alignment(make, dtype, lanes):
             assert np.array_equal(kernel(x, out=columns), want)
 
 
+@pytest.mark.parametrize("n", [1000, 1003, 1004])
 @pytest.mark.parametrize("make", [distinct, repeating])
-def test_many_rows_go_past_the_caches(make):
+def test_many_rows_go_past_the_caches(make, n):
     """A batch whose results are streamed is the same, bit by bit, as its parts."""
-    kernel = compile_cpu(make(1003), "float64")
+    kernel = compile_cpu(make(n), "float64")
     x = np.random.default_rng(1).normal(size=(2101, 7))  # 16.9 MB
     whole = kernel(x)
     parts = np.concatenate([kernel(part) for part in np.array_split(x, 5)])
     assert np.array_equal(whole, parts)
-    assert np.array_equal(whole, expected(make, x, 1003))
+    assert np.array_equal(whole, expected(make, x, n))
 
 
 def test_a_value_is_stored_once():
