@@ -74,17 +74,25 @@ def total(*signed: tuple[float, Traced]) -> Traced:
     return _entries("total", rows, columns, entry)
 
 
-def each_row(A: Traced, step: Callable[[Traced], Traced]) -> Traced:
-    """step of every row, in a program of the size of one: a loop over rows."""
-    if active() is None:
-        return np.stack([step(row) for row in A])
-    held, columns = Held("A", A), A.shape[1]
-    out = Buffer("rows", A.size, "scratch")
-    for _, r in loop(0, len(A), name="row"):
-        row = np.array([held[r, k] for k in range(columns)], dtype=object)
-        for k, x in enumerate(step(row).tolist()):
-            store(out, r, columns, k, x)
-    return _loaded(out, len(A), columns)
+def each_row(
+    step: Callable[..., Sequence[Traced]], *matrices: Traced, looped: bool = True
+) -> tuple[Traced, ...]:
+    """The rows that step makes of one row of each of the matrices, as matrices; in a program of the
+    size of one row, a loop over rows, or in straight-line code.
+    """
+    count = len(matrices[0])
+    if active() is None or not looped:
+        made = [step(*(A[r] for A in matrices)) for r in range(count)]
+        return tuple(np.stack(x) for x in zip(*made, strict=True))
+    held = [(Held("A", A), A.shape[1]) for A in matrices]
+    out: list[Buffer] = []
+    for _, r in loop(0, count, name="row"):
+        rows = ([A[r, k] for k in range(columns)] for A, columns in held)
+        for x in step(*(np.array(row, dtype=object) for row in rows)):
+            out.append(Buffer("rows", count * len(x), "scratch"))
+            for k, e in enumerate(x.tolist()):
+                store(out[-1], r, len(x), k, e)
+    return tuple(_loaded(x, count, x.size // count) for x in out)
 
 
 class Held:

@@ -170,3 +170,14 @@ def test_partial_derivatives_of_the_inverse_in_loops(bodies, joints):
     assert program_of(function, model).rolled
     exact = mz.compile(function, model, rolled=bodies > 20)(q)
     agree(function(model, q), exact, 1e-11)
+
+
+def test_rows_of_hessians_in_loops():
+    """Where rows are many, what M⁻¹ and the derivatives of τ do to them is a loop, and computes
+    what straight-line code does."""
+    model = random_tree(7, 5, joints=("Spherical", "Revolute"))
+    function, args = mz.forward_dynamics_hessian, state(model, 1)
+    assert model.nv > 12 and program_of(function, model).rolled
+    straight = mz.compile(function, model, rolled=False)(*args)
+    for x, y in zip(function(model, *args), straight):
+        agree(x, y, 1e-10)

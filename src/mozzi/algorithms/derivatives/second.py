@@ -12,13 +12,14 @@ of spherical, planar and free joints ∂_j ∂_i − ∂_i ∂_j is the derivati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.inlining import along_units, inlined, loops_over_units
 from mozzi.algorithms.derivatives.first import inverse_changes, unbalanced
+from mozzi.algorithms.dynamics.column_loops import loops_over_columns
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -35,6 +36,9 @@ __all__ = [
     "forward_dynamics_hessian", "inverse_dynamics_hessian", "mirrored", "tangent_basis",
     "tangent_pull",
 ]  # fmt: skip
+
+FEW = 12  # velocities: what is done with every row of more of them is a loop
+
 
 @algorithm(threshold=ALWAYS_UNROLLED)
 def inverse_dynamics_hessian(
@@ -87,34 +91,42 @@ def forward_dynamics_hessian(
         (3, 3)
     """
     inverse = InverseMass(model, mass_matrix(model, q))
-    x = unbalanced(model, q, v, tau)
+    a = inverse.solution(unbalanced(model, q, v, tau))
+    mu = -inverse.solution(covector).array()  # so that nothing below changes its sign
     if loops_over_units(model):
-        return _forward_by_loops(model, inverse, q, v, x, covector)
-    a = inverse.vector(x)
+        qq, vq, aq, dq = along_units(model, _along_q, q, v, a, mu)
+        vv, dv = along_units(model, _along_v, q, v, a, mu)
+        return _of_forward(model, inverse, (qq, vq.T, vv, aq.T), dq, dv)
     dq, dv, _ = inverse_changes(model, q, v, a)
-    qq, qv, vv, qa = inlined(model, _hessian, q, v, a, inverse.vector(covector))
-    columns = *inverse.times_each(dq, dv, sign=-1.0), inverse.matrix()
-    turned, mixed, across = (qa @ y.array() for y in columns)
-    return -(qq + turned + turned.T), -(qv + mixed), -vv, -across
+    hessians = inlined(model, _hessian, q, v, a, mu)
+    return _of_forward(model, inverse, hessians, dq.array(), dv.array())
 
 
-def _forward_by_loops(
-    model: Mechanism, inverse: InverseMass, q: BlockArray, v: BlockArray, x: BlockArray,
-    covector: BlockArray,
-) -> tuple[Traced, Traced, Traced, Traced]:  # fmt: skip
-    """The same with −μ in place of μ, so that nothing changes its sign, and with the derivatives of
-    τ from the same loops over directions: H_qτ = H_qa M⁻¹ by rows, H_qq − H_qτ ∂τ/∂q − (…)ᵀ and
-    H_qv − H_qτ ∂τ/∂v.
+def _of_forward(
+    model: Mechanism, inverse: InverseMass, hessians: Sequence[Traced], dq: Traced, dv: Traced
+) -> tuple[Traced, Traced, Traced, Traced]:
+    """From the Hessians of inverse dynamics contracted with −μ:  H_qτ = H_qa M⁻¹,
+    H_qq − H_qτ ∂τ/∂q − (H_qτ ∂τ/∂q)ᵀ  and  H_qv − H_qτ ∂τ/∂v,  as ∂a/∂q = −M⁻¹ ∂τ/∂q; row by row,
+    in a loop where there are many.
     """
-    a, mu = inverse.solution(x), -inverse.solution(covector).array()
-    qq, vq, aq, dq = along_units(model, _along_q, q, v, a, mu)
-    vv, dv = along_units(model, _along_v, q, v, a, mu)
-    across = each_row(
-        aq.T, lambda row: inverse.solution(BlockArray(model, "x", ("v",), row)).array()
-    )
-    turned, mixed = product(across, dq), product(across, dv)
-    qq = total((1.0, qq), (-1.0, turned), (-1.0, turned.T))
-    return qq, total((1.0, vq.T), (-1.0, mixed)), vv, across
+    qq, qv, vv, qa = hessians
+    in_memory = loops_over_units(model)
+    many = in_memory or (loops_over_columns(model) and model.nv > FEW)
+
+    def solution(of_qa: Traced) -> tuple[Traced]:
+        return (inverse.solution(BlockArray(model, "x", ("v",), of_qa)).array(),)
+
+    def rows(of_qa: Traced, of_qv: Traced) -> tuple[Traced, ...]:
+        (x,) = solution(of_qa)
+        return x, x @ dq, of_qv - x @ dv
+
+    if in_memory:
+        (across,) = each_row(solution, qa)
+        turned, qv = product(across, dq), total((1.0, qv), (-1.0, product(across, dv)))
+    else:
+        across, turned, qv = each_row(rows, qa, qv, looped=many)
+    changes = (1.0, qq), (-1.0, turned), (-1.0, turned.T)
+    return total(*changes) if many else qq - turned - turned.T, qv, vv, across
 
 
 def tangent_basis(model: Model, q: Traced) -> Traced:
