@@ -61,6 +61,30 @@ def calls(model: Any) -> dict[str, Callable[[], Any]]:
     def own() -> Any:
         return torch.autograd.grad(asked[0] * asked[1], asked[:2], weights)
 
+    class Nothing(torch.autograd.Function):
+        """What a function of Python's costs that computes nothing."""
+
+        @staticmethod
+        def forward(ctx: Any, *tensors: Any) -> Any:
+            ctx.save_for_backward(*tensors)
+            return tensors[1].new_empty(weights.shape)
+
+        @staticmethod
+        def backward(ctx: Any, weights: Any) -> Any:
+            return tuple(x.new_empty(x.shape) for x in ctx.saved_tensors)
+
+    def nothing() -> Any:
+        return torch.autograd.grad(Nothing.apply(*asked), asked, weights)
+
+    def here(run: Callable[[], Any]) -> Callable[[], Any]:
+        """Backwards in the thread that asks, not in that of the device."""
+
+        def alone() -> Any:
+            with torch.autograd.set_multithreading_enabled(False):
+                return run()
+
+        return alone
+
     graph = torch.cuda.CUDAGraph()
     out = [torch.empty_like(x) for x in to["step"]]
     once(*to["step"], 0.0, 1e-3, out=out)
@@ -81,6 +105,10 @@ def calls(model: Any) -> dict[str, Callable[[], Any]]:
         "target torch": lambda: target(*to["id"]),
         "target torch recorded": lambda: target(*asked),
         "target torch gradient": gradient,
+        "gradient of nothing": nothing,
+        "gradient of PyTorch in this thread": here(own),
+        "gradient of nothing in this thread": here(nothing),
+        "target torch gradient in this thread": here(gradient),
     }
 
 

@@ -4046,7 +4046,7 @@ def compile(
         name: of the kernel, and of functions in its source.
         layout: "packed" for results without zeros and mirrored elements: (B, size), every value
             once, and ``kernel.packings[k]`` says which elements of result k they are (its
-            ``places``; ``dense`` puts them there). "cpu" only.
+            ``places``; ``dense`` puts them there). For "cpu", "cuda", "jax" and "torch".
 
     Returns:
         A kernel: called with arrays it gives what the function gives; ``operations``, ``source``.

@@ -59,6 +59,7 @@ TARGETS: dict[str, str] = {
     "torch": "mozzi.targets.torch",
 }
 GPU_TARGETS = ("cuda", "jax", "torch")  # whose kernels may run on a GPU
+PACKED_TARGETS = ("cpu", *GPU_TARGETS)
 DTYPES, LAYOUTS = words(DType), words(ResultLayout)
 CPU_COLUMNS = 5  # `Settings.columns`: straight-line code of talos's M⁻¹ takes twice as long
 
@@ -162,7 +163,7 @@ def compile(
         name: of the kernel, and of functions in its source.
         layout: "packed" for results without zeros and mirrored elements: (B, size), every value
             once, and ``kernel.packings[k]`` says which elements of result k they are (its
-            ``places``; ``dense`` puts them there). "cpu" only.
+            ``places``; ``dense`` puts them there). For "cpu", "cuda", "jax" and "torch".
 
     Returns:
         A kernel: called with arrays it gives what the function gives; ``operations``, ``source``.
@@ -178,9 +179,10 @@ def compile(
         raise ConfigurationError(f"no target {target!r}; there are {known(target, TARGETS)}")
     if layout not in LAYOUTS:
         raise ConfigurationError(f"no layout {layout!r}; there are {known(layout, LAYOUTS)}")
-    if layout == "packed" and target != "cpu":
+    if layout == "packed" and target not in PACKED_TARGETS:
         raise ConfigurationError(
-            f"layout='packed' is for target 'cpu', not {target!r}; leave it out"
+            f"layout='packed' is for targets {', '.join(PACKED_TARGETS)}, not {target!r}; leave it "
+            "out"
         )
     dtype = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype  # NumPy's
     if dtype not in DTYPES:
@@ -200,13 +202,8 @@ def compile(
             key = key_of(function.name, label, given, model.digest, dtype, roll, rolled is False)
 
         title = name or getattr(function, "__name__", "kernel")
-        if layout == "packed":
-            with told_when_long(f"mozzi: compiling {title} for {model.name} …"), _no_collection():
-                with tracing(settings_for(target, rolled, dtype)):
-                    packed, packings = pack_results(traced(shapes, call, title, units))
-                slim = build(lambda: packed, dtype)
-            slim.packings = packings
-            return slim
+        packed = layout == "packed"
+        key = None if packed else key
         if key is not None and (key, title) in model.cache:
             return model.cache[key, title]
 
@@ -218,10 +215,13 @@ def compile(
                     if Parts.are_there(function) and not parameters:  # of the model as it is
                         program.notes["parts"] = Parts(function, model, program.inputs, options)
                 program.notes["straight"] = rolled is False
-                return program
+                return pack_results(program)[0] if packed else program
 
         with told_when_long(f"mozzi: compiling {title} for {model.name} …"), _no_collection():
-            kernel = build(make, dtype, key=key)
+            program = make() if packed else None
+            kernel = build(make if program is None else lambda: program, dtype, key=key)
+        if program is not None:
+            kernel.packings = program.notes["packings"]
         if key is not None:
             model.cache[key, title] = kernel
         return kernel

@@ -7,15 +7,15 @@ A choice is written once, here: signatures name it, checks at run time read its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Array", "ArrayLike", "Base", "DType", "Device", "Form", "JointChoice", "Kernel", "Method",
-    "Minimize", "Physical", "Placing", "Rep", "Residual", "Resolved", "Result", "ResultLayout",
-    "ScrewRep", "Seed", "Target", "Traced", "words",
+    "Minimize", "Packed", "Physical", "Placing", "Rep", "Residual", "Resolved", "Result",
+    "ResultLayout", "ScrewRep", "Seed", "Target", "Traced", "words",
 ]  # fmt: skip
 
 Array: TypeAlias = NDArray[np.float64]
@@ -78,6 +78,29 @@ Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
 
 
+class Packed(Protocol):
+    """Where the elements of a result are among its packed values (``layout="packed"``)."""
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Of the shape of one result: which value each element is, −1 for a constant."""
+        ...
+
+    @property
+    def constants(self) -> Array:
+        """What the constants are, 0 elsewhere."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        ...
+
+    def dense(self, values: Any) -> Any:
+        """The result (…, *shape) of its packed values (…, size)."""
+        ...
+
+
 class Kernel(Protocol[Given]):
     """A compiled function of arrays: what `compile` gives for targets that run on NumPy arrays.
 
@@ -95,6 +118,11 @@ class Kernel(Protocol[Given]):
     @property
     def source(self) -> str:
         """The program as text, where the target has one."""
+        ...
+
+    @property
+    def packings(self) -> tuple[Packed, ...]:
+        """Of results that are packed, where their elements are; none of others."""
         ...
 
     def __call__(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import mozzi as mz
 from mozzi.model.generate import tree
+from mozzi.program.packing import Packing
 
 FUNCTIONS = (
     "mass_matrix", "mass_matrix_inverse", "body_jacobians", "inverse_dynamics_derivatives",
@@ -58,5 +61,59 @@ def test_layouts_that_are_none():
     model = tree(3)
     with pytest.raises(mz.ConfigurationError, match="no layout 'sparse'; there are"):
         mz.compile(mz.mass_matrix, model, layout="sparse")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(mz.ConfigurationError, match="is for target 'cpu', not 'interpret'"):
+    wanted = "is for targets cpu, cuda, jax, torch, not 'interpret'"
+    with pytest.raises(mz.ConfigurationError, match=wanted):
         mz.compile(mz.mass_matrix, model, "interpret", layout="packed")
+
+
+@pytest.mark.parametrize("name", ["mass_matrix", "inverse_dynamics_derivatives"])
+@pytest.mark.parametrize("target", ["torch", "jax"])
+def test_packed_tensors_and_their_gradients(name, target):
+    """dense(packed) is the result there, too, and its gradient that of the result."""
+    library = pytest.importorskip(target)
+    model, function = tree(6, seed=4), getattr(mz, name)
+    rng = np.random.default_rng(0)
+    arrays = [model.random_configuration(rng, batch=(5,))]
+    arrays += [rng.normal(size=(5, model.nv)) for _ in function.required[1:]]
+    if target == "jax":
+        library.config.update("jax_enable_x64", True)
+    kernel, dense = (
+        mz.compile(function, model, target=target, layout=layout) for layout in ("packed", "dense")
+    )
+
+    def packed(*x):
+        found = kernel(*x)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        return [p.dense(y) for p, y in zip(kernel.packings, found, strict=True)]
+
+    def plain(*x):
+        found = dense(*x)
+        return found if isinstance(found, (tuple, list)) else (found,)
+
+    def slope(f):
+        if target == "jax":
+            return library.grad(lambda q: sum((x**2).sum() for x in f(q, *arrays[1:])))(arrays[0])
+        q = library.tensor(arrays[0], requires_grad=True)
+        sum((x**2).sum() for x in f(q, *map(library.tensor, arrays[1:]))).backward()
+        return q.grad
+
+    given = arrays if target == "jax" else [library.tensor(x) for x in arrays]
+    for x, y in zip(packed(*given), plain(*given), strict=True):
+        np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-13, atol=1e-13)
+    found, exact = (np.asarray(slope(f)) for f in (packed, plain))
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9 * np.max(np.abs(exact)))
+
+
+def test_a_result_of_constants_is_packed_into_nothing():
+    packing = Packing(np.full((2, 2), -1), np.eye(2), 0)
+    assert np.array_equal(packing.dense(np.zeros((3, 0))), np.tile(np.eye(2), (3, 1, 1)))
+    torch = pytest.importorskip("torch")
+    assert np.array_equal(packing.dense(torch.zeros(3, 0)), np.tile(np.eye(2), (3, 1, 1)))
+
+
+def test_packed_kernels_travel_with_their_map():
+    model = tree(4, seed=1)
+    kernel = mz.compile(mz.mass_matrix, model, layout="packed")
+    again = pickle.loads(pickle.dumps(kernel))
+    q = model.random_configuration(np.random.default_rng(0))
+    assert np.array_equal(again.packings[0].dense(again(q)), mz.mass_matrix(model, q))

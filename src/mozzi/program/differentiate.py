@@ -175,7 +175,7 @@ def differentiate_program(
             for x, block in zip(variables, _split(rows, variables, 1), strict=True)
         )
     name, single = f"{program.name}_derivatives", len(outputs) == 1
-    notes = program.notes_without_parts
+    notes = program.lasting_notes
     return prune(Program(name, program.inputs, outputs, region, single, notes))
 
 

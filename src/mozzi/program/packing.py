@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +16,9 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Output, Program
 
 __all__ = ["Packing", "pack_results"]
+
+_LIBRARIES = {"numpy": "numpy", "cupy": "cupy", "torch": "torch", "jax": "jax.numpy",
+              "jaxlib": "jax.numpy"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,20 +33,61 @@ class Packing:
     constants: NDArray[np.float64]
     size: int
 
-    def dense(self, values: np.ndarray) -> np.ndarray:
-        """The result (…, *shape) of its packed values (…, size)."""
-        values = np.asarray(values)
-        if values.shape[-1:] != (self.size,):
-            raise ValueError(f"packed values of shape {values.shape}; give (…, {self.size})")
-        known = self.places < 0
+    def dense(self, values: Any) -> Any:
+        """The result (…, *shape) of its packed values (…, size), arrays of NumPy, CuPy, PyTorch or
+        JAX; the last two differentiate through it.
+        """
+        home = type(values).__module__.partition(".")[0]
+        if home not in _LIBRARIES:
+            home, values = "numpy", np.asarray(values)
+        if tuple(values.shape[-1:]) != (self.size,):
+            shape = tuple(values.shape)
+            raise ValueError(f"packed values of shape {shape}; give (…, {self.size})")
+        library = importlib.import_module(_LIBRARIES[home])
+        places, known, constants = self._there(library, values)
         if not self.size:
-            return np.broadcast_to(self.constants, values.shape[:-1] + self.places.shape).copy()
-        return np.where(known, self.constants.astype(values.dtype), values[..., self.places])
+            return library.broadcast_to(constants, (*values.shape[:-1], *self.places.shape)) + 0
+        found = values[..., places]
+        return found if known is None else library.where(known, constants, found)
+
+    def _there(self, library: ModuleType, values: Any) -> tuple[Any, Any, Any]:
+        """Places, which of them are constants (None where none is), and the constants, as arrays
+        beside these values.
+        """
+        kind = str(values.dtype).removeprefix("torch.")
+        tables = (
+            np.maximum(self.places, 0),
+            self.places < 0,
+            self.constants.astype(kind if kind in ("float32", "float64") else float),
+        )
+        if library.__name__ in ("torch", "cupy"):
+            key = kind, str(values.device)
+            if key not in self._copies:
+                beside = {"device": values.device} if library.__name__ == "torch" else {}
+                self._copies[key] = tuple(library.asarray(x, **beside) for x in tables)
+            tables = self._copies[key]
+        places, known, constants = tables
+        return places, known if np.any(self.places < 0) else None, constants
+
+    @cached_property
+    def _copies(self) -> dict[tuple[str, str], tuple[Any, ...]]:
+        """Places and constants on devices, by type of numbers and device."""
+        return {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Packing, (self.places, self.constants, self.size)
+
+    @property
+    def first(self) -> NDArray[np.intp]:
+        """Which element of the flat result each of the values is, the first one of several."""
+        flat = self.places.ravel()
+        order = np.argsort(flat, kind="stable")
+        return order[np.searchsorted(flat[order], np.arange(self.size))]
 
 
 def pack_results(program: Program) -> tuple[Program, tuple[Packing, ...]]:
     """The program that gives every value of a result once, in the order in which they appear by
-    rows, and where the elements are among them.
+    rows, and where the elements are among them, which is a note of it.
     """
     outputs: list[Output] = []
     packings: list[Packing] = []
@@ -57,7 +105,8 @@ def pack_results(program: Program) -> tuple[Program, tuple[Packing, ...]]:
         packings.append(Packing(places, np.array(known, dtype=float).reshape(x.shape), len(found)))
         values = tuple(v for _, v in found.values())
         outputs.append(Output(x.name, (len(values),), values))
-    return replace(program, outputs=tuple(outputs)), tuple(packings)
+    notes = program.notes | {"packings": tuple(packings)}
+    return replace(program, outputs=tuple(outputs), notes=notes), tuple(packings)
 
 
 def _key(value: Node) -> Hashable:

@@ -62,7 +62,7 @@ def _product(program: Program, wrt: Sequence[int], forwards: bool) -> Program:
         Output(s.name, s.shape, tuple(found[end - s.size : end])) for s, end in zip(results, ends)
     )
     name = f"{program.name}_{'pushforward' if forwards else 'pullback'}"
-    return prune(Program(name, inputs, outputs, region, False, program.notes_without_parts))
+    return prune(Program(name, inputs, outputs, region, False, program.lasting_notes))
 
 
 def _values(output: Output) -> tuple[Node, ...]:

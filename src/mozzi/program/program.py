@@ -148,9 +148,10 @@ class Program:
     notes: dict[str, object] = field(default_factory=dict[str, object])
 
     @property
-    def notes_without_parts(self) -> dict[str, object]:
+    def lasting_notes(self) -> dict[str, object]:
         """What is noted of a program with other results, too."""
-        return {name: note for name, note in self.notes.items() if name != "parts"}
+        gone = ("parts", "packings")
+        return {name: note for name, note in self.notes.items() if name not in gone}
 
     @property
     def rolled(self) -> bool:

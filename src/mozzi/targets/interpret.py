@@ -26,6 +26,8 @@ class InterpretedKernel:
     operations, flops: what one evaluation takes; source: a listing of the program.
     """
 
+    packings = ()
+
     def __init__(self, program: Program, dtype: str = "float64"):
         self.program = program
         self.dtype = np.dtype(dtype)

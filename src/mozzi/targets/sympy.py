@@ -42,6 +42,8 @@ class SympyKernel:
     two, else an array.
     """
 
+    packings = ()
+
     def __init__(self, program: Program):
         self.sympy = _sympy()
         self.program = program

@@ -263,7 +263,8 @@ class CpuKernel(Generic[Result]):
         return filled[0] if self.single else filled
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (self.entry.to_bytes(), jit.host())
+        again = _again, (self.entry.to_bytes(), jit.host())
+        return (*again, {"packings": self.packings}) if self.packings else again
 
     @property
     def source(self) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
-__all__ = ["DeviceArray", "Out", "columnar", "rows", "rowwise"]
+from mozzi.program.program import Input
+
+if TYPE_CHECKING:
+    import jax
+
+__all__ = ["DeviceArray", "Out", "check", "columnar", "jax_arrays", "rows", "rowwise"]
 
 
 class Memory(Protocol):
@@ -72,3 +78,44 @@ def rowwise(x: DeviceArray) -> bool:
 
 def columnar(x: DeviceArray) -> bool:
     return x.strides[0] == x.dtype.itemsize and x.shape[1] > 1
+
+
+def check(
+    name: str, array: DeviceArray | jax.Array, spec: Input, dtype: np.dtype[np.generic]
+) -> None:
+    """Raise where an array is no argument of a kernel of this name and these numbers."""
+    if array.dtype != dtype:
+        raise TypeError(
+            f"{name}: {spec.name} is {array.dtype}, this kernel computes in {dtype};"
+            f" convert it, or compile with dtype={array.dtype.name!r}"
+        )
+    split = array.ndim - len(spec.shape)
+    if split < 0 or array.shape[split:] != spec.shape:
+        raise ValueError(
+            f"{name}: {spec.name} has shape {array.shape}; its last axes are {spec.shape}"
+        )
+
+
+def jax_arrays(
+    name: str, args: Sequence[object], inputs: Sequence[Input], dtype: np.dtype[np.generic]
+) -> list[jax.Array]:
+    """The arguments as JAX arrays on a GPU: those that are, others by DLPack, or copied."""
+    jax = importlib.import_module("jax")
+    arrays: list[jax.Array] = []
+    for x, spec in zip(args, inputs, strict=True):
+        if isinstance(x, jax.core.Tracer):
+            raise TypeError(
+                f"{name}: {spec.name} is being traced by JAX; compile with target='jax'"
+            )
+        if not isinstance(x, jax.Array):
+            there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
+            x = jax.dlpack.from_dlpack(x) if there else jax.numpy.asarray(x, dtype)
+        array = cast("jax.Array", x)
+        if any(device.platform == "cpu" for device in array.devices()):
+            raise TypeError(
+                f"{name}: {spec.name} is on the CPU; put it on the GPU with"
+                " jax.device_put, or compile with target='jax'"
+            )
+        check(name, array, spec, dtype)
+        arrays.append(array)
+    return arrays

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from math import prod
 from typing import cast
 
 import numpy as np
 
+from mozzi.program.packing import Packing
 from mozzi.program.program import Buffer, Program
 from mozzi.program.schedule import live_values
 from mozzi.targets.cuda.finishing import Factors, Finishing, Result
@@ -43,7 +45,7 @@ def composes(program: Program, dtype: str) -> bool:
     has parts (a note of it) with straight-line programs, or many live values itself.
     """
     size, numbers = np.dtype(dtype).itemsize, sum(y.size for y in program.outputs)
-    largest = max((y.size for y in program.outputs), default=0)
+    largest = max(map(prod, _dense(program)), default=0)
     if numbers < COMPOSED_NUMBERS or largest * SAMPLES * size > ROWS_BYTES:
         return False
     parts = _parts(program)
@@ -51,9 +53,19 @@ def composes(program: Program, dtype: str) -> bool:
         return False
     if any(part.rolled for part in parts) or not all(y.size for y in program.outputs):
         return False
-    if parts and program.outputs[0].shape[-1] > COLUMNS:
+    if parts and _dense(program)[0][-1] > COLUMNS:
         return False
     return program.rolled or live_values(program) > LIVE_VALUES
+
+
+def _dense(program: Program) -> list[tuple[int, ...]]:
+    """The shapes of results that are not packed."""
+    packings = _packings(program)
+    return [x.places.shape for x in packings] or [y.shape for y in program.outputs]
+
+
+def _packings(program: Program) -> tuple[Packing, ...]:
+    return cast("tuple[Packing, ...]", program.notes.get("packings", ()))
 
 
 def _parts(program: Program) -> tuple[Program, ...]:
@@ -84,7 +96,7 @@ class ComposedKernel(CudaKernel):
         L, D = (
             sum(x.op != "const" or x.value != 0 for x in _values(self.parts[0], k)) for k in (0, 1)
         )
-        return (4 * L + 2 * D) * sum(y.shape[-1] for y in self.outputs)
+        return (4 * L + 2 * D) * sum(shape[-1] for shape in _dense(self.program))
 
     def _sources(self, packed: bool, numbers: int = 0, most: int | None = None) -> list[TileSource]:
         sources: list[TileSource] = []
@@ -105,14 +117,15 @@ class ComposedKernel(CudaKernel):
                 Result(size, _values(first, k), self.places[0]) for k, size in enumerate(sizes)
             ]
             return Finishing(results, None, 1, self.dtype.name)
-        n = self.outputs[0].shape[-1]
+        n = _dense(self.program)[0][-1]
+        kept = [tuple(map(int, x.first)) for x in self.packings] or [()] * len(self.outputs)
         factors = Factors(_values(first, 0), _values(first, 1), self.places[0], n)
         results = [
-            Result(n * n, _values(part, k), places, 1, -1.0)
+            Result(n * n, _values(part, k), places, 1, -1.0, kept[k])
             for part, places in zip(self.parts[1:], self.places[1:], strict=True)
             for k in (0, 1)
         ]
-        results.append(Result(n * n, times=1.0))
+        results.append(Result(n * n, times=1.0, kept=kept[-1]))
         return Finishing(results, factors, len(self.parts), self.dtype.name)
 
     @property
@@ -161,8 +174,18 @@ class ComposedKernel(CudaKernel):
         self._compiled[packed, numbers] = made
         return made
 
-    def _run(self, numbers: int, n: int, stream: int, words: Sequence[float]) -> None:
-        self.launches(True, numbers).run(n, words[1:], stream, None, numbers)
+    @cached_property
+    def by_columns(self) -> bool:
+        """Results of parts are written by rows, whole lines at once."""
+        return bool(self.packings) and self.parts[0] is self.program
+
+    def _run(
+        self, numbers: int, n: int, stream: int, words: Sequence[float], columns: bool = False
+    ) -> None:
+        if columns:  # what would go to tiles is the result
+            super()._run(numbers, n, stream, words, columns)
+        else:
+            self.launches(True, numbers).run(n, words[1:], stream, None, numbers)
 
     def start(
         self, n: int, places: Sequence[int], stream: int,

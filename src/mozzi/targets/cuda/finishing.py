@@ -75,7 +75,8 @@ class Factors:
 @dataclass(frozen=True)
 class Result:
     """A result of `size` numbers: those of `values` (the unit matrix where there are none), whose
-    places in the tiles of an argument are given; multiplied by ±M⁻¹, or not.
+    places in the tiles of an argument are given; multiplied by ±M⁻¹, or not. kept: which of the
+    numbers are written, where not all are.
     """
 
     size: int
@@ -83,6 +84,7 @@ class Result:
     places: Mapping[int, int] | None = None
     tiles: int = 0
     times: float = 0.0  # ±1: by ±M⁻¹
+    kept: Sequence[int] = ()
 
 
 class Finishing:
@@ -164,20 +166,35 @@ class Finishing:
                 self.say("  " + line)
             self.say("}")
             self.say("__syncthreads();")
-        size, step = y.size, self.threads
+        self._write(k, y)
+        self.say("__syncthreads();")
+        self.say("}")
+
+    def _write(self, k: int, y: Result) -> None:
+        """The rows as they lie in shared memory, or what is kept of them."""
+        size, step = len(y.kept) or y.size, self.threads
         self.say(f"T* y = y{k} + first * y{k}_row;")
         self.say(f"const bool whole = y{k}_step == 1 && y{k}_row == {size};")
-        self.say(f"if (whole && many == {SAMPLES} && (size_t)y % 16 == 0) {{")
-        self.say("  Group* to = (Group*)y; const Group* from = (const Group*)rows;")
-        self.say("  #pragma unroll 4")
-        last = SAMPLES // self.group * size
-        self.say(f"  for (int e = t; e < {last}; e += {step}) __stcs(to + e, from[e]);")
-        self.say(f"}} else for (int e = t; e < {SAMPLES * size}; e += {step}) {{")
+        number = f"rows[r * {size} + j]"
+        if y.kept:
+            kept = self._table(f"kept{k}", "unsigned short", [str(j) for j in y.kept])
+            number = f"rows[r * {y.size} + {kept}[j]]"
+            self.say(f"if (whole && many == {SAMPLES}) {{")
+            self.say("  #pragma unroll 4")
+            self.say(f"  for (int e = t; e < {SAMPLES * size}; e += {step})")
+            here = f"rows[e / {size} * {y.size} + {kept}[e % {size}]]"
+            self.say(f"    __stcs(y + e, {here});")
+        else:
+            self.say(f"if (whole && many == {SAMPLES} && (size_t)y % 16 == 0) {{")
+            self.say("  Group* to = (Group*)y; const Group* from = (const Group*)rows;")
+            self.say("  #pragma unroll 4")
+            last = SAMPLES // self.group * size
+            self.say(f"  for (int e = t; e < {last}; e += {step}) __stcs(to + e, from[e]);")
+        self.say("} else")
+        self.say(f"for (int e = t; e < {SAMPLES * size}; e += {step}) {{")
         self.say(f"  const int r = whole ? e / {size} : e % {SAMPLES};")
         self.say(f"  const int j = whole ? e % {size} : e / {SAMPLES};")
-        self.say(f"  if (r < many) y[r * y{k}_row + j * y{k}_step] = rows[r * {size} + j];")
-        self.say("}")
-        self.say("__syncthreads();")
+        self.say(f"  if (r < many) y[r * y{k}_row + j * y{k}_step] = {number};")
         self.say("}")
 
     def _fill(self, k: int, y: Result) -> None:

@@ -15,20 +15,19 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cached_property, partial
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mozzi.program.program import Input, Program
-from mozzi.targets.cuda.arrays import DeviceArray, Out, columnar, rowwise
+from mozzi.targets.cuda.arrays import DeviceArray, Out, check, columnar, jax_arrays, rowwise
 from mozzi.targets.cuda.arrays import rows as rows_of
+from mozzi.targets.cuda.functions import by_columns, by_rows
 from mozzi.targets.cuda.here import any_of, cupy_here, is_jax, working_stream
-from mozzi.targets.cuda.launch import WARP, choose
 from mozzi.targets.cuda.launches import Launch, Launches
-from mozzi.targets.cuda.limb_source import LimbSource, few_of
-from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
+from mozzi.targets.cuda.nvidia import Function
 from mozzi.targets.cuda.quick import CupySide, Side, TorchSide, places
 from mozzi.targets.cuda.source import CudaSource
 
@@ -36,11 +35,10 @@ if TYPE_CHECKING:
     import jax
     from torch import Tensor
 
+    from mozzi.program.packing import Packing
     from mozzi.targets.jax.kernel import JaxKernel
 
 __all__ = ["CudaKernel", "build"]
-
-COMPILED_ONCE_OPERATIONS = 12_000  # of a program whose launch shape is not tried out
 
 
 def build(make: Callable[[], Program], dtype: str, key: str | None = None) -> CudaKernel:
@@ -57,17 +55,19 @@ class CudaKernel:
     Any strides are read in place, and arguments without batch axes serve all samples. Where all
     arguments have a contiguous batch axis, such as `x.T` of an (n, N) array, the results do too.
     operations, flops: what one evaluation takes; source: CUDA C; report(): registers and local
-    memory of the compiled code.
+    memory of the compiled code. packings: where the elements of its results are, if it gives them
+    packed; these are (N, size) with all samples of a number together, unless `out` says otherwise.
     """
 
     def __init__(self, program: Program, dtype: str):
         self.program, self.dtype = program, np.dtype(dtype)
         self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
         self.operations, self.flops = program.operations, program.flops
+        self.packings = cast("tuple[Packing, ...]", program.notes.get("packings", ()))
         self.single = program.single
         self._shapes = tuple(x.shape for x in self.inputs)
         self._results_shapes = tuple(x.shape for x in self.outputs)
-        self._functions: dict[int, Function] = {}
+        self._functions: dict[tuple[int, bool], Function] = {}
         self._sides: dict[type, Side | None] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -81,53 +81,46 @@ class CudaKernel:
     @cached_property
     def strided(self) -> Function:
         """The kernel for arrays of any strides."""
-        return self._function(packed=False)
+        return by_rows(self.program, self.dtype.name, packed=False)
 
     @cached_property
     def packed(self) -> Function:
         """The kernel for arrays whose rows lie one after the other."""
-        return self._function(packed=True)
+        return by_rows(self.program, self.dtype.name, packed=True)
 
-    def _with_numbers(self, mask: int) -> Function:
-        """The packed kernel of which some arguments are numbers, those whose bit is set."""
-        if not mask:
+    @cached_property
+    def by_columns(self) -> bool:
+        """Whether results without arrays for them are (N, n) with all samples of a number together:
+        packed ones are, and nothing comes between a number and the memory.
+        """
+        return bool(self.packings) and not self.program.rolled
+
+    def _with_numbers(self, mask: int, columns: bool = False) -> Function:
+        """The kernel of rows one after the other, or of results by columns, of which some arguments
+        are numbers, those whose bit is set.
+        """
+        if not mask and not columns:
             return self.packed
-        if mask not in self._functions:
-            made = self._function(packed=True, numbers=mask)
-            made.words = self._words(mask) + "q" * len(self.outputs)
-            self._functions[mask] = made
-        return self._functions[mask]
+        if (mask, columns) not in self._functions:
+            if columns:
+                made = by_columns(self.program, self.dtype.name, mask)
+            else:
+                made = by_rows(self.program, self.dtype.name, True, mask)
+            if mask:
+                made.words = self._words(mask) + "q" * len(self.outputs)
+            self._functions[mask, columns] = made
+        return self._functions[mask, columns]
 
     def _words(self, mask: int) -> str:
         """The types of n and of the arguments, some of which are numbers."""
         number = "d" if self.dtype.itemsize == 8 else "f4x"
         return "q" + "".join(number if mask >> k & 1 else "q" for k in range(len(self.inputs)))
 
-    def _run(self, numbers: int, n: int, stream: int, words: Sequence[float]) -> None:
-        """Run n samples of packed arrays and numbers."""
-        self._with_numbers(numbers).launch(n, stream, words)
-
-    def _function(self, packed: bool, numbers: int = 0) -> Function:
-        cupy = cupy_here()
-        most = most_shared(cupy.cuda.Device().id)
-        first = CudaSource(self.program, self.dtype.name, packed, numbers=numbers, most_shared=most)
-        if first.plans:
-            code, block = partial(machine_code, cupy, first.text), WARP * first.warps
-            made = Function(cupy, code, first.shared, block, len(first.plans), fill=True)
-            made.few = few_of(
-                lambda: LimbSource(
-                    first.program, self.dtype.name, packed, numbers, most_shared=most, rows=True
-                ),
-                first.program, most, lambda: made.words,
-            )  # fmt: skip
-            return made
-
-        def make(resident: int) -> Function:
-            source = CudaSource(self.program, self.dtype.name, packed, resident, numbers=numbers)
-            return Function(cupy, partial(machine_code, cupy, source.text), source.shared)
-
-        function, function.block = choose(make, self.flops > COMPILED_ONCE_OPERATIONS)
-        return function
+    def _run(
+        self, numbers: int, n: int, stream: int, words: Sequence[float], columns: bool = False
+    ) -> None:
+        """Run n samples of arrays by rows and numbers; results by rows or columns."""
+        self._with_numbers(numbers, columns).launch(n, stream, words)
 
     def launches(self) -> Launches:
         """What a call with rows one after the other is on the device."""
@@ -160,7 +153,7 @@ class CudaKernel:
                     f"{self.name}: out= goes with CuPy arrays and PyTorch tensors; a JAX array"
                     " cannot be written to, so leave out= away and take the result"
                 )
-            return self._jax(*self._jax_arrays(args))
+            return self._jax(*jax_arrays(self.name, args, self.inputs, self.dtype))
         torch = any_of(("torch",), (*args, *given))
         with working_stream(cupy, torch):
             arrays = [self._array(cupy, x, spec) for x, spec in zip(args, self.inputs, strict=True)]
@@ -212,24 +205,30 @@ class CudaKernel:
     ) -> DeviceArray | Sequence[DeviceArray] | None:
         """The call with row-major arrays (N, n) and numbers; None where it is another."""
         like = args[0]
-        n = tuple(like.shape[:1])
-        given = places(side, args, n, self._shapes, numbers=True) if n else None
+        shape = like.shape
+        if not shape:
+            return None
+        n = (shape[0],)
+        given = places(side, args, n, self._shapes, numbers=True)
         if given is None or not side.here(like):
             return None
-        words = [n[0], *given[0]]
+        words, columns = [n[0], *given[0]], self.by_columns
         if out is None:
-            made = [side.new(like, n + s) for s in self._results_shapes]
+            new = side.new_columns if columns else side.new
+            made = [new(like, n + s) for s in self._results_shapes]
             results = [x for x, _ in made]
             words += [place for _, place in made]
         else:
             results = self._given(out)
-            found = places(side, results, n, self._results_shapes)
+            found = places(side, results, n, self._results_shapes, columns=columns)
+            if found is None and columns:
+                columns, found = False, places(side, results, n, self._results_shapes)
             if found is None:
                 return None
             words += found[0]
         if n[0]:
             try:
-                self._run(given[1], n[0], side.stream(like), words)
+                self._run(given[1], n[0], side.stream(like), words, columns)
             except OverflowError:  # a number that this type of numbers does not have
                 return None
         return results[0] if self.single else tuple(results) if out is None else out
@@ -244,31 +243,10 @@ class CudaKernel:
         vars(found).setdefault("cuda", self)  # what XLA calls: not to be compiled again
         return JaxKernel(self.program, self.dtype.name)
 
-    def _jax_arrays(self, args: Sequence[DeviceArray]) -> list[jax.Array]:
-        """The arguments as JAX arrays on a GPU: those that are, others by DLPack, or copied."""
-        jax = importlib.import_module("jax")
-        arrays: list[jax.Array] = []
-        for x, spec in zip(args, self.inputs, strict=True):
-            if isinstance(x, jax.core.Tracer):
-                raise TypeError(
-                    f"{self.name}: {spec.name} is being traced by JAX; compile with target='jax'"
-                )
-            if not isinstance(x, jax.Array):
-                there = hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
-                x = jax.dlpack.from_dlpack(x) if there else jax.numpy.asarray(x, self.dtype)
-            array = cast("jax.Array", x)
-            if any(device.platform == "cpu" for device in array.devices()):
-                raise TypeError(
-                    f"{self.name}: {spec.name} is on the CPU; put it on the GPU with"
-                    " jax.device_put, or compile with target='jax'"
-                )
-            self._check(array, spec)
-            arrays.append(array)
-        return arrays
-
     def on_tensors(self, tensors: Sequence[Tensor], results: Sequence[Tensor]) -> None:
         """Run on PyTorch's memory and stream: tensors of one batch, contiguous results."""
-        n = results[0].numel() // self.outputs[0].size if self.outputs[0].size else 0
+        sides = zip((*results, *tensors), (*self.outputs, *self.inputs), strict=True)
+        n = next((x.numel() // s.size for x, s in sides if s.size), 0)
         strides = None
         if not all(x.is_contiguous() for x in tensors):
             tensors = [x.reshape(n, s.size) for x, s in zip(tensors, self.inputs, strict=True)]
@@ -286,7 +264,25 @@ class CudaKernel:
             with importlib.import_module("torch").cuda.device(results[0].device):
                 return self.on_rows(tensors, results, n, strides)
         stream = side.stream(results[0])
-        self.start(n, [x.data_ptr() for x in (*tensors, *results)], stream, strides)
+        self.start(n, [*map(side.address, tensors), *map(side.address, results)], stream, strides)
+
+    def of_rows(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The results of n rows that lie one after the other, in new memory of PyTorch's."""
+        first = tensors[0]
+        n, new = first.shape[0], self._torch_side.empty_like
+        results = [
+            first.new_empty((n, *shape)) if k is None else new(tensors[k])
+            for k, shape in self._alike
+        ]
+        self.on_rows(tensors, results, n)
+        return results
+
+    @cached_property
+    def _alike(self) -> list[tuple[int | None, tuple[int, ...]]]:
+        """For every result an argument of its shape, and the shape."""
+        return [
+            (self._shapes.index(s) if s in self._shapes else None, s) for s in self._results_shapes
+        ]
 
     def _array(self, cupy: ModuleType, x: object, spec: Input) -> DeviceArray:
         if hasattr(x, "__cuda_array_interface__") or isinstance(x, cupy.ndarray):
@@ -295,20 +291,8 @@ class CudaKernel:
             array = cupy.from_dlpack(x)
         else:
             array = cupy.asarray(x, dtype=self.dtype)
-        self._check(array, spec)
+        check(self.name, array, spec, self.dtype)
         return array
-
-    def _check(self, array: DeviceArray | jax.Array, spec: Input) -> None:
-        if array.dtype != self.dtype:
-            raise TypeError(
-                f"{self.name}: {spec.name} is {array.dtype}, this kernel computes in {self.dtype};"
-                f" convert it, or compile with dtype={array.dtype.name!r}"
-            )
-        split = array.ndim - len(spec.shape)
-        if split < 0 or array.shape[split:] != spec.shape:
-            raise ValueError(
-                f"{self.name}: {spec.name} has shape {array.shape}; its last axes are {spec.shape}"
-            )
 
     def _results(
         self, cupy: ModuleType, batch: tuple[int, ...], rows: list[DeviceArray], out: Out
@@ -330,7 +314,9 @@ class CudaKernel:
                     raise ValueError(f"{self.name}: out must be contiguous")
                 found.append(view)
             return found
-        columns = any(columnar(x) for x in rows) and not any(rowwise(x) for x in rows)
+        columns = self.by_columns or (
+            any(columnar(x) for x in rows) and not any(rowwise(x) for x in rows)
+        )
         if columns:
             return [cupy.empty((s.size, n), self.dtype).T for s in self.outputs]
         return [cupy.empty((n, s.size), self.dtype) for s in self.outputs]

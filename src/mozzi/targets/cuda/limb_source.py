@@ -19,12 +19,12 @@ from mozzi.program.program import Program
 from mozzi.targets.cuda.here import cupy_here
 from mozzi.targets.cuda.launch import WARP
 from mozzi.targets.cuda.limbs import Side, divided, sides_of
-from mozzi.targets.cuda.math import FRESH, PRELUDE
+from mozzi.targets.cuda.math import FRESH, PRELUDE, PUT
 from mozzi.targets.cuda.nvidia import Function, machine_code
 from mozzi.targets.cuda.slices import BLOCK_BYTES, MOST_WARPS, REGISTERS, SHARED_BYTES
 from mozzi.targets.cuda.spill import Piece, Plan, allocate
 from mozzi.targets.cuda.statements import Statements
-from mozzi.targets.cuda.tiles import SAMPLES, argument, places_of
+from mozzi.targets.cuda.tiles import SAMPLES, argument, places_of, results_by_columns
 
 __all__ = ["LimbSource", "few_of"]
 
@@ -40,9 +40,10 @@ __device__ __forceinline__ void meet() {{
 
 
 class LimbSource(Statements):
-    """The text of the kernel. It takes (n, arguments…, tiles) or, by rows, (n, arguments…,
-    results…). packed, numbers, taken: as of `TileSource`. threads: of a block, which takes 32
-    samples; shared: bytes of shared memory for each; many: sides, 1 where there are no limbs.
+    """The text of the kernel. It takes (n, arguments…, tiles) or, by rows or columns, (n,
+    arguments…, results…). packed, numbers, taken: as of `TileSource`. threads: of a block, which
+    takes 32 samples; shared: bytes of shared memory for each; many: sides, 1 where there are no
+    limbs.
     """
 
     def __init__(
@@ -54,12 +55,13 @@ class LimbSource(Statements):
         taken: Mapping[int, tuple[tuple[Node, ...], Mapping[int, int]]] | None = None,
         most_shared: int | None = None,
         rows: bool = False,
+        columns: bool = False,
     ):
         super().__init__(program, dtype)
         self.program, self.packed, self.numbers, self.taken = program, packed, numbers, taken or {}
         self.many, sides = sides_of(program)
         many, self.threads, self.rows = self.many, WARP * self.many, rows
-        self.places = places_of(program)
+        self.places, self.columns = places_of(program), columns
         size = np.dtype(dtype).itemsize
         self.offsets: dict[int, int] = {}  # of arguments, in words of shared memory
         words = 0
@@ -147,6 +149,9 @@ class LimbSource(Statements):
         (x,) = piece.values
         if piece.output < 0:
             self.say(f"passed[{WARP * piece.first}] = {self.ref(x)};")
+        elif self.columns:
+            at = f"put<{piece.first}>(to{piece.output}, pitch"
+            self.say(f"if (row < n) {at}, {self.ref(x)});")
         elif self.rows:
             at = self.made[piece.output] + PITCH * piece.first
             self.say(f"given[{at}] = {self.ref(x)};")
@@ -160,7 +165,7 @@ class LimbSource(Statements):
             f"typedef {self.T} T;",
             "typedef long long Int;",
             PRELUDE[self.T],
-            FRESH[self.T],
+            FRESH[self.T] + (PUT[self.T] if self.columns else ""),
             BARRIER.format(threads=self.threads),
             *(f"__constant__ {text};" for _, text in self.tables.values()),
         ]
@@ -186,7 +191,11 @@ class LimbSource(Statements):
             ]
         lines += ["__syncthreads();", *self._sines()]
         stride = SAMPLES * len(self.places)
-        if self.rows:
+        if self.columns:
+            where, ends = results_by_columns(self.program)
+            parameters += where
+            lines += ends
+        elif self.rows:
             for k in range(len(self.program.outputs)):
                 parameters.append(f"T* __restrict__ y{k}")
                 parameters += [] if self.packed else [f"Int y{k}_row", f"Int y{k}_step"]

@@ -8,7 +8,7 @@ Cephes), within 2 ulp.
 
 from __future__ import annotations
 
-__all__ = ["CALM", "FRESH", "PRELUDE", "WRITE_COLUMNS", "WRITE_PIECE"]
+__all__ = ["CALM", "FRESH", "PRELUDE", "PUT", "WRITE_COLUMNS", "WRITE_PIECE"]
 
 _FLOAT = """
 #ifdef __CUDACC__
@@ -135,6 +135,22 @@ __device__ __forceinline__ T fresh(const T* place) {{
   return x;
 #else
   return *place;
+#endif
+}}"""
+    for T, kind, letter in (("float", "f32", "f"), ("double", "f64", "d"))
+}
+
+#: A thread writes number J of its sample where all samples of a number lie together, `pitch` bytes
+#: from one number to the next. One instruction makes the address: left to itself the compiler keeps
+#: addresses in registers for the next ones.
+PUT = {
+    T: f"""
+template <unsigned J> __device__ __forceinline__ void put(T* sample, unsigned pitch, T x) {{
+#ifdef __CUDACC__
+  asm volatile("{{.reg .u64 a; mad.wide.u32 a, %1, %2, %0; st.global.{kind} [a], %3;}}"
+               :: "l"(sample), "r"(pitch), "n"(J), "{letter}"(x));
+#else
+  *(T*)((char*)sample + (unsigned long long)pitch * J) = x;
 #endif
 }}"""
     for T, kind, letter in (("float", "f32", "f"), ("double", "f64", "d"))

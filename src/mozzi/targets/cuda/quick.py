@@ -39,6 +39,16 @@ class CupySide:
         made = self._empty(shape, self.dtype)
         return made, made.data.ptr
 
+    def column_place(self, x, shape: tuple[int, ...]) -> int | None:
+        """The same of an array of which all samples of a number lie together."""
+        if x.dtype == self.dtype and x.shape == shape and x.flags.f_contiguous:
+            return x.data.ptr
+        return None
+
+    def new_columns(self, like, shape: tuple[int, ...]):
+        made = self._empty(shape, self.dtype, "F")
+        return made, made.data.ptr
+
     def stream(self, like) -> int:
         return self._stream().ptr
 
@@ -48,6 +58,7 @@ class TorchSide:
 
     def __init__(self, torch: ModuleType, dtype: np.dtype):
         self.kind, self.dtype = torch.Tensor, getattr(torch, dtype.name)
+        self.address, self.empty_like = torch.Tensor.data_ptr, torch.empty_like
         self._current = getattr(torch._C, "_cuda_getDevice", None) or torch.cuda.current_device
         self._stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
             lambda device: torch.cuda.current_stream(device).cuda_stream
@@ -66,7 +77,14 @@ class TorchSide:
         return None
 
     def new(self, like, shape: tuple[int, ...]):
-        made = like.new_empty(shape)
+        made = self.empty_like(like) if like.shape == shape else like.new_empty(shape)
+        return made, made.data_ptr()
+
+    def column_place(self, x, shape: tuple[int, ...]) -> int | None:
+        return self.place(x.mT, shape[::-1]) if x.ndim == 2 else None
+
+    def new_columns(self, like, shape: tuple[int, ...]):
+        made = like.new_empty(shape[::-1]).mT
         return made, made.data_ptr()
 
     def stream(self, like) -> int:
@@ -78,15 +96,15 @@ Side = CupySide | TorchSide
 
 def places(
     side: Side, arrays: Sequence[object], n: tuple[int, ...], shapes: Sequence[tuple[int, ...]],
-    numbers: bool = False,
+    numbers: bool = False, columns: bool = False,
 ) -> tuple[list[float], int] | None:  # fmt: skip
     """Addresses of the arrays, or numbers themselves where these may be, and which are numbers (a
-    bit for each); None where one of them is something else.
+    bit for each); None where one of them is something else. columns: of arrays by columns.
     """
     if len(arrays) != len(shapes):
         return None
     found: list[float] = []
-    mask, kind, place = 0, side.kind, side.place
+    mask, kind, place = 0, side.kind, side.column_place if columns else side.place
     for k, (x, shape) in enumerate(zip(arrays, shapes)):
         if type(x) is kind:
             at = place(x, n + shape)

@@ -19,7 +19,7 @@ from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Program
 from mozzi.program.schedule import depth_first, live_values, schedule
 from mozzi.targets.cuda.launch import WARP
-from mozzi.targets.cuda.math import CALM, FRESH, PRELUDE
+from mozzi.targets.cuda.math import CALM, FRESH, PRELUDE, PUT
 from mozzi.targets.cuda.slices import (
     BLOCK_BYTES,
     MOST_WARPS,
@@ -30,7 +30,7 @@ from mozzi.targets.cuda.slices import (
 from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
-__all__ = ["SAMPLES", "TileSource", "argument", "places_of"]
+__all__ = ["SAMPLES", "TileSource", "argument", "places_of", "results_by_columns"]
 
 SAMPLES = 8  # of a tile
 KEPT_BYTES = 512  # in memory, beyond which a program says itself what is kept there
@@ -69,8 +69,16 @@ def argument(
     return pointer, reader(k, f"row / {SAMPLES} * {stride} + row % {SAMPLES} + j")
 
 
+def results_by_columns(program: Program) -> tuple[list[str], list[str]]:
+    """Parameters for the results, and where those of a sample begin in each."""
+    many = range(len(program.outputs))
+    ends = ["const unsigned pitch = sizeof(T) * n;", *(f"T* to{k} = y{k} + row;" for k in many)]
+    return [f"T* __restrict__ y{k}" for k in many], ends
+
+
 class TileSource(Statements):
-    """The text of a program's kernel: it takes (n, arguments…, tiles).
+    """The text of a program's kernel: it takes (n, arguments…, tiles), or by columns (n,
+    arguments…, results…), where a number of all n samples lies together.
 
     packed, numbers: of the arguments, as of `CudaSource`. taken: arguments that are results of
     another program, read from its tiles: for each its numbers, and the places of that program.
@@ -85,11 +93,12 @@ class TileSource(Statements):
         numbers: int = 0,
         taken: Mapping[int, tuple[tuple[Node, ...], Mapping[int, int]]] | None = None,
         most_shared: int | None = None,
+        columns: bool = False,
     ):
         program = _fewest_live(program)
         super().__init__(program, dtype)
         self.program, self.packed, self.numbers, self.taken = program, packed, numbers, taken or {}
-        self.places = places_of(program)
+        self.places, self.columns = places_of(program), columns
         size = np.dtype(dtype).itemsize
         registers = REGISTERS * 4 // size
         plan = plan_of(program, registers, self.pairs)
@@ -121,8 +130,11 @@ class TileSource(Statements):
         return f"kept[{WARP * k}]" if k < self.near else f"far[{k - self.near}]"
 
     def piece(self, piece: Piece) -> None:
-        for x in piece.values:
-            if x.op != "const" and id(x) not in self.filled:
+        for k, x in enumerate(piece.values):
+            if self.columns:
+                at = f"put<{piece.first + k}>(to{piece.output}, pitch"
+                self.say(f"{at}, {self.ref(x)});")
+            elif x.op != "const" and id(x) not in self.filled:
                 self.filled.add(id(x))
                 self.say(f"tile[{SAMPLES * self.places[id(x)]}] = {self.ref(x)};")
 
@@ -132,12 +144,14 @@ class TileSource(Statements):
             f"typedef {self.T} T;",
             "typedef long long Int;",
             PRELUDE[self.T],
-            FRESH[self.T],
+            FRESH[self.T] + (PUT[self.T] if self.columns else ""),
             *(f"__constant__ {text};" for _, text in self.tables.values()),
         ]
 
     def _entry(self) -> list[str]:
-        """Threads beyond the last sample repeat it, and write to what tiles have beyond it."""
+        """Threads beyond the last sample repeat it, and write to what tiles have beyond it; by
+        columns there is nothing beyond it, and they leave.
+        """
         parameters, accessors = ["Int n"], list[str]()
         for k, x in enumerate(self.program.inputs):
             parameter, read = argument(k, self.numbers, self.taken)
@@ -148,8 +162,10 @@ class TileSource(Statements):
                 read = reader(k, f"at * x{k}_row + j * x{k}_step")
                 parameters += [f"Int x{k}_row", f"Int x{k}_step"]
             accessors.append(read)
-        parameters.append("T* __restrict__ tiles")
+        where, ends = results_by_columns(self.program) if self.columns else ([], [])
+        parameters += where or ["T* __restrict__ tiles"]
         stride = SAMPLES * len(self.places)
+        tile = f"T* tile = tiles + row / {SAMPLES} * {stride} + row % {SAMPLES};"
         return [
             "extern __shared__ T shared[];",
             f'extern "C" __global__ void __launch_bounds__({WARP})',
@@ -158,7 +174,8 @@ class TileSource(Statements):
             "  const Int at = row < n ? row : n - 1;",
             *(["  volatile T* kept = shared + threadIdx.x;"] if self.near else []),
             *([f"  volatile T far[{self.far}];"] if self.far else []),
-            f"  T* tile = tiles + row / {SAMPLES} * {stride} + row % {SAMPLES};",
+            *(["  if (row >= n) return;"] if self.columns else []),
+            *(f"  {text}" for text in (ends or [tile])),
             *(f"  {text}" for text in accessors),
             *self.lines,
             "}",

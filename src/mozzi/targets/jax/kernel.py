@@ -15,11 +15,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
+from mozzi.program.packing import Packing
 from mozzi.program.program import Program
 from mozzi.targets.derivatives import derived, find, register, transposed
 from mozzi.targets.jax.xla import operations
@@ -66,6 +67,7 @@ class JaxKernel:
         self.program, self.dtype = program, np.dtype(dtype)
         self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
         self.operations, self.flops = program.operations, program.flops
+        self.packings = cast("tuple[Packing, ...]", program.notes.get("packings", ()))
         self.function = self._function()
         self._jitted = jax.jit(self.function)
 
