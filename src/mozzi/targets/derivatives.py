@@ -50,9 +50,12 @@ class Evaluation:
         make: Callable[[], Program],
         name: str,
     ):
-        """name: of the program and nothing else, in this process and in others."""
+        """name: of the program and nothing else, in this process and in others; key: the one under
+        which it is found.
+        """
         self.inputs, self.outputs, self.dtype, self.make = inputs, outputs, dtype, make
-        self.name = name
+        self.name, self.key = name, ""
+        self._backs: dict[tuple[bool, ...], Evaluation] = {}
         self._lock = ForkLock()
 
     @cached_property
@@ -83,6 +86,13 @@ class Evaluation:
         same = all(batch == first for batch in others)
         return first if same else np.broadcast_shapes(first, *others)
 
+    def back(self, chosen: tuple[bool, ...]) -> Evaluation:
+        """The derivative "back" with respect to the chosen arguments."""
+        found = self._backs.get(chosen)
+        if found is None:
+            found = self._backs.setdefault(chosen, find(derived(self.key, "back", chosen)))
+        return found
+
     def derived(self, how: str, wrt: tuple[int, ...]) -> Evaluation:
         arrays, make = _HOW[how]
         inputs, outputs = arrays(self.inputs, self.outputs, wrt)
@@ -104,6 +114,7 @@ def register(program: Program, dtype: str) -> str:
         results = [y.name for y in program.outputs]
         name = repr((key, program.name, results, program.notes.get("straight")))
         new = Evaluation(program.inputs, program.outputs, dtype, lambda: program, name)
+        new.key = key
         _FOUND.setdefault(key, new)
     return key
 
@@ -133,5 +144,6 @@ def find(key: str) -> Evaluation:
     if found is None:
         base, how, numbers = key.rsplit(" ", 2)
         new = find(base).derived(how, tuple(map(int, numbers.split(","))))
+        new.key = key
         found = _FOUND.setdefault(key, new)
     return found

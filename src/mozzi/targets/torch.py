@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
+from mozzi.program.packing import Packing
 from mozzi.program.program import Program
 from mozzi.targets.derivatives import Evaluation, derived, find, register
 from mozzi.types import ArrayLike
@@ -35,6 +36,7 @@ class Context(Protocol):
     """What PyTorch keeps between an evaluation and its derivative."""
 
     key: str
+    found: Evaluation
     needs_input_grad: tuple[bool, ...]
 
     @property
@@ -86,11 +88,14 @@ class TorchKernel:
         self.program, self.dtype, self.name = program, dtype, program.name
         self.inputs, self.outputs = program.inputs, program.outputs
         self.operations, self.flops = program.operations, program.flops
+        self.packings = cast("tuple[Packing, ...]", program.notes.get("packings", ()))
         self.single = program.single
         self._key = register(program, dtype)
         self._shapes = tuple((x.name, x.shape) for x in self.inputs)
+        self._tails = tuple(x.shape for x in self.inputs)
         self._evaluation = find(self._key)
         self._operator, self._function = _operator(), _function()
+        self._recorded = _backward_function().apply
         self._torch = _torch()
         self._dtype = getattr(self._torch, dtype)
 
@@ -145,12 +150,12 @@ class TorchKernel:
         first, kind, dtype = args[0], self._torch.Tensor, self._dtype
         if type(first) is not kind:
             return None
-        axes = first.ndim - len(self._shapes[0][1])
-        batch, device, asked = first.shape[: max(axes, 0)], first.get_device(), False
+        axes = first.ndim - len(self._tails[0])
         on_gpu = first.is_cuda
-        if (on_gpu and axes != 1) or not (on_gpu or first.is_cpu):
+        if axes < 0 or (on_gpu and axes != 1) or not (on_gpu or first.is_cpu):
             return None
-        for x, (_, shape) in zip(args, self._shapes):
+        batch, device, asked = (*first.shape[:axes],), first.get_device(), False
+        for x, shape in zip(args, self._tails):
             if type(x) is not kind or x.dtype is not dtype or x.shape != batch + shape:
                 return None
             if x.get_device() != device or (on_gpu and not x.is_contiguous()):
@@ -159,7 +164,7 @@ class TorchKernel:
         if _transformed():
             return None
         if asked and self._torch.is_grad_enabled():
-            return _backward_function().apply(self._key, *args)
+            return self._recorded(self._evaluation, *args)
         return _plain(self._evaluation, args)
 
     def __repr__(self) -> str:
@@ -192,13 +197,7 @@ def _transforms() -> tuple[Callable[[], bool], object]:
 
 def _plain(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
     """The results of tensors of one batch on the CPU, or of row-major ones (N, n) on one GPU."""
-    first = tensors[0]
-    if not first.is_cuda:
-        return _run(found, tensors)
-    n = first.shape[0]
-    results = [first.new_empty((n, *y.shape)) for y in found.outputs]
-    found.cuda.on_rows(tensors, results, n)
-    return results
+    return found.cuda.of_rows(tensors) if tensors[0].is_cuda else _run(found, tensors)
 
 
 def _run(found: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -257,23 +256,26 @@ def _backward_function() -> type[Function]:
 
     class EvaluateBackward(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Context, key: str, *tensors: Tensor) -> tuple[Tensor, ...]:
-            ctx.key = key
+        def forward(ctx: Context, found: Evaluation, *tensors: Tensor) -> tuple[Tensor, ...]:
+            ctx.found = found
             ctx.save_for_backward(*tensors)
-            return tuple(_plain(find(key), tensors))
+            return tuple(_plain(found, tensors))
 
         @staticmethod
         def backward(ctx: Context, *weights: Tensor) -> tuple[Tensor | None, ...]:
             needed = ctx.needs_input_grad[1:]
-            key = derived(ctx.key, "back", needed)
-            if weights[0].is_cuda:
+            back = ctx.found.back(needed)
+            if weights[0].is_cuda and not all(w.is_contiguous() for w in weights):
                 weights = tuple(w.contiguous() for w in weights)
             given = (*ctx.saved_tensors, *weights)
             if torch.is_grad_enabled():  # a derivative of the derivative may follow
-                results = iter(_function().apply(key, *given))
+                results = _function().apply(back.key, *given)
             else:
-                results = iter(_plain(find(key), given))
-            return None, *(next(results) if need else None for need in needed)
+                results = _plain(back, given)
+            if len(results) == len(needed):
+                return None, *results
+            found = iter(results)
+            return None, *(next(found) if need else None for need in needed)
 
     return EvaluateBackward
 

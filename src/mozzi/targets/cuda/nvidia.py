@@ -119,7 +119,7 @@ class Function:
     ):  # fmt: skip
         self.block, self.shared, self.slices = block, shared, slices
         self.samples, self.least, self.fill = samples, 0, fill
-        self._code = code
+        self._code, self._shape = code, (-1, 0, ())
         self._wake = lambda: cupy.cuda.runtime.free(0)  # gives a thread the device's context
         self._launch = cupy.cuda.driver.launchKernel  # half of what a call through ctypes takes
         self._error = cupy.cuda.driver.CUDADriverError
@@ -145,6 +145,13 @@ class Function:
                 _check(cuda.cuKernelSetAttribute(attribute, value, handle, self.device))
         return handle.value or 0
 
+    def _shape_of(self, n: int) -> tuple[int, ...]:
+        """Of the launch for n samples, which most calls have again and again."""
+        block = self.block if n >= self.least else WARP
+        shape = launch_shape(n, block, self.shared, self.slices, self.samples)
+        self._shape = n, self.block, shape
+        return shape
+
     def suited(self, n: int) -> Function:
         """This function, or the one for few samples where n are few."""
         few = self.few() if self.few is not None and n <= FEW_SAMPLES else None
@@ -165,8 +172,9 @@ class Function:
             own.places = ctypes.addressof(own.list)
             own.pack = struct.Struct("<" + (self.words or "q" * len(values))).pack_into
         own.pack(own.words, 0, *values)
-        block = self.block if n >= self.least else WARP
-        shape = launch_shape(n, block, self.shared, self.slices, self.samples)
+        last, block, shape = self._shape
+        if last != n or block != self.block:
+            shape = self._shape_of(n)
         try:
             self._launch(self.handle, *shape, stream, own.places, 0)
         except self._error as error:
