@@ -19,18 +19,19 @@ def prune(program: Program) -> Program:
             read.add(id(output.values))
         else:
             live.update(id(x) for x in output.values)
-    while True:
-        before = len(live), len(read)
-        _mark(program.region, live, read)
-        if before == (len(live), len(read)) or not program.rolled:
-            break  # without loops nothing is read later than it is written
+    late = True
+    while late:  # what a loop reads before it is written, the round before
+        passed: set[int] = set()
+        _mark(program.region, live, read, passed)
+        late = not passed.isdisjoint(read)
     region = _keep(program.region, None, live, read)
     return Program(
         program.name, program.inputs, program.outputs, region, program.single, program.notes
     )
 
 
-def _mark(region: Region, live: set[int], read: set[int]) -> None:
+def _mark(region: Region, live: set[int], read: set[int], passed: set[int]) -> None:
+    """From the end on; passed: buffers that nobody was seen to read when a store was met."""
     for s in reversed(region.statements):
         if isinstance(s, Node):
             if id(s) in live:
@@ -40,13 +41,15 @@ def _mark(region: Region, live: set[int], read: set[int]) -> None:
         elif isinstance(s, Store):
             if id(s.buffer) in read:
                 live.add(id(s.value))
+            else:
+                passed.add(id(s.buffer))
         else:
             if isinstance(s.stop, Node):
                 live.add(id(s.stop))
             if s.going is not None:
                 read.add(id(s.going.buffer))
             for branch in reversed(s.branches):
-                _mark(branch, live, read)
+                _mark(branch, live, read, passed)
 
 
 def _keep(region: Region, outer: Region | None, live: set[int], read: set[int]) -> Region:

@@ -8,7 +8,7 @@ loop's variable or a table entry at an index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, cast
 
@@ -185,21 +185,47 @@ class Program:
                 for branch in reversed(statement.branches):
                     stack.extend((s, branch) for s in reversed(branch.statements))
 
+    def regions(self) -> Iterator[Region]:
+        """The region, and those of its loops."""
+        stack = [self.region]
+        while stack:
+            region = stack.pop()
+            yield region
+            loops = (s for s in region.statements if type(s) is Loop)
+            stack.extend(branch for s in loops for branch in s.branches)
+
+    def forget(self) -> None:
+        """Take it apart, when nobody needs it any more. Values know their regions and these know
+        them: otherwise only a search among all objects would find that they are garbage.
+        """
+        known = {id(region): region for region in self.regions()}
+        for region in tuple(known.values()):
+            known |= {id(s.region): s.region for s in region.statements if type(s) is Node}
+        for region in known.values():
+            region.statements.clear()
+            region.table.clear()
+
     @property
     def operations(self) -> dict[str, int]:
         """How many operations of each kind the program has; a loop's body counts once."""
+        own: Counter[str] = Counter()
+        for region in self.regions():
+            own.update([s.op for s in region.statements if type(s) is Node])
         count: Counter[str] = Counter()
-        for statement, _ in self.walk():
-            if isinstance(statement, Node) and statement.op not in ("const", "input", "load"):
-                count[KINDS.get(statement.op, statement.op)] += 1
+        for op in own.keys() - {"const", "input", "load"}:
+            count[KINDS.get(op, op)] += own[op]
         return dict(sorted(count.items()))
 
     @property
     def flops(self) -> int:
         """Additions, multiplications, divisions and negations."""
-        count = self.operations
-        kinds = ("additions", "multiplications", "divisions", "negations")
-        return sum(count.get(kind, 0) for kind in kinds)
+        return flops_of(self.operations)
+
+
+def flops_of(operations: Mapping[str, int]) -> int:
+    """Of operations by kinds, those of arithmetic."""
+    kinds = ("additions", "multiplications", "divisions", "negations")
+    return sum(operations.get(kind, 0) for kind in kinds)
 
 
 def read(position: int, offset: int) -> Node:

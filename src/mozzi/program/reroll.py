@@ -10,14 +10,15 @@ same, in the same order; a program is as long as what differs in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
+from typing import TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mozzi.program.node import Node, Region
+from mozzi.program.passes import prune
 from mozzi.program.program import (
     Address,
     Buffer,
@@ -27,25 +28,21 @@ from mozzi.program.program import (
     Program,
     Store,
 )
+from mozzi.program.repetition import Run, Stretch
 
 __all__ = ["rerolled"]
 
-LONG_RUN = 20_000  # statements of a run that is looked through: they would compile for a second
-SHORTEST = 24  # statements of one repetition
-REPEATED = 4  # times, at least
-GRAM = 16  # statements by which repetitions are found
-LOOKED = 6  # lengths of a repetition that are tried at a place
+LONG_RUN = 20_000  # statements of a run that would compile for a second: the program is looked at
+NO_RUN = 256  # statements of a run that is left as it is
 WORTH = 0.5  # of a run that must repeat itself
+COPIED = 32  # values, one after the other, that are stored in a loop
 OUTSIDE = ("const", "input", "load")  # before all loops of a run: memory does not change in it
 
+Source: TypeAlias = tuple[Buffer, int]
+"""An element of a buffer."""
 
-@dataclass(frozen=True)
-class Stretch:
-    """So many repetitions of so many statements, from a place of a run on."""
-
-    start: int
-    length: int
-    count: int
+Column: TypeAlias = tuple[Node, ...] | None
+"""An operand in all repetitions; None where it is of the repetition."""
 
 
 def rerolled(program: Program) -> Program:
@@ -62,7 +59,7 @@ def rerolled(program: Program) -> Program:
         if not isinstance(values, Buffer):
             values = tuple(making.seen(x, region) for x in values)
         outputs.append(Output(y.name, y.shape, values))
-    return replace(program, outputs=tuple(outputs), region=region)
+    return prune(replace(program, outputs=tuple(outputs), region=region))
 
 
 def _long(region: Region) -> bool:
@@ -70,74 +67,15 @@ def _long(region: Region) -> bool:
     return len(region.statements) >= LONG_RUN or any(_long(b) for s in loops for b in s.branches)
 
 
-# -- what repeats itself --
-
-
-def stretches(run: Sequence[Node]) -> list[Stretch]:
-    """By operations, and by which operands are of the same repetition."""
-    place = {id(s): n for n, s in enumerate(run)}
-    codes: dict[object, int] = {}
-    code = np.array(
-        [codes.setdefault((s.op, *(x.op == "const" for x in s.args)), len(codes)) for s in run]
-    )
-    found: list[Stretch] = []
-    end = 0
-    for n, lengths in sorted(_lengths(code).items()):
-        if n < end:
-            continue
-        whole, shortest = max((_count(code, n, k) * k, -k) for k in lengths)
-        for part in _alike(run, place, n, -shortest, whole // -shortest) if whole else ():
-            found.append(part)
-            end = part.start + part.length * part.count
-    return found
-
-
-def _lengths(code: NDArray[np.intp]) -> dict[int, list[int]]:
-    """Places at which as many repetitions seem to begin, and lengths that these may have: the same
-    statements follow at all their beginnings.
-    """
-    grams = np.zeros(len(code), dtype=np.uint64)
-    for k in range(GRAM):
-        grams = grams * np.uint64(1_000_003) + np.append(code[k:], np.zeros(k)).astype(np.uint64)
-    order = np.argsort(grams, kind="stable")
-    found: dict[int, list[int]] = {}
-    for k in range(1, LOOKED + 1):
-        n, length = order[:-k], order[k:] - order[:-k]
-        inside = (length >= SHORTEST) & (n + REPEATED * length <= len(code))
-        n, length = n[inside], length[inside]
-        for t in range(1, REPEATED):
-            same = grams[n + t * length] == grams[n]
-            n, length = n[same], length[same]
-        for place, own in zip(n.tolist(), length.tolist(), strict=True):
-            found.setdefault(place, []).append(own)
-    return found
-
-
-def _count(code: NDArray[np.intp], n: int, length: int) -> int:
-    """How many repetitions of this length begin at a place; 0 where they are too few."""
-    few = (REPEATED - 1) * length
-    if n + few + length > len(code) or (code[n : n + few] != code[n + length :][:few]).any():
-        return 0
-    other = np.flatnonzero(code[n:-length] != code[n + length :])
-    return (int(other[0]) if len(other) else len(code) - length - n) // length + 1
-
-
-def _alike(
-    run: Sequence[Node], place: dict[int, int], start: int, length: int, count: int
-) -> Iterator[Stretch]:
-    """Of repetitions, those in a row whose operands come from the same places inside them."""
-    shapes: list[list[int]] = []
-    for first in range(start, start + length * count, length):
-        own = run[first : first + length]
-        shapes.append([max(-1, place.get(id(x), -1) - first) for s in own for x in s.args])
-    t = 0
-    while t < count:
-        end = t + 1
-        while end < count and shapes[end] == shapes[t]:
-            end += 1
-        if end - t >= REPEATED:
-            yield Stretch(start + t * length, length, end - t)
-        t = end
+def _pieces(region: Region) -> Iterator[list[Node] | list[Store] | Loop]:
+    """Runs of values and of stores, and loops, in order."""
+    for kind, own in groupby(region.statements, type):
+        if kind is Loop:
+            yield from cast("Iterator[Loop]", own)
+        elif kind is Store:
+            yield list(cast("Iterator[Store]", own))
+        else:
+            yield list(cast("Iterator[Node]", own))
 
 
 # -- loops --
@@ -145,7 +83,8 @@ def _alike(
 
 class _Rerolling:
     """new: old value → the one that takes its place; made: values that loops make; slots: where
-    these are, and copies of others that loops read.
+    these are, and copies of others that loops read. loaded: loads that are seen in the region that
+    is being made, and when; written: when buffers were last stored to.
     """
 
     def __init__(self, program: Program):
@@ -157,36 +96,51 @@ class _Rerolling:
         self.slots: dict[int, int] = {}
         self.made: set[int] = set()
         self.loads: dict[tuple[int, int], Node] = {}
+        self.loaded: dict[int, int] = {}
+        self.written: dict[int, int] = {}
+        self.clock = 0
         self.program = program
 
     @cached_property
-    def users(self) -> dict[int, list[int]]:
-        """Value → the statements that use it; −1: it is a result."""
-        users: dict[int, list[int]] = {}
-        for s, _ in self.program.walk():
-            for x in _operands(s):
-                users.setdefault(id(x), []).append(id(s))
+    def uses(self) -> dict[int, set[int]]:
+        """By first statements of long runs (0: all else), the values that they use."""
+        found: dict[int, set[int]] = {0: set()}
+
+        def look(region: Region) -> None:
+            for piece in _pieces(region):
+                if isinstance(piece, Loop):
+                    found[0].add(id(piece.stop))
+                    for branch in piece.branches:
+                        look(branch)
+                    continue
+                long = len(piece) >= NO_RUN and isinstance(piece[0], Node)
+                used = found.setdefault(id(piece[0]) if long else 0, set())
+                used.update(map(id, chain.from_iterable(map(_operands, piece))))
+
+        look(self.program.region)
         for y in self.program.outputs:
-            for x in () if isinstance(y.values, Buffer) else y.values:
-                users.setdefault(id(x), []).append(-1)
-        return users
+            found[0].update(() if isinstance(y.values, Buffer) else map(id, y.values))
+        return found
 
     def region(self, region: Region, outer: Region | None) -> Region:
         out = Region(outer)
-        run: list[Node] = []
-        for s in region.statements:
-            if isinstance(s, Node):
-                run.append(s)
-                continue
-            self._run(run, out)
-            run = []
-            if isinstance(s, Store):
-                out.statements.append(replace(s, value=self.seen(s.value, out)))
+        for piece in _pieces(region):
+            self.clock += 1
+            if isinstance(piece, Loop):
+                stop = self.seen(piece.stop, out) if isinstance(piece.stop, Node) else piece.stop
+                before = self.loaded
+                changed = set[int]().union(*map(_written, piece.branches))
+                self.written |= dict.fromkeys(changed, self.clock)  # the round before, too
+                branches: list[Region] = []
+                for branch in piece.branches:
+                    self.loaded = dict(before)
+                    branches.append(self.region(branch, out))
+                self.loaded = before
+                out.statements.append(replace(piece, stop=stop, branches=branches))
+            elif isinstance(piece[0], Store):
+                self._stores(cast("list[Store]", piece), out)
             else:
-                stop = self.seen(s.stop, out) if isinstance(s.stop, Node) else s.stop
-                branches = [self.region(b, out) for b in s.branches]
-                out.statements.append(replace(s, stop=stop, branches=branches))
-        self._run(run, out)
+                self._run(cast("list[Node]", piece), out)
         return out
 
     def seen(self, x: Node, out: Region) -> Node:
@@ -199,61 +153,95 @@ class _Rerolling:
             self.loads[key] = _load(at, out)
         return self.loads[key]
 
-    def _run(self, run: list[Node], out: Region) -> None:
-        straight = [s for s in run if s.op not in OUTSIDE]
-        found = stretches(straight) if len(straight) >= LONG_RUN else []
-        if sum(x.length * x.count for x in found) < WORTH * len(straight):
-            found = []
-        if found:
-            out.statements += [s for s in run if s.op in OUTSIDE]
-            for x in self._places(straight, found):
-                self._copied(x, out)
-        done = 0
-        for part in found:
-            self._straight(straight[done : part.start], out)
-            self._loop(straight, part, out)
-            done = part.start + part.length * part.count
-        self._straight(straight[done:] if found else run, out)
+    def _source(self, x: Node) -> Source | None:
+        """Where this value is still to be had in memory, if it is."""
+        if id(x) in self.made:
+            return self.memory, self.slots[id(x)]
+        if x.op == "input":
+            position, offset = x.place
+            return (self.arguments[position], offset) if position >= 0 else None
+        if id(x) not in self.loaded or x.address.at is not None:
+            return None
+        buffer = x.address.buffer
+        changed = self.written.get(id(buffer), 0) > self.loaded[id(x)]
+        return None if changed else (buffer, x.address.offset)
 
-    def _places(self, run: Sequence[Node], found: Sequence[Stretch]) -> list[Node]:
-        """Slots: of values that leave their repetition, and of others that differ between some.
-        Those of the latter that come from before the run.
+    def _stores(self, stores: Sequence[Store], out: Region) -> None:
+        """Where values that lie in a row in one buffer, or one number, go to a row in another: a
+        loop.
         """
-        home: dict[int, tuple[int, int]] = {}
-        for number, part in enumerate(found):
-            for t, own in _repetitions(run, part):
-                home |= {id(s): (number, t) for s in own}
-        for part in found:
-            leaving = sorted({
-                j for _, own in _repetitions(run, part) for j, s in enumerate(own)
-                if any(home.get(u) != home[id(s)] for u in self.users.get(id(s), ()))
-            })  # fmt: skip
-            for _, own in _repetitions(run, part):
+        rows: list[list[tuple[Store, Source | None]]] = []
+        for s in stores:
+            source = self._source(s.value)
+            if not rows or not _follows(s, source, *rows[-1][-1]):
+                rows.append([])
+            rows[-1].append((s, source))
+            self.written[id(s.buffer)] = self.clock
+        for row in rows:
+            if len(row) < COPIED:
+                out.statements += [replace(s, value=self.seen(s.value, out)) for s, _ in row]
+                continue
+            k, inner, first = Index(name="copied"), Region(out), row[0][0]
+            value, places = first.value, [source for _, source in row if source is not None]
+            if places:
+                value = _load(_progression(places[0][0], [n for _, n in places], k), inner)
+            inner.statements.append(Store(first.buffer, k, 1, first.offset, value))
+            out.statements.append(Loop(k, 0, len(row), 1, None, None, [inner]))
+
+    def _run(self, statements: list[Node], out: Region) -> None:
+        self.loaded |= {id(s): self.clock for s in statements if s.op == "load"}
+        straight = [s for s in statements if s.op not in OUTSIDE]
+        run = Run(straight) if len(straight) >= NO_RUN else None
+        found = [] if run is None else run.stretches()
+        if run is None or sum(x.length * x.count for x in found) < WORTH * len(straight):
+            self._straight(statements, out)
+            return
+        out.statements += [s for s in statements if s.op in OUTSIDE]
+        others = (x for key, x in self.uses.items() if key != id(statements[0]))
+        columns = self._places(run, found, set[int]().union(*others), out)
+        done = 0
+        for part, own in zip(found, columns, strict=True):
+            self._straight(straight[done : part.start], out)
+            self._loop(straight, part, own, out)
+            done = part.end
+        self._straight(straight[done:], out)
+
+    def _places(
+        self, run: Run, found: Sequence[Stretch], elsewhere: set[int], out: Region
+    ) -> list[list[Column]]:
+        """Slots of values that leave their repetition, and of others that differ between some and
+        are not in memory; the operands of all stretches.
+        """
+        for part, leaving in zip(found, run.leaving(found, elsewhere), strict=True):
+            for t in range(part.start, part.end, part.length):
                 for j in leaving:
-                    self._give(own[j])
-        self.made |= home.keys()
-        before = dict[int, Node]()
-        for part in found:
-            for column in _columns(run, part):
-                if column is None or column[0].op == "const" or self._argument(column) is not None:
-                    continue
-                if len({id(x) for x in column}) > 1:
-                    for x in column:
-                        self._give(x)
-                        before[id(x)] = x
-        here = {id(s) for s in run} | self.made
-        return [x for x in before.values() if id(x) not in here]
+                    self._give(run.statements[t + j])
+            self.made.update(map(id, run.statements[part.start : part.end]))
+        columns = [run.columns(part) for part in found]
+        before: dict[int, Node] = {}
+        for column in chain.from_iterable(columns):
+            if column is None or column[0].op == "const" or len(set(map(id, column))) == 1:
+                continue
+            if self._row(column) is None:
+                before |= {id(x): x for x in column if id(x) not in self.made}
+        for x in before.values():
+            self._give(x)
+        here = {id(s) for s in run.statements}
+        for x in before.values():
+            if id(x) not in here:
+                self._copied(x, out)
+        return columns
+
+    def _row(self, column: Sequence[Node]) -> tuple[Buffer, list[int]] | None:
+        """The buffer that all of these are elements of, and which."""
+        sources = [self._source(x) for x in column]
+        known = [x for x in sources if x is not None and sources[0] and x[0] is sources[0][0]]
+        return (known[0][0], [place for _, place in known]) if len(known) == len(column) else None
 
     def _give(self, x: Node) -> None:
         if id(x) not in self.slots:
             self.slots[id(x)] = self.memory.size
             self.memory.size += 1
-
-    def _argument(self, column: Sequence[Node]) -> Buffer | None:
-        """The argument of the program that all of these are elements of."""
-        position = column[0].place[0] if column[0].op == "input" else -1
-        same = position >= 0 and all(x.op == "input" and x.place[0] == position for x in column)
-        return self.arguments[position] if same else None
 
     def _copied(self, x: Node, out: Region) -> None:
         """A copy, in its slot, of a value that loops read."""
@@ -270,17 +258,19 @@ class _Rerolling:
             out.statements.append(new)
             self._copied(s, out)
 
-    def _loop(self, run: Sequence[Node], part: Stretch, out: Region) -> None:
+    def _loop(
+        self, run: Sequence[Node], part: Stretch, columns: Sequence[Column], out: Region
+    ) -> None:
         k, inner = Index(name="repeated"), Region(out)
         own = run[part.start : part.start + part.length]
         after = run[part.start + part.length : part.start + 2 * part.length]
         inside: dict[int, Node] = {}
         loaded: dict[object, Node] = {}
-        columns = iter(_columns(run, part))
+        operands = iter(columns)
         for s, next_one in zip(own, after, strict=True):
             args: list[Node] = []
             for x in s.args:
-                column = next(columns)
+                column = next(operands)
                 args.append(inside[id(x)] if column is None else self._operand(
                     column, k, loaded, inner, out))  # fmt: skip
             new = inside[id(s)] = _like(s, tuple(args), inner)
@@ -306,35 +296,33 @@ class _Rerolling:
             key = tuple(map(id, column))
             if len(set(key)) == 1:
                 return self.seen(column[0], out)
-            argument = self._argument(column)
-            places = [self.slots[id(x)] if argument is None else x.place[1] for x in column]
-            at = _progression(argument or self.memory, places, k)
+            places = [self.slots.get(id(x), -1) for x in column]
+            at = _progression(*(self._row(column) or (self.memory, places)), k)
         if key not in loaded:
             loaded[key] = _load(at, inner)
         return loaded[key]
 
 
-def _operands(s: Node | Store | Loop) -> tuple[Node, ...]:
-    if isinstance(s, Node):
-        return s.args
-    if isinstance(s, Store):
-        return (s.value,)
-    return (s.stop,) if isinstance(s.stop, Node) else ()
+def _written(region: Region) -> set[int]:
+    """Buffers that are stored to."""
+    found = {id(s.buffer) for s in region.statements if isinstance(s, Store)}
+    loops = (s for s in region.statements if isinstance(s, Loop))
+    return found.union(*(_written(b) for s in loops for b in s.branches))
 
 
-def _repetitions(run: Sequence[Node], part: Stretch) -> Iterator[tuple[int, Sequence[Node]]]:
-    for t in range(part.count):
-        first = part.start + t * part.length
-        yield t, run[first : first + part.length]
+def _follows(s: Store, source: Source | None, last: Store, before: Source | None) -> bool:
+    """Whether a store is the next of a row."""
+    if s.buffer is not last.buffer or s.index is not None or last.index is not None:
+        return False
+    if s.offset != last.offset + 1:
+        return False
+    if source is None or before is None:
+        return s.value is last.value and s.value.op == "const"
+    return source[0] is before[0] and source[0] is not s.buffer
 
 
-def _columns(run: Sequence[Node], part: Stretch) -> Iterator[tuple[Node, ...] | None]:
-    """Operand by operand: its values in all repetitions; None where it is of the repetition."""
-    own = {id(s) for s in run[part.start : part.start + part.length]}
-    for j in range(part.start, part.start + part.length):
-        every = run[j : j + part.length * part.count : part.length]
-        for c, x in enumerate(run[j].args):
-            yield None if id(x) in own else tuple(s.args[c] for s in every)
+def _operands(s: Node | Store) -> tuple[Node, ...]:
+    return s.args if isinstance(s, Node) else (s.value,)
 
 
 def _progression(buffer: Buffer, places: Sequence[int], k: Index) -> Address:

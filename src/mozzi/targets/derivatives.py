@@ -68,7 +68,8 @@ class Evaluation:
         from mozzi.targets.cpu.build import build
 
         with self._lock:
-            return build(lambda: self.program, self.dtype, key_of("evaluation", self.name))
+            key = key_of("evaluation", self.name)
+            return build(lambda: self.program, self.dtype, key, keep=True)
 
     @cached_property
     def cuda(self) -> CudaKernel:

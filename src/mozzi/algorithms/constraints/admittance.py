@@ -46,6 +46,14 @@ class PropagatedRows:
     scale: list[Real] = field(default_factory=list[Real])
     free: list[Real] = field(default_factory=list[Real])
 
+    def moved(self, model: Mechanism, Du: ByBody[Sequence[Real]]) -> list[Real]:
+        """What the free tree does to the rows at rest: Σ yᵀ D⁻¹ u."""
+        total: list[Real] = [0.0] * len(self.rows)
+        for k, y in self.y.items():
+            own = Du[model.at(k)]
+            total = [x + dot(line, own) for x, line in zip(total, y, strict=True)]
+        return total
+
 
 def propagate(
     model: Mechanism,

@@ -41,13 +41,14 @@ T = TypeVar("T")
 @dataclass
 class Multipliers:
     """The multipliers of all closures, how they act (what the outward sweep adds), and the factors
-    that gave them.
+    that gave them. prescribed: accelerations of the rows; moving: whether Ȧ v is part of them.
     """
 
     propagated: Sequence[PropagatedRows] | RolledRows
     multipliers: list[Real]
     factor: Factor
     prescribed: Sequence[Real] = ()
+    moving: bool = True
 
     def force(self, i: BodyView) -> list[Real]:
         """y λ: forces in the free coordinates of a body."""
@@ -77,7 +78,7 @@ class Multipliers:
         """
         left: list[Real] = []
         for rows in self.closures:
-            for r, x in enumerate(rows.bias):
+            for r, x in enumerate(rows.bias if self.moving else [0.0] * len(rows)):
                 for k, W in rows.wrenches.items():
                     x = x + W[r].dot(A[model.at(k)])
                 for k, forces in rows.forces.items():
@@ -85,11 +86,26 @@ class Multipliers:
                 left.append(self.prescribed[len(left)] - x)
         return Multipliers(self.propagated, self.factor.multipliers(left), self.factor)
 
-    def plus(self, more: Multipliers, least: bool) -> Multipliers:
-        """Both together; ``least``: the shortest multipliers that exert the same forces."""
+    def at_rest(self, model: Mechanism, Du: ByBody[Sequence[Real]]) -> Multipliers:
+        """The multipliers that keep the loops closed at rest, where the inward sweep of other
+        forces has left D⁻¹ u.
+        """
+        if isinstance(self.propagated, RolledRows):
+            free = self.propagated.moved(model, Du)
+        else:
+            free = [x for part in self.propagated for x in part.moved(model, Du)]
+        found = self.factor.multipliers([-x for x in free])
+        return Multipliers(self.propagated, found, self.factor, [0.0] * len(free), moving=False)
+
+    def plus(self, more: Multipliers) -> Multipliers:
+        """Both together."""
         total = [x + y for x, y in zip(self.multipliers, more.multipliers, strict=True)]
-        total = self.factor.shortest(total) if least else total
         return Multipliers(self.propagated, total, self.factor)
+
+    def shortest(self) -> Multipliers:
+        """The shortest that exert the same forces."""
+        own = self.factor.shortest(self.multipliers)
+        return Multipliers(self.propagated, own, self.factor)
 
     def _sum(
         self, i: BodyView, blocks: Iterable[Mapping[int, Sequence[Sequence[Real]]]], n: int

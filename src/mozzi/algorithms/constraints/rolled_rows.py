@@ -57,6 +57,16 @@ class RolledRows:
         """All rows meet, at the base if not before."""
         return list(self.gram)
 
+    def moved(self, model: Mechanism, Du: ByBody[Sequence[Real]]) -> list[Real]:
+        """What the free tree does to the rows at rest: Σ yᵀ D⁻¹ u."""
+        m = len(self.scale)
+        total = Cells("moved", [0.0] * m)
+        for i in model.outward():
+            y = [free(i, line) for line in in_rows(self.Y[i], m)]
+            now = total.get()
+            total.set([x + dot(line, Du[i]) for x, line in zip(now, y, strict=True)])
+        return total.get()
+
     def force(self, i: BodyView, multipliers: Sequence[Real]) -> list[Real]:
         """y λ, in the free coordinates."""
         y = in_rows(self.Y[i], len(multipliers))

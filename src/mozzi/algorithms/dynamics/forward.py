@@ -37,7 +37,7 @@ from mozzi.lie.small_matrices import Matrix
 from mozzi.program.scalar import Real
 from mozzi.types import ArrayLike, JointChoice, Minimize
 
-__all__ = ["Sweeps", "forward", "forward_dynamics", "hybrid", "hybrid_dynamics"]
+__all__ = ["Sweeps", "at_rest", "forward", "forward_dynamics", "hybrid", "hybrid_dynamics"]
 
 REST: ByBody[Twist] = NoBlocks(Twist)
 
@@ -128,19 +128,53 @@ def closed_by(
     )  # λ
     if loops is None:
         return x.outward(x.A, x.n, lambda i: x.u[i]), None
+    corrected, total = _closed(x, loops, x.A, x.n, x.u, x.a)
+    total = total.shortest() if least else total
+    return ((i, corrected[i]) for i in x.model.outward()), total
+
+
+def _closed(
+    x: Sweeps, loops: Multipliers, A: PerBody[Twist], n: ByBody[Twist], u: ByBody[Sequence[Real]],
+    given: JointVector,
+) -> tuple[PerBody[Sequence[Real]], Multipliers]:  # fmt: skip
+    """The third sweep with loops, of (A of the world, η, u): the accelerations of free coordinates,
+    and what closes the loops. Sets A. given: the accelerations of those that are held.
+    """
     a, own, dA = per_body(
         x.model, "a own dA", Local[Sequence[Real]], Local[Sequence[Real]], Twist
     )
-    for i, solved in x.outward(x.A, x.n, lambda i: plus(x.u[i], loops.force(i))):
-        own[i], a[i] = solved, merge(i, solved, held(i, x.a[i]))
+    for i, solved in x.outward(A, n, lambda i: plus(u[i], loops.force(i))):
+        own[i], a[i] = solved, merge(i, solved, held(i, given[i]))
     # once more, for what rounding has left of the rows: the same sweep, without η and gravity
-    more = loops.missing(x.model, x.A, a)
+    more = loops.missing(x.model, A, a)
     corrected = per_body(x.model, "corrected", Local[Sequence[Real]])
     for i, change in x.outward(dA, REST, more.force):
         corrected[i] = plus(own[i], change)
     for i in x.model.outward():
-        x.A[i] = x.A[i] + dA[i]
-    return ((i, corrected[i]) for i in x.model.outward()), loops.plus(more, least)
+        A[i] = A[i] + dA[i]
+    return corrected, loops.plus(more)
+
+
+def at_rest(
+    x: Sweeps, loops: Multipliers, tau: JointVector
+) -> tuple[BlockArray, Multipliers]:
+    """(μ, ν) with M μ = τ + Aᵀ ν and A μ = 0, by the articulated bodies and the factors that sweeps
+    at this configuration have left: forces at rest, without gravity.
+    """
+    mu = joint_vector(x.model, "mu")
+    u, Du = per_body(x.model, "u Du", Local[Sequence[Real]], Local[Sequence[Real]])
+    A, B = per_body(x.model, "A B", Twist, Wrench)
+    for i in x.model.outward():
+        B[i] = Wrench.zero()
+    for i in x.model.inward():
+        S = free_screws(i, i.joint.screws(x.q[i]))
+        u[i] = minus(free(i, tau[i]), S.T @ B[i])  # K45
+        Du[i] = apply(x.D[i], u[i])
+        B[i.parent] += x.T[i].push(B[i] + x.U[i] @ Du[i] if len(S) else B[i])  # K50, K53
+    corrected, total = _closed(x, loops.at_rest(x.model, Du), A, REST, u, ZERO)
+    for i in x.model.outward():
+        mu[i] = corrected[i]
+    return mu, total
 
 
 def forward(

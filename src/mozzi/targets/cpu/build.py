@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import sys
 import zlib
@@ -14,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from mozzi.locks import Aside
 from mozzi.program.node import Node, Region
-from mozzi.program.program import Program, Store
+from mozzi.program.program import Program, Store, flops_of
 from mozzi.program.reroll import rerolled
 from mozzi.program.schedule import CALLS, schedule
 from mozzi.targets import disk_cache
@@ -36,9 +35,10 @@ def build(
     dtype: DTypeLike = "float64",
     key: str | None = None,
     lanes: int | None = None,
+    keep: bool = False,
 ) -> CpuKernel[Results]:
     """The kernel of the program that `make` traces; it is not called where the disk cache has the
-    key.
+    key. The program is taken apart then, unless it shall be kept.
     """
     dtype = np.dtype(dtype).name
     if dtype not in ("float64", "float32"):
@@ -50,18 +50,21 @@ def build(
     found = None if key is None else disk_cache.lookup(place_of(key, dtype, W))
     if found is None:
         shared = Aside(lambda: jit.runtime(dtype, W))  # meanwhile, where there is none yet
-        found = _entry(make, dtype, key, W)
+        found = _entry(make, dtype, key, W, keep)
         shared.result()
         if len(found.packed) > LARGE:
             jit.give_back()
     return CpuKernel(found)
 
 
-def _entry(make: Callable[[], Program], dtype: str, key: str | None, W: int) -> Entry:
+def _entry(
+    make: Callable[[], Program], dtype: str, key: str | None, W: int, keep: bool
+) -> Entry:
     program = make()
+    compiled = ordered(program)
     assembler = Assembler()
     try:
-        source = module_text(ordered(program), dtype, W, assembler.add if key is not None else None)
+        source = module_text(compiled, dtype, W, assembler.add if key is not None else None)
     except BaseException:
         assembler.abandon()
         raise
@@ -77,10 +80,10 @@ def _entry(make: Callable[[], Program], dtype: str, key: str | None, W: int) -> 
     entry = entry_of(program, dtype, W, source)
     if found is not None:
         return replace(entry, code=found.code)
-    del program
     rest = Aside(assembled)  # after Ctrl-C it is still kept for the next time
-    if len(entry.packed) > LARGE:
-        gc.collect()  # the program, while it is compiled
+    if not keep:
+        compiled.forget()  # while LLVM is at work
+        program.forget()
     return rest.result()
 
 
@@ -103,7 +106,7 @@ def compile_cpu(
     key: names the program in the disk cache; without one its LLVM IR does. lanes: samples in a
     vector.
     """
-    return build(lambda: program, dtype, key, lanes)
+    return build(lambda: program, dtype, key, lanes, keep=True)
 
 
 def module_text(
@@ -151,10 +154,11 @@ def place_of(key: str, dtype: str, W: int) -> str:
 
 def entry_of(program: Program, dtype: str, W: int, source: str, code: bytes = b"") -> Entry:
     """A compiled program, as it is kept."""
+    count = program.operations
     return Entry(
         program.name, dtype, W,
         named_shapes(program.inputs), named_shapes(program.outputs),
-        program.single, program.operations, program.flops, _work(program.region),
+        program.single, count, flops_of(count), _work(program.region),
         code, _compressed(source),
     )  # fmt: skip
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from mozzi.algorithms.derivatives.gradient import forward_dynamics_gradient
-from mozzi.algorithms.derivatives.loops.solve import (
-    constrained_accelerations,
-    constrained_gradient,
-    constrained_solve,
-)
+from mozzi.algorithms.derivatives.loops.solve import constrained_gradient
+from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward
+from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody
@@ -22,8 +20,11 @@ def constrained_forward_gradient(
     model: Mechanism, q: BlockArray, v: BlockArray, tau: BlockArray, covector: BlockArray,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
 ) -> tuple[Traced, Traced, BlockArray]:  # fmt: skip
-    """(2) of `solve`, for the accelerations."""
-    a, loops = constrained_accelerations(model, q, v, tau, wrenches, resistance)
-    mu, rows = constrained_solve(model, q, covector)
-    by_q, by_v = constrained_gradient(model, q, v, a, loops, mu, rows, wrenches, resistance)
+    """(2) of `solve`, for the accelerations: both times with the same factors."""
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    a, loops = forward(x)
+    assert loops is not None
+    mu, rows = at_rest(x, loops, covector)
+    lam, nu = multipliers(loops), multipliers(rows)
+    by_q, by_v = constrained_gradient(model, q, v, a, lam, mu, nu, wrenches, resistance)
     return -by_q, -by_v, mu
