@@ -19,7 +19,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.calls.no_program import why_no_program
 from mozzi.algorithms.derivatives.parameters import Sensitivity
-from mozzi.algorithms.derivatives.parts import Parts, limbs_of
+from mozzi.algorithms.derivatives.parts import Parts, lean, limbs_of
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.checked import checked
@@ -210,6 +210,8 @@ def compile(
         def make() -> Program:
             with tracing(settings_for(target, rolled, dtype)):
                 program = traced(shapes, call, title, units)
+                if target == "cuda" and not rolled:
+                    program = lean(program, function, model, options)
                 if target in GPU_TARGETS and not rolled:
                     program.notes["limbs"] = limbs_of(model)
                     if Parts.are_there(function) and not parameters:  # of the model as it is

@@ -28,10 +28,11 @@ SHIM = """
 struct float2 { float x, y; };
 struct double2 { double x, y; };
 #define __shared__
-static thread_local struct { long long x; } blockIdx, threadIdx, blockDim;
+static thread_local struct { long long x; } blockIdx, threadIdx, blockDim, gridDim;
 static pthread_barrier_t barrier;
 static void __syncwarp() { pthread_barrier_wait(&barrier); }
 static inline float __fdividef(float a, float b) { return a / b; }
+static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 """
 LOOP = """
 T shared[{shared}];

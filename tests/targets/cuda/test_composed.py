@@ -8,10 +8,12 @@ from targets.cuda.shim import COMPILER, SHIM, build
 from targets.cuda.test_source import inputs_of
 
 import mozzi as mz
-from mozzi.algorithms.derivatives.parts import parts_of
+from mozzi.algorithms.derivatives import parts
+from mozzi.algorithms.derivatives.parts import lean, parts_of
 from mozzi.compiler import program_of
-from mozzi.model.generate import chain, four_bar, tree
+from mozzi.model.generate import chain, four_bar, n_four_bar, tree
 from mozzi.program.program import Input
+from mozzi.program.schedule import live_values
 from mozzi.targets.cpu.build import build as cpu
 from mozzi.targets.cuda import composed, tiles
 from mozzi.targets.cuda.composed import ComposedKernel
@@ -32,7 +34,8 @@ extern "C" void all(long long n, long long const* words) {{
     std::vector<std::thread> threads;
     for (int k = 0; k < {threads}; ++k)
       threads.emplace_back([=] {{
-        blockIdx.x = block; threadIdx.x = k; blockDim.x = {threads}; kernel({arguments});
+        blockIdx.x = block; threadIdx.x = k; blockDim.x = {threads};
+        gridDim.x = (n + {samples} - 1) / {samples}; kernel({arguments});
       }});
     for (auto& t : threads) t.join();
     pthread_barrier_destroy(&barrier);
@@ -47,6 +50,7 @@ def all_composed(monkeypatch):
     monkeypatch.setattr(composed, "COMPOSED_NUMBERS", 0)
     monkeypatch.setattr(composed, "LIVE_VALUES", 0)
     monkeypatch.setattr(composed, "NUMBER_BYTES", 8)
+    monkeypatch.setattr(composed, "KEPT_VALUES", 0)
 
 
 def launched(folder, text, threads, shared, samples, parameters, n, words):
@@ -71,8 +75,9 @@ def on_the_cpu(folder, kernel, args, columns=False):
     sheets = [np.full(padded * len(places), np.nan, dtype) for places in kernel.places]
     for k, source in enumerate(kernel._sources(packed=not columns)):
         given = [w for x in arrays for w in (words(x) if columns else words(x)[:1])]
-        kinds = ("pii" if columns else "p") * len(arrays) + "p" * (k + 1)
-        given += [x.ctypes.data for x in sheets[: k + 1]]
+        taken = kernel.sheets(sheets, k)
+        kinds = ("pii" if columns else "p") * len(arrays) + "p" * len(taken)
+        given += [x.ctypes.data for x in taken]
         threads = getattr(source, "threads", 32)
         launched(folder, source.text, threads, source.shared, 32, kinds, n, given)
     last = kernel.finishing
@@ -88,7 +93,9 @@ def on_the_cpu(folder, kernel, args, columns=False):
     [
         (mz.mass_matrix_inverse, "float32", False),
         (mz.inverse_dynamics_derivatives, "float64", True),
+        (mz.inverse_dynamics_derivatives, "float32", False),
         (mz.forward_dynamics_derivatives, "float64", False),
+        (mz.forward_dynamics_derivatives, "float32", True),
     ],
     ids=lambda x: getattr(x, "__name__", str(x)),
 )
@@ -97,9 +104,12 @@ def test_launches_make_the_results(tmp_path, all_composed, monkeypatch, function
     monkeypatch.setattr(tiles, "REGISTERS", 40)
     monkeypatch.setattr(tiles, "KEPT_BYTES", 0)
     monkeypatch.setattr(tiles, "SHARED_BYTES", 30 * 4 * 256)
+    split = function is mz.forward_dynamics_derivatives and dtype == "float32"
+    monkeypatch.setattr(parts, "KEPT_VALUES", 0 if split else 440)
     model = tree(7, seed=5)
     kernel = mz.compile(function, model, target="cuda", dtype=dtype)
     assert isinstance(kernel, ComposedKernel)
+    assert len(kernel.parts) == (3 if split else 1 if function is mz.mass_matrix_inverse else 2)
     args = inputs_of(model, function.required, 19)
     exact = mz.compile(function, model)(*args)
     found = on_the_cpu(tmp_path, kernel, args, columns)
@@ -117,8 +127,8 @@ def test_the_parts_make_the_derivatives(options):
     args = inputs_of(model, names, 5)
     program = program_of(function, model, options=options)
     assert [x.name for x in program.inputs] == list(names)
-    parts = parts_of(function, model, program.inputs, options)
-    forward, changes = (cpu(lambda part=part: part, "float64") for part in parts)
+    found = parts_of(function, model, program.inputs, options)
+    forward, changes = (cpu(lambda part=part: part, "float64") for part in found)
     L, D, a = forward(*args)
     N = np.linalg.inv(L + np.eye(model.nv))
     m = N @ D @ N.transpose(0, 2, 1)
@@ -142,8 +152,34 @@ def test_only_large_programs_take_parts(all_composed, monkeypatch):
     assert parts_of(derivatives, four_bar(), (Input("q", (3,)),), {}) == ()
     deep = chain(17, seed=1)
     assert parts_of(mz.mass_matrix_inverse, deep, (Input("q", (17,)),), {}) == ()
+    masses = compiled(derivatives, tree(6, seed=2), parameters=["body_1.mass"])
+    assert masses.parts == (masses.program,)  # its parts would not know of other masses
     monkeypatch.undo()
     assert type(compiled(derivatives, tree(5, seed=1))) is CudaKernel
     large = tree(21, seed=1)
     assert type(compiled(derivatives, large)) is ComposedKernel
     assert type(compiled(derivatives, large, rolled=True)) is CudaKernel
+
+
+@pytest.mark.parametrize("options", [{}, {"wrenches": True}, {"resistance": True}], ids=str)
+def test_forward_dynamics_from_rest(options):
+    """The same accelerations, of clearly fewer live values, where these are many."""
+    model = tree(24, seed=3)
+    function = mz.forward_dynamics
+    names = (*function.required, *(["wrenches"] if "wrenches" in options else []))
+    args = inputs_of(model, names, 5)
+    program = program_of(function, model, rolled=False, options=options)
+    other = lean(program, function, model, options)
+    assert live_values(other) < 0.9 * live_values(program)
+    others = dict(zip(names, args)) | {n: x for n, x in options.items() if n != "wrenches"}
+    found, exact = cpu(lambda: other, "float64")(*args), function(model, **others)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-10 * np.max(np.abs(exact)))
+
+
+def test_forward_dynamics_stays_where_registers_suffice():
+    """Of small robots, of mechanisms with loops, and where numbers of the model are arguments."""
+    function = mz.forward_dynamics
+    for model, parameters in ((tree(7, seed=3), ()), (n_four_bar(20), ()),
+                              (tree(24, seed=3), ("body_1.mass",))):  # fmt: skip
+        program = program_of(function, model, rolled=False, parameters=parameters)
+        assert lean(program, function, model, {}) is program

@@ -8,7 +8,7 @@ from targets.cuda.test_gpu import arguments, cupy, same
 
 import mozzi as mz
 from mozzi.model.generate import tree
-from mozzi.targets.cuda import composed, launches
+from mozzi.targets.cuda import composed, launches, limb_source
 from mozzi.targets.cuda.composed import ComposedKernel
 from mozzi.targets.derivatives import find, register
 from mozzi.targets.jax import ffi
@@ -26,9 +26,10 @@ def on_gpu(kernel, jax, inputs):
 
 
 @pytest.mark.parametrize("samples", [70, 20_000])
-def test_forward_derivatives_in_parts(cupy, samples):
+def test_forward_derivatives_in_parts(cupy, monkeypatch, samples):
     """The launches of the CUDA target, limbs where samples are few; XLA gives memory for tiles."""
     jax = pytest.importorskip("jax")
+    monkeypatch.setattr(limb_source, "FEW_OPERATIONS", 0)
     model = tree(14, seed=2)
     kernel = mz.compile(mz.forward_dynamics_derivatives, model, target="jax", dtype="float32")
     inputs = arguments(model, ("q", "v", "tau"), (samples,), "float32")

@@ -277,6 +277,27 @@ void sincos_all(long long n, T const* x, T* s, T* c) {{
                 assert abs(truth - float(y)) <= 2 * ulp, (value, y)
 
 
+@needs_compiler
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_square_roots_of_large_programs(tmp_path, dtype):
+    """Within two ulps, of zero and infinity too; NaN where there is none."""
+    T = {"float64": "double", "float32": "float"}[dtype]
+    loop = "void roots(long long n, T const* x, T* y) { while (n--) y[n] = calm_sqrt(x[n]); }"
+    library = build(tmp_path, f'{SHIM}typedef {T} T;{PRELUDE[T]}extern "C" {loop}')
+    small = float(np.finfo(dtype).smallest_subnormal)
+    x = 10.0 ** np.random.default_rng(0).uniform(-37, 37, 500)
+    x = np.array([*x, 0.0, 1.0, 2.0, 4.0, 3 * small, np.inf, -1.0, np.nan], dtype)
+    y = np.empty_like(x)
+    place = lambda a: a.ctypes.data_as(ctypes.c_void_p)
+    library.roots(ctypes.c_longlong(len(x)), place(x), place(y))
+    with np.errstate(invalid="ignore"):
+        exact = np.sqrt(x)
+    np.testing.assert_array_equal(np.isnan(y), np.isnan(exact))
+    finite = np.isfinite(exact)
+    assert np.all(y[~finite & ~np.isnan(exact)] == np.inf)
+    assert np.all(np.abs(y[finite] - exact[finite]) <= 2 * np.spacing(exact[finite]))
+
+
 def test_numbers_beyond_float_are_infinite(tmp_path):
     from mozzi.program.program import Input, trace
     from mozzi.program.scalar import minimum

@@ -15,20 +15,27 @@ from mozzi.algorithms.derivatives.first import (
     inverse_dynamics_derivatives,
     unbalanced,
 )
+from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import SHALLOW, mass_matrix, mass_matrix_inverse
 from mozzi.algorithms.recursion.articulated import check_inertias
-from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_matrix
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.lie import Wrench
+from mozzi.lie import Twist, Wrench
 from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
+from mozzi.program.schedule import live_values
 from mozzi.program.settings import settings, tracing
 from mozzi.types import Traced
 
-__all__ = ["Parts", "forward_factors", "limbs_of", "mass_factors", "parts_of"]
+__all__ = [
+    "Parts", "forward_factors", "forward_from_rest", "lean", "limbs_of", "mass_factors", "parts_of",
+]  # fmt: skip
+
+MANY_VALUES = 220  # live at once, of which registers hold no more
+KEPT_VALUES = 440  # of which registers and shared memory hold no more
 
 
 @algorithm(regroup=True)
@@ -53,6 +60,26 @@ def forward_factors(
     return *_factors(model, inverse), inverse.solution(x)
 
 
+@algorithm(regroup="moments")
+def forward_from_rest(
+    model: Mechanism,
+    q: JointVector,
+    v: JointVector,
+    tau: JointVector,
+    wrenches: ByBody[Wrench] | None = None,
+    resistance: bool = False,
+) -> BlockArray:
+    """`forward_dynamics` of a tree: what v, gravity and wrenches ask for is taken from τ first.
+
+    Articulated bodies at rest without weight answer what is left, M a = τ − bias: their sweeps
+    have no η, which would have to be remembered from the first to the third for every body. As many
+    operations, three quarters of the live values.
+    """
+    sweeps = Sweeps(model, q, ZERO, unbalanced(model, q, v, tau, wrenches, resistance))
+    sweeps.A[model.world] = Twist.zero()
+    return forward(sweeps)[0]
+
+
 def _factors(model: Mechanism, inverse: InverseMass) -> tuple[BlockArray, BlockArray]:
     L, D = joint_matrix(model, "L"), joint_matrix(model, "D")
     for i in model.outward():
@@ -66,9 +93,10 @@ def parts_of(
     function: object, model: Model, inputs: Sequence[Input], options: Mapping[str, object]
 ) -> tuple[Program, ...]:
     """Of M⁻¹: its factors, unless the tree is deep, where these have fewer digits than articulated
-    bodies. Of derivatives of forward dynamics: the factors and a, of the same
-    arguments; then ∂τ/∂q and ∂τ/∂v of inverse dynamics, of these and of a behind them. None of
-    other functions, and of mechanisms with loops, whose derivatives are no such products.
+    bodies. Of derivatives of forward dynamics: the factors and a, of the same arguments, in one
+    program or in two; then ∂τ/∂q and ∂τ/∂v of inverse dynamics, of these and of a behind them. Of
+    derivatives of inverse dynamics: these, and M, which one program would keep until the end. None
+    of other functions, and of mechanisms with loops, whose derivatives are no such products.
     """
     names = [x.name for x in inputs]
     others = {n: x for n, x in options.items() if n not in names}
@@ -82,16 +110,51 @@ def parts_of(
     def forward(*arrays: Traced) -> object:
         return forward_factors(model, **given(arrays, "q", "v", "tau"), **others)
 
+    def accelerations(*arrays: Traced) -> object:
+        return forward_from_rest(model, **given(arrays, "q", "v", "tau"), **others)
+
     def changes(*arrays: Traced) -> object:
         found = inverse_dynamics_derivatives(model, **given(arrays, "q", "v", "a"), **others)
         return found[:2]
 
-    parts: tuple[tuple[Callable[..., object], Sequence[Input]], ...] = ()
+    def mass(*arrays: Traced) -> object:
+        return mass_matrix(model, arrays[names.index("q")])
+
+    def program(part: Callable[..., object], *more: Input) -> Program:
+        return prune(trace(part, (*inputs, *more), part.__name__))
+
     if function is mass_matrix_inverse and _depth(model) <= SHALLOW:
-        parts = ((factors, inputs),)
-    elif function is forward_dynamics_derivatives and not closed(model):
-        parts = ((forward, inputs), (changes, (*inputs, Input("a", (model.nv,)))))
-    return tuple(prune(trace(part, taken, part.__name__)) for part, taken in parts)
+        return (program(factors),)
+    if function is forward_dynamics_derivatives and not closed(model):
+        first = (program(forward),)
+        if not first[0].rolled and live_values(first[0]) > KEPT_VALUES:
+            first = program(factors), program(accelerations)
+        return (*first, program(changes, Input("a", (model.nv,))))
+    known = {*names} <= {"q", "v", "a", "wrenches"} and others.get("actuated") is None
+    if function is inverse_dynamics_derivatives and known and not closed(model):
+        return program(changes), program(mass)
+    return ()
+
+
+def lean(
+    program: Program, function: object, model: Model, options: Mapping[str, object]
+) -> Program:
+    """The program of this function, or another that computes the same and has clearly fewer live
+    values, where these are many: forward dynamics of trees.
+    """
+    names = [x.name for x in program.inputs]
+    if function is not forward_dynamics or closed(model) or program.rolled:
+        return program
+    live = live_values(program)
+    if live <= MANY_VALUES or not {*names} <= {"q", "v", "tau", "wrenches"}:
+        return program
+    others = {n: x for n, x in options.items() if n not in names}
+
+    def from_rest(*arrays: Traced) -> object:
+        return forward_from_rest(model, **dict(zip(names, arrays, strict=True)), **others)
+
+    other = prune(trace(from_rest, program.inputs, program.name))
+    return other if live_values(other) < 0.9 * live else program
 
 
 @final
@@ -119,7 +182,9 @@ class Parts:
     @staticmethod
     def are_there(function: object) -> bool:
         """Whether there may be parts of such a function."""
-        return function is mass_matrix_inverse or function is forward_dynamics_derivatives
+        return function in (
+            mass_matrix_inverse, inverse_dynamics_derivatives, forward_dynamics_derivatives
+        )  # fmt: skip
 
 
 def limbs_of(model: Model) -> dict[str, tuple[int, ...]]:

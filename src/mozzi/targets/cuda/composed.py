@@ -15,14 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from mozzi.program.packing import Packing
 from mozzi.program.program import Buffer, Program
 from mozzi.program.schedule import live_values
-from mozzi.targets.cuda.finishing import Factors, Finishing, Result
+from mozzi.targets.cuda.columns import Factors, Result
+from mozzi.targets.cuda.finishing import Finishing
 from mozzi.targets.cuda.here import cupy_here
 from mozzi.targets.cuda.kernel import CudaKernel
 from mozzi.targets.cuda.launch import WARP
@@ -30,13 +31,14 @@ from mozzi.targets.cuda.launches import Launch, Launches
 from mozzi.targets.cuda.limb_source import LimbSource, few_of
 from mozzi.targets.cuda.nvidia import Function, machine_code, most_shared
 from mozzi.targets.cuda.slices import NUMBER_BYTES
-from mozzi.targets.cuda.tiles import SAMPLES, TileSource, places_of
+from mozzi.targets.cuda.tiles import SAMPLES, TileSource, fewest_live, places_of
 
 __all__ = ["ComposedKernel", "composes"]
 
 COMPOSED_NUMBERS = 300  # of results, from which on these are written by a kernel of their own
 LIVE_VALUES = 300  # of a program, from which on parts, or tiles, are taken
 ROWS_BYTES = 100 * 1024  # of the largest result of a tile, at most
+KEPT_VALUES = 440  # live at once, in registers and shared memory of eight warps: of more, parts
 COLUMNS = 64  # of a matrix whose columns have all their entries in registers, at most
 
 
@@ -48,7 +50,7 @@ def composes(program: Program, dtype: str) -> bool:
     largest = max(map(prod, _dense(program)), default=0)
     if numbers < COMPOSED_NUMBERS or largest * SAMPLES * size > ROWS_BYTES:
         return False
-    parts = _parts(program)
+    parts = _parts(program) if _factored(program) else ()
     if not parts and (program.rolled or size > NUMBER_BYTES):
         return False
     if any(part.rolled for part in parts) or not all(y.size for y in program.outputs):
@@ -73,6 +75,13 @@ def _parts(program: Program) -> tuple[Program, ...]:
     return () if parts is None else parts()
 
 
+def _factored(program: Program) -> bool:
+    """Whether the first of the parts has factors of M⁻¹; else they have the results, one after the
+    other.
+    """
+    return sum(len(part.outputs) for part in _parts(program)) > len(program.outputs)
+
+
 class ComposedKernel(CudaKernel):
     """Programs to tiles, then rows, one after the other on one stream. source, flops: of all of
     them.
@@ -80,7 +89,13 @@ class ComposedKernel(CudaKernel):
 
     def __init__(self, program: Program, dtype: str):
         super().__init__(program, dtype)
-        self.parts = _parts(program) or (program,)
+        self.factored = _factored(program)
+        parts = _parts(program) or (program,)
+        if not self.factored and (
+            self.packings or live_values(fewest_live(program)) <= KEPT_VALUES
+        ):  # fmt: skip
+            parts = (program,)
+        self.parts: tuple[Program, ...] = parts
         self.places = [places_of(part) for part in self.parts]
         self._compiled: dict[tuple[bool, int], Launches] = {}
         self._bytes = tuple(self.dtype.itemsize * len(x) for x in self.places)  # of a sample
@@ -91,7 +106,7 @@ class ComposedKernel(CudaKernel):
 
     def _product_flops(self) -> int:
         """Of the columns of M⁻¹ and of what it multiplies."""
-        if self.parts[0] is self.program:
+        if not self.factored:
             return 0
         L, D = (
             sum(x.op != "const" or x.value != 0 for x in _values(self.parts[0], k)) for k in (0, 1)
@@ -102,28 +117,37 @@ class ComposedKernel(CudaKernel):
         sources: list[TileSource] = []
         for part in self.parts:
             taken = {}
-            if sources:  # the acceleration, of the first part
-                taken = {len(self.inputs): (_values(self.parts[0], 2), self.places[0])}
+            if len(part.inputs) > len(self.inputs):
+                by = self.parts[len(sources) - 1]  # the acceleration, behind what else there is
+                a = _values(by, len(by.outputs) - 1)
+                taken = {len(self.inputs): (a, self.places[len(sources) - 1])}
             sources.append(TileSource(part, self.dtype.name, packed, numbers, taken, most))
         return sources
+
+    def sheets(self, tiles: Sequence[Any], k: int) -> Sequence[Any]:
+        """Those of the parts' tiles that part k takes: its own, and before it those of the part
+        before where the acceleration is in these.
+        """
+        return tiles[k - (len(self.parts[k].inputs) > len(self.inputs)) : k + 1]
 
     @cached_property
     def finishing(self) -> Finishing:
         """The kernel that makes rows."""
         first = self.parts[0]
-        if first is self.program:
-            sizes = [y.size for y in self.outputs]
+        if not self.factored:
             results = [
-                Result(size, _values(first, k), self.places[0]) for k, size in enumerate(sizes)
+                Result(y.size, _values(part, k), places, tiles)
+                for tiles, (part, places) in enumerate(zip(self.parts, self.places, strict=True))
+                for k, y in enumerate(part.outputs)
             ]
-            return Finishing(results, None, 1, self.dtype.name)
+            return Finishing(results, None, len(self.parts), self.dtype.name)
         n = _dense(self.program)[0][-1]
         kept = [tuple(map(int, x.first)) for x in self.packings] or [()] * len(self.outputs)
         factors = Factors(_values(first, 0), _values(first, 1), self.places[0], n)
+        last = len(self.parts) - 1
         results = [
-            Result(n * n, _values(part, k), places, 1, -1.0, kept[k])
-            for part, places in zip(self.parts[1:], self.places[1:], strict=True)
-            for k in (0, 1)
+            Result(n * n, _values(self.parts[last], k), self.places[last], last, -1.0, kept[k])
+            for k in range(len(self.outputs) - 1)
         ]
         results.append(Result(n * n, times=1.0, kept=kept[-1]))
         return Finishing(results, factors, len(self.parts), self.dtype.name)
@@ -138,7 +162,7 @@ class ComposedKernel(CudaKernel):
         return max(reports, key=lambda x: x["local_bytes"] + x["shared_bytes"])
 
     def launches(self, packed: bool = True, numbers: int = 0) -> Launches:
-        """The parts, each of which has the tiles of those before it, and rows of their tiles."""
+        """The parts, and rows of their tiles."""
         if (packed, numbers) in self._compiled:
             return self._compiled[packed, numbers]
         cupy = cupy_here()
@@ -156,7 +180,7 @@ class ComposedKernel(CudaKernel):
             code = partial(machine_code, cupy, x.text)
             function = Function(cupy, code, x.shared, WARP, fill=x.near > 0)
             if numbers:
-                function.words = self._words(numbers) + "q" * (k + 1)
+                function.words = self._words(numbers) + "q" * len(self.sheets(tiles, k))
             if self.dtype.itemsize == NUMBER_BYTES:
                 shared = most_shared(function.device)
                 own = partial(
@@ -164,7 +188,7 @@ class ComposedKernel(CudaKernel):
                 )
                 words = partial(getattr, function, "words")
                 function.few = few_of(own, x.program, shared, words)
-            found.append(Launch(function, (*first, *tiles[: k + 1])))
+            found.append(Launch(function, (*first, *self.sheets(tiles, k))))
         rows = self.finishing
         code = partial(machine_code, cupy, rows.text)
         last = Function(cupy, code, rows.shared, rows.threads, samples=SAMPLES, fill=True)

@@ -26,8 +26,8 @@ def by_rows(program: Program, dtype: str, packed: bool, numbers: int = 0) -> Fun
     most = most_shared(cupy.cuda.Device().id)
     first = CudaSource(program, dtype, packed, numbers=numbers, most_shared=most)
     if first.plans:
-        code, block = partial(machine_code, cupy, first.text), WARP * first.warps
-        made = Function(cupy, code, first.shared, block, len(first.plans), fill=True)
+        code = partial(machine_code, cupy, first.text)
+        made = Function(cupy, code, first.shared, WARP, len(first.plans), fill=True)
         own = partial(
             LimbSource, first.program, dtype, packed, numbers, most_shared=most, rows=True
         )

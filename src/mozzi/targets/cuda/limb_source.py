@@ -28,6 +28,7 @@ from mozzi.targets.cuda.tiles import SAMPLES, argument, places_of, results_by_co
 
 __all__ = ["LimbSource", "few_of"]
 
+FEW_OPERATIONS = 15_000  # of a program, below which warps wait for each other longer than they gain
 PITCH = WARP + 1  # of a number of 32 samples that come and go by rows
 BARRIER = """
 __device__ __forceinline__ void meet() {{
@@ -256,10 +257,10 @@ class LimbSource(Statements):
 def few_of(
     make: Callable[[], LimbSource], program: Program, most: int, words: Callable[[], str]
 ) -> Callable[[], Function | None] | None:
-    """What makes the function for few samples of a robot with limbs; none where its values find no
-    place in `most` bytes of shared memory.
+    """What makes the function for few samples of a robot with limbs; none where the program is
+    short, or its values find no place in `most` bytes of shared memory.
     """
-    if sides_of(program)[0] < 2:
+    if program.flops < FEW_OPERATIONS or sides_of(program)[0] < 2:
         return None
 
     @cache

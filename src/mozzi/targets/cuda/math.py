@@ -54,6 +54,11 @@ __device__ __forceinline__ T reciprocal(T x) {  // of a number that is not zero
   T r = __fdividef(1.0f, x);
   return fmaf(r, fmaf(-x, r, 1.0f), r);
 }
+__device__ __forceinline__ T calm_sqrt(T x) {  // within 1 ulp, without a branch
+  T r = rsqrtf(x), s = x * r;
+  s = fmaf(0.5f * r, fmaf(-s, s, x), s);
+  return x == 0.0f || x == INFINITY ? x : s;
+}
 """
 
 _DOUBLE = """
@@ -81,11 +86,13 @@ __device__ __forceinline__ void fast_sincos(T x, T* s, T* c) {
 }
 __device__ __forceinline__ void calm_sincos(T x, T* s, T* c) { fast_sincos(x, s, c); }
 __device__ __forceinline__ T reciprocal(T x) { return 1.0 / x; }
+__device__ __forceinline__ T calm_sqrt(T x) { return sqrt(x); }
 """
 
-#: The sine and cosine of large programs. The way that huge angles take is a branch at every joint,
-#: which no statement of a straight-line program may pass; in float32 this one has none: it reduces
-#: in double, for angles below 1e15 rad, within 2 ulp, and gives NaN for others.
+#: The sine and cosine of large programs; their square root is `calm_sqrt`. The way that huge angles
+#: take is a branch at every joint, which no statement of a straight-line program may pass; in
+#: float32 this one has none: it reduces in double, for angles below 1e15 rad, within 2 ulp, and
+#: gives NaN for others. CUDA's square root branches where it is of zero, as pivots of loops are.
 CALM = "calm_sincos"
 
 #: A warp writes `many` columns of its 32 rows, which its threads put into shared memory.

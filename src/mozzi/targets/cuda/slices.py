@@ -31,8 +31,8 @@ __all__ = [
     "warps_of",
 ]
 
-KEPT_BYTES = 512  # in memory, beyond which a program says itself what is kept there
-REGISTERS = 220  # for values, of the 255 of a thread
+KEPT_BYTES = 400  # in memory, beyond which a program says itself what is kept there
+REGISTERS = 235  # for values, of the 255 of a thread
 NUMBER_BYTES = 4  # of numbers with which this was faster; of doubles fewer warps find a place
 WORK = 20  # operations a written number, below which writing is what takes the time
 PIECE = 8  # numbers of a row that are written together

@@ -9,6 +9,7 @@ import numpy as np
 from mozzi.program.node import Node, Region
 from mozzi.program.program import Buffer, Index, Loop, Program, Store
 from mozzi.targets.c.words import SPELL_C, TYPES, number
+from mozzi.targets.cuda.math import CALM
 from mozzi.targets.cuda.spill import Compute, Fetch, Keep, Piece, Plan
 from mozzi.targets.unique_names import integer
 
@@ -111,6 +112,8 @@ class Statements:
             return
         elif s.op == "div" and s.finite and s.args[0].op == "const" and s.args[0].value == 1.0:
             text = f"reciprocal({self.ref(s.args[1])})"
+        elif s.op == "sqrt" and self.sincos == CALM:
+            text = f"calm_sqrt({self.ref(s.args[0])})"
         else:
             text = SPELL_C[s.op].format(*map(self.ref, s.args), f=self.suffix)
         # not const: NVIDIA's C++ front end follows initialisers of constants, path by path

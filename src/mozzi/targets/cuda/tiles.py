@@ -30,7 +30,9 @@ from mozzi.targets.cuda.slices import (
 from mozzi.targets.cuda.spill import Piece
 from mozzi.targets.cuda.statements import Statements
 
-__all__ = ["SAMPLES", "TileSource", "argument", "places_of", "results_by_columns"]
+__all__ = [
+    "SAMPLES", "TileSource", "argument", "fewest_live", "places_of", "results_by_columns",
+]  # fmt: skip
 
 SAMPLES = 8  # of a tile
 KEPT_BYTES = 512  # in memory, beyond which a program says itself what is kept there
@@ -49,13 +51,17 @@ def places_of(program: Program) -> dict[int, int]:
     return found
 
 
-def reader(k: int, place: str) -> str:
-    """How a thread reads element j of argument k, which lies there."""
-    return f"auto in{k} = [=](int j) {{ return fresh(x{k} + {place}); }};"
+def reader(k: int, place: str, again: bool = True) -> str:
+    """How a thread reads element j of argument k, which lies there: where it is used, again and
+    again, or where the compiler likes.
+    """
+    read = f"fresh(x{k} + {place})" if again else f"x{k}[{place}]"
+    return f"auto in{k} = [=](int j) {{ return {read}; }};"
 
 
 def argument(
-    k: int, numbers: int, taken: Mapping[int, tuple[tuple[Node, ...], Mapping[int, int]]]
+    k: int, numbers: int, taken: Mapping[int, tuple[tuple[Node, ...], Mapping[int, int]]],
+    again: bool = True,
 ) -> tuple[str, str | None]:
     """The parameter of argument k, and how a thread reads it where it is a number of the launch or
     lies in tiles; numbers, taken: as of `TileSource`.
@@ -66,7 +72,7 @@ def argument(
     if k not in taken:
         return pointer, None
     stride = SAMPLES * len(taken[k][1])
-    return pointer, reader(k, f"row / {SAMPLES} * {stride} + row % {SAMPLES} + j")
+    return pointer, reader(k, f"row / {SAMPLES} * {stride} + row % {SAMPLES} + j", again)
 
 
 def results_by_columns(program: Program) -> tuple[list[str], list[str]]:
@@ -95,7 +101,7 @@ class TileSource(Statements):
         most_shared: int | None = None,
         columns: bool = False,
     ):
-        program = _fewest_live(program)
+        program = fewest_live(program)
         super().__init__(program, dtype)
         self.program, self.packed, self.numbers, self.taken = program, packed, numbers, taken or {}
         self.places, self.columns = places_of(program), columns
@@ -108,6 +114,7 @@ class TileSource(Statements):
         self.near = min(plan.slots, share // (size * WARP))  # slots in shared memory
         self.shared = size * self.near
         self.far = plan.slots - self.near
+        self.again = plan.slots > 0  # whether arguments are read where they are used
         self.filled: set[int] = set()  # numbers that are in their tiles
         self.sincos = CALM
         self.steps(plan)
@@ -154,12 +161,12 @@ class TileSource(Statements):
         """
         parameters, accessors = ["Int n"], list[str]()
         for k, x in enumerate(self.program.inputs):
-            parameter, read = argument(k, self.numbers, self.taken)
+            parameter, read = argument(k, self.numbers, self.taken, self.again)
             parameters.append(parameter)
             if read is None and self.packed:
-                read = reader(k, f"at * {x.size} + j")
+                read = reader(k, f"at * {x.size} + j", self.again)
             elif read is None:
-                read = reader(k, f"at * x{k}_row + j * x{k}_step")
+                read = reader(k, f"at * x{k}_row + j * x{k}_step", self.again)
                 parameters += [f"Int x{k}_row", f"Int x{k}_step"]
             accessors.append(read)
         where, ends = results_by_columns(self.program) if self.columns else ([], [])
@@ -182,6 +189,6 @@ class TileSource(Statements):
         ]
 
 
-def _fewest_live(program: Program) -> Program:
+def fewest_live(program: Program) -> Program:
     """The program in that of three orders in which fewest values live at once."""
     return min((program, schedule(program), depth_first(program)), key=live_values)
