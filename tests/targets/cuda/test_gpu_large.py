@@ -42,8 +42,9 @@ def test_divided_programs(cupy, few_registers, function, dtype):
     same(kernel(*columns), exact, tolerance)
 
 
-def test_a_humanoid_keeps_values_in_shared_memory(cupy):
-    """More than the 48 kB of a block that need not be asked for, nothing in local memory."""
+def test_a_humanoid_keeps_values_in_shared_memory(cupy, monkeypatch):
+    """The blocks of a multiprocessor more than 48 kB together, nothing in local memory."""
+    monkeypatch.setattr(slices, "KEPT_BYTES", 0)
     model = tree(30, seed=4)
     kernel = mz.compile(mz.forward_dynamics, model, target="cuda", dtype="float32")
     inputs = arguments(model, ("q", "v", "tau"), (100,), "float32")
