@@ -14,6 +14,8 @@ from mozzi.types import Array
 __all__ = ["descend"]
 
 LONGEST = 0.7  # the longest step, in radians or metres
+MANY = 120  # coordinates from which singular values take longer than all else
+LEAST = 1e-12  # of the largest square: what is added where rows may depend on one another
 
 
 def descend(
@@ -51,7 +53,15 @@ def descend(
 
 
 def _damped(A: Array, r: Array, damping: Array) -> Array:
-    """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part."""
+    """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part. Of many
+    coordinates (Aᵀ A + μ)⁻¹ Aᵀ r, which is the same: rounding moves it where A does not see it.
+    """
+    if A.shape[-1] > MANY:
+        At = np.swapaxes(A, -1, -2)
+        N = At @ A
+        least = LEAST * np.abs(N).sum(axis=-1).max(axis=-1)
+        more = np.maximum(damping, least)[..., None, None] * np.eye(A.shape[-1])
+        return np.linalg.solve(N + more, At @ r[..., None])[..., 0]
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     keep = s > SHARE * s[..., :1]
     factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)

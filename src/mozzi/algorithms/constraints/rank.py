@@ -201,6 +201,13 @@ def pinv(A: np.ndarray, scale: ArrayLike = 0.0, least: ArrayLike = 0.0) -> Array
 
 def lengths(model: Model) -> tuple[Array, Array]:
     """Lengths that rows and velocities are measured in: 1, or a length of the mechanism."""
+    key = "lengths of rows and velocities"
+    if key not in model.cache:
+        model.cache[key] = _lengths(model)
+    return model.cache[key]
+
+
+def _lengths(model: Model) -> tuple[Array, Array]:
     size = length_of(model)
     rows = [x for loop in model.loops for x in _loop_lengths(loop, size)]
     rows += [size] * len(model.distances)
@@ -221,7 +228,10 @@ def lengths(model: Model) -> tuple[Array, Array]:
         own = turning[model.v_slices[drive.joint]]
         own = own if drive.component is None else [own[drive.component]]
         rows += [1.0 if turns else size for turns in own]
-    return np.array(rows), np.where(turning, 1.0, size)
+    found = np.array(rows), np.where(turning, 1.0, size)
+    for x in found:
+        x.flags.writeable = False
+    return found
 
 
 def _loop_lengths(loop: Loop, size: float) -> list[float]:
