@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,7 +63,7 @@ def _damped(A: Array, r: Array, damping: Array) -> Array:
         N = At @ A
         least = LEAST * np.abs(N).sum(axis=-1).max(axis=-1)
         more = np.maximum(damping, least)[..., None, None] * np.eye(A.shape[-1])
-        return np.linalg.solve(N + more, At @ r[..., None])[..., 0]
+        return cast("Array", np.linalg.solve(N + more, At @ r[..., None])[..., 0])
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     keep = s > SHARE * s[..., :1]
     factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)
