@@ -4,7 +4,7 @@ Every peer runs in a process of its own, with mozzi on the same robots, states a
 float32; a peer that fails, or that is not found, is said by name. Times are of calls from Python
 until the results are on the device, medians; errors are against mozzi in float64 on the CPU.
 `--pack FILE` writes the robots where example-robot-data is installed, `--models FILE` reads them
-where the GPU is; `python -m benchmarks.gpu_peers.build` makes what GRiD and CusADi generate.
+where the GPU is. What GRiD and CusADi generate is looked for in `out/gpu_peers`, as libraries.
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@
 number of threads in a block that is fastest for it, of those that give right results. Its rows are
 q, v (and τ) of a sample together.
 
-Forward dynamics is the faster of its two: M⁻¹ (τ − bias), and articulated bodies.
+Forward dynamics is the faster of its two: M⁻¹ (τ − bias), and articulated bodies. A library of a
+robot has them as functions of C with the names of ours (and `forward_dynamics_aba`): pointers to
+results, states and accelerations on the device, then samples, blocks and threads; `prepare`, once;
+`suggested_threads`. They return the error of CUDA.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from benchmarks.gpu_peers.robots import FIXED
 NEEDS = ("cupy",)
 LAYOUT = "pinocchio"
 ROBOTS = FIXED
-FOLDER = Path("out/gpu_peers")  # where `build` leaves the libraries
+FOLDER = Path("out/gpu_peers")  # libraries of what it generated
 WRONG = 1e-3
 THREADS = (32, 64, 96, 128, 256, 512)
 BLOCKS = 2**16  # at most; a block takes several samples
