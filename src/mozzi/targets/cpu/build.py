@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
 import zlib
@@ -84,6 +85,8 @@ def _entry(
     if not keep:
         compiled.forget()  # while LLVM is at work
         program.forget()
+    if len(entry.packed) > LARGE:
+        gc.collect()  # and what else tracing has left
     return rest.result()
 
 
