@@ -18,11 +18,12 @@ from mozzi.algorithms.derivatives.first import (
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import SHALLOW, mass_matrix, mass_matrix_inverse
+from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.recursion.articulated import check_inertias
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_matrix
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.lie import Twist, Wrench
+from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
@@ -75,9 +76,8 @@ def forward_from_rest(
     have no η, which would have to be remembered from the first to the third for every body. As many
     operations, three quarters of the live values.
     """
-    sweeps = Sweeps(model, q, ZERO, unbalanced(model, q, v, tau, wrenches, resistance))
-    sweeps.A[model.world] = Twist.zero()
-    return forward(sweeps)[0]
+    x = unbalanced(model, q, v, tau, wrenches, resistance)
+    return forward(Sweeps(AtRest(model), q, ZERO, x))[0]
 
 
 def _factors(model: Mechanism, inverse: InverseMass) -> tuple[BlockArray, BlockArray]:

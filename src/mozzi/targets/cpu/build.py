@@ -54,6 +54,7 @@ def build(
         found = _entry(make, dtype, key, W, keep)
         shared.result()
         if len(found.packed) > LARGE:
+            gc.collect()  # what else tracing has left
             jit.give_back()
     return CpuKernel(found)
 
@@ -85,8 +86,6 @@ def _entry(
     if not keep:
         compiled.forget()  # while LLVM is at work
         program.forget()
-    if len(entry.packed) > LARGE:
-        gc.collect()  # and what else tracing has left
     return rest.result()
 
 
