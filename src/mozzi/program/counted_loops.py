@@ -13,7 +13,12 @@ from mozzi.program.program import Address, Buffer, Index, load, loop, store, who
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
-__all__ = ["Held", "each_row", "product", "repeat", "total"]
+__all__ = [
+    "Held", "each_row", "entrywise", "in_memory", "loaded", "negated", "product", "repeat", "total",
+]  # fmt: skip
+
+
+LOOPED = 17  # entries of vectors that a loop goes through
 
 
 def repeat(
@@ -95,6 +100,53 @@ def each_row(
     return tuple(_loaded(x, count, x.size // count) for x in out)
 
 
+def entrywise(function: Callable[..., Real], *vectors: Sequence[Real] | Traced) -> list[Real]:
+    """function(x, y, …) of the entries of vectors; in a loop where all are memory of the program,
+    or constants.
+    """
+    count = len(vectors[0])
+    given = [whole_buffer(x) or _same(x) for x in map(list[Real], vectors)]
+    if active() is None or any(x is None for x in given) or count < LOOPED:
+        return [function(*entries) for entries in zip(*vectors, strict=True)]
+    out = Buffer("entries", count, "scratch")
+    for _, k in loop(0, count, name="row"):
+        entries = [load(x, k, 1, 0) if isinstance(x, Buffer) else x for x in given]
+        store(out, k, 1, 0, function(*entries))
+    return loaded(out)
+
+
+def negated(vector: Sequence[Real] | Traced) -> list[Real]:
+    """−x."""
+
+    def less(x: Real) -> Real:
+        return -x
+
+    return entrywise(less, vector)
+
+
+def _same(vector: Sequence[Real]) -> float | None:
+    """The number that all entries are, if there is one."""
+    first = vector[0] if len(vector) else None
+    if not isinstance(first, float):
+        return None
+    return first if all(isinstance(x, float) and x == first for x in vector) else None
+
+
+def in_memory(name: str, values: Sequence[Real]) -> Buffer:
+    """Where values lie in memory, as they are or copied there."""
+    found = whole_buffer(values)
+    if found is None:
+        found = Buffer(name, len(values), "scratch")
+        for k, x in enumerate(values):
+            store(found, None, 0, k, x)
+    return found
+
+
+def loaded(buffer: Buffer) -> list[Real]:
+    """What is in memory now."""
+    return [load(buffer, None, 0, k) for k in range(buffer.size)]
+
+
 class Held:
     """A matrix in memory, as it lies there or turned, or copied there: entries at indices of loops,
     or at numbers.
@@ -102,15 +154,10 @@ class Held:
 
     def __init__(self, name: str, A: Traced):
         self.by_row, self.by_column = A.shape[1], 1
-        entries: list[Real] = A.ravel().tolist()
-        found = whole_buffer(entries)
-        if found is None and (found := whole_buffer(A.T.ravel().tolist())) is not None:
+        found = whole_buffer(A.T.ravel().tolist()) if min(A.shape) > 1 else None
+        if found is not None:
             self.by_row, self.by_column = 1, len(A)
-        if found is None:
-            found = Buffer(name, len(entries), "scratch")
-            for e, x in enumerate(entries):
-                store(found, None, 0, e, x)
-        self.buffer = found
+        self.buffer = found or in_memory(name, A.ravel().tolist())
 
     def __getitem__(self, place: tuple[Index | int, Index | int]) -> Node:
         steps = list(zip(place, (self.by_row, self.by_column), strict=True))
@@ -132,5 +179,4 @@ def _entries(
 
 
 def _loaded(buffer: Buffer, rows: int, columns: int) -> Traced:
-    entries = [load(buffer, None, 0, e) for e in range(buffer.size)]
-    return np.array(entries, dtype=object).reshape(rows, columns)
+    return np.array(loaded(buffer), dtype=object).reshape(rows, columns)

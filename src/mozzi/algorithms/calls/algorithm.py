@@ -73,8 +73,9 @@ class Algorithm:
         loops: str = "tree",
         tells_open: bool = False,
         rolled_paths: bool = False,
+        rolled_loops: Callable[[Model], bool] | None = None,
     ):
-        self.rolled_paths = rolled_paths
+        self.rolled_paths, self.rolled_loops = rolled_paths, rolled_loops
         self.function, self.regroup = function, regroup
         self.threshold, self.loops, self.tells_open = threshold, loops, tells_open
         self._on_arrays: Answer | None = None
@@ -314,6 +315,7 @@ def algorithm(function: Recursion, /) -> Algorithm: ...
 def algorithm(
     *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree",
     tells_open: bool = False, rolled_paths: bool = False,
+    rolled_loops: Callable[[Model], bool] | None = None,
 ) -> Callable[[Recursion], Algorithm]: ...  # fmt: skip
 def algorithm(
     function: Recursion | None = None,
@@ -323,6 +325,7 @@ def algorithm(
     loops: str = "tree",
     tells_open: bool = False,
     rolled_paths: bool = False,
+    rolled_loops: Callable[[Model], bool] | None = None,
 ) -> Algorithm | Callable[[Recursion], Algorithm]:
     """Make a recursion over bodies callable on models and arrays.
 
@@ -336,9 +339,12 @@ def algorithm(
     tells_open: whether a call on arrays looks at how open the loops are, and warns (what counts
     rows does that by itself).
     rolled_paths: whether it is rolled for mechanisms with loops, too (`rolled_or_not.few_loops`).
+    rolled_loops: of which mechanisms with many loops it is rolled.
     """
 
     def made(recursion: Recursion) -> Algorithm:
-        return Algorithm(recursion, regroup, threshold, loops, tells_open, rolled_paths)
+        return Algorithm(
+            recursion, regroup, threshold, loops, tells_open, rolled_paths, rolled_loops
+        )
 
     return made if function is None else made(function)

@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from mozzi.algorithms.constraints.rank import cancelled
-from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Places, Rows
 from mozzi.algorithms.constraints.sparse import Row
 from mozzi.algorithms.recursion.blocks import Block, apply, dot, plus
 from mozzi.algorithms.recursion.held import free, free_screws, held
@@ -26,7 +27,7 @@ from mozzi.model.model import WORLD
 from mozzi.program.scalar import Real, divide, maximum
 
 __all__ = [
-    "PropagatedRows", "longer", "matrix", "propagate", "row_scale", "transmitted",
+    "Acting", "PropagatedRows", "longer", "matrix", "propagate", "row_scale", "transmitted",
 ]  # fmt: skip
 
 
@@ -55,8 +56,24 @@ class PropagatedRows:
         return total
 
 
+class Acting(Protocol):
+    """What multipliers exert on the bodies of a tree."""
+
+    def force(self, i: BodyView) -> Sequence[Real]:
+        """y λ: forces in the free coordinates of a body."""
+        ...
+
+    def held(self, i: BodyView) -> Sequence[Real]:
+        """The forces that couplings exert directly in its held coordinates."""
+        ...
+
+    def wrench(self, i: BodyView) -> Wrench:
+        """x λ: the wrench that comes inward to it."""
+        ...
+
+
 def propagate(
-    model: Mechanism,
+    model: Places,
     rows: Rows,
     move: Moving,
     U: ByBody[Screws[Wrench]],

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.algorithms.constraints.rank import SHARE
+from mozzi.algorithms.constraints.rank import MANY, SHARE
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
@@ -16,7 +16,6 @@ from mozzi.types import Array
 __all__ = ["descend"]
 
 LONGEST = 0.7  # the longest step, in radians or metres
-MANY = 120  # coordinates from which singular values take longer than all else
 LEAST = 1e-12  # of the largest square: what is added where rows may depend on one another
 
 

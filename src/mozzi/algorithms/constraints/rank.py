@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,12 @@ independent one where the mode of an assembly is told: far above rounding, and a
 open by closing.
 """
 
+ROUNDING = 1e-14
+"""Entries of rows over the largest of all that are rounding: too small to count, or to vanish."""
+
+MANY = 120  # columns of matrices whose singular values take longer than all else
+FEW_SAMPLES = 4  # matrices that are looked at one by one
+
 NO_SCALE = 1e-5
 """The largest singular value of scaled rows is taken for no less: rows may vanish, all of them."""
 
@@ -171,6 +178,9 @@ def ranks_of(A: np.ndarray) -> NDArray[np.intp]:
     """By singular values, of scaled rows."""
     if 0 in A.shape[-2:]:
         return np.zeros(A.shape[:-2], dtype=int)
+    clear = _clear_rows(A)
+    if clear is not None:
+        return np.array([len(rows) for rows, _ in clear]).reshape(A.shape[:-2])
     return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
 
 
@@ -178,7 +188,7 @@ def surely_regular(A: np.ndarray) -> NDArray[np.bool_]:
     """Whether singular values of scaled rows, at configurations that were found by closing, are
     such that these are not singular by accident.
     """
-    if 0 in A.shape[-2:]:
+    if 0 in A.shape[-2:] or _clear_rows(A) is not None:
         return np.ones(A.shape[:-2], dtype=bool)
     s: Array = np.linalg.svd(A, compute_uv=False)
     share = s / np.maximum(s[..., :1], NO_SCALE)
@@ -192,11 +202,53 @@ def pinv(A: np.ndarray, scale: ArrayLike = 0.0, least: ArrayLike = 0.0) -> Array
     """
     if 0 in A.shape[-2:]:
         return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    plain = np.all(np.asarray(least) <= CLEAR) and not np.any(scale)
+    clear = _clear_rows(A) if plain else None
+    if clear is not None:
+        return _right_inverse(A, clear)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     share = np.maximum(SHARE, np.asarray(least))[..., None]
     keep = s > share * np.maximum(s[..., :1], np.asarray(scale)[..., None])
     inverse = np.where(keep, 1.0 / np.where(keep, s, 1.0), 0.0)
     return np.swapaxes(Vt, -1, -2) @ (inverse[..., None] * np.swapaxes(U, -1, -2))
+
+
+Clear = list[tuple[NDArray[np.intp], Array]]
+
+
+def _clear_rows(A: np.ndarray) -> Clear | None:
+    """Of each of a few large matrices the rows that do not vanish, and (A Aᵀ)⁻¹ of these, where all
+    their singular values are surely different from zero: shares of the largest above `CLEAR`. None
+    where any of them may not be, or matrices are small; what is known without singular values,
+    which take longer than all else.
+    """
+    if A.shape[-1] < MANY or np.prod(A.shape[:-2], dtype=int) > FEW_SAMPLES:
+        return None
+    found: Clear = []
+    for own in A.reshape(-1, *A.shape[-2:]):
+        size = np.abs(own).max(axis=-1)
+        rows = np.flatnonzero(size > ROUNDING * size.max())
+        if not 0 < len(rows) <= A.shape[-1] or size.max() < NO_SCALE:
+            return None
+        gram = own[rows] @ own[rows].T
+        try:
+            inverse = cast("Array", np.linalg.inv(gram))
+        except np.linalg.LinAlgError:
+            return None
+        bound = np.abs(gram).sum(axis=-1).max() * np.abs(inverse).sum(axis=-1).max()
+        if not bound < CLEAR**-2:  # of the square of the ratio of the largest to the least
+            return None
+        found.append((rows, inverse))
+    return found
+
+
+def _right_inverse(A: np.ndarray, clear: Clear) -> Array:
+    """Aᵀ (A Aᵀ)⁻¹; zero for rows that vanish."""
+    flat = A.reshape(-1, *A.shape[-2:])
+    out = np.zeros((len(flat), A.shape[-1], A.shape[-2]))
+    for x, own, (rows, inverse) in zip(out, flat, clear, strict=True):
+        x[:, rows] = own[rows].T @ inverse
+    return out.reshape(*A.shape[:-2], *out.shape[-2:])
 
 
 def lengths(model: Model) -> tuple[Array, Array]:

@@ -15,9 +15,14 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from mozzi.algorithms.constraints.admittance import longer, row_scale, transmitted
+from mozzi.algorithms.constraints.admittance import (
+    Acting,
+    longer,
+    row_scale,
+    transmitted,
+)
 from mozzi.algorithms.constraints.rank import cancelled
-from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
+from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows, met_rows, widest
 from mozzi.algorithms.constraints.sparse import Row
 from mozzi.algorithms.recursion.blocks import Block, apply, dot
 from mozzi.algorithms.recursion.blocks import rows as in_rows
@@ -32,7 +37,7 @@ from mozzi.program.program import Buffer, load
 from mozzi.program.scalar import Real, divide, maximum
 from mozzi.types import Traced
 
-__all__ = ["RolledRows", "rolled_columns", "rolled_matrix", "rolled_rates", "rolled_rows"]
+__all__ = ["RolledRows", "rolled_matrix", "rolled_rows"]
 
 Tree = tuple[ByBody[Twist], ByBody[Sequence[Real]]]
 
@@ -67,15 +72,44 @@ class RolledRows:
             total.set([x + dot(line, Du[i]) for x, line in zip(now, y, strict=True)])
         return total.get()
 
-    def force(self, i: BodyView, multipliers: Sequence[Real]) -> list[Real]:
-        """y λ, in the free coordinates."""
-        y = in_rows(self.Y[i], len(multipliers))
-        return [dot(multipliers, column) for column in free(i, list(zip(*y, strict=True)))]
+    def acting(self, multipliers: Sequence[Real]) -> Acting:
+        """What these exert."""
+        return _RolledActing(self, multipliers)
 
-    def wrench(self, i: BodyView, multipliers: Sequence[Real]) -> Wrench:
-        """x λ."""
-        x = in_rows(self.X[i], len(multipliers))
-        return Wrench.unflatten([dot(multipliers, column) for column in zip(*x, strict=True)])
+    def met(
+        self, model: Mechanism, A: ByBody[Twist], a: JointVector, moving: bool
+    ) -> list[Real]:
+        """A a + Ȧ v (without that, where nothing is ``moving``)."""
+        return met_rows(model, self.rows, A, a, moving)
+
+    def open_by(self) -> list[Real]:
+        """φ, where it is small."""
+        return [x for rows in self.rows for x in rows.open_by(True)]
+
+    def rates(self, model: Mechanism, move: Moving, v: JointVector) -> list[Real]:
+        """A v."""
+        return [x for rows in self.rows for x in rolled_rates(model, rows, move, v)]
+
+    def apart2(self, size: float) -> Real:
+        """The square of how far the widest is open: see `Rows`."""
+        return widest(self.rows, size)
+
+
+@dataclass
+class _RolledActing:
+    own: RolledRows
+    multipliers: Sequence[Real]
+
+    def force(self, i: BodyView) -> list[Real]:
+        y = in_rows(self.own.Y[i], len(self.multipliers))
+        return [dot(self.multipliers, column) for column in free(i, list(zip(*y, strict=True)))]
+
+    def held(self, i: BodyView) -> list[Real]:
+        return [0.0] * sum(i.held)  # there are no couplings
+
+    def wrench(self, i: BodyView) -> Wrench:
+        x = in_rows(self.own.X[i], len(self.multipliers))
+        return Wrench.unflatten([dot(self.multipliers, column) for column in zip(*x, strict=True)])
 
 
 def rolled_rows(

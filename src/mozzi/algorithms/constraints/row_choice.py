@@ -17,20 +17,23 @@ from typing import Protocol
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, propagate
+from mozzi.algorithms.constraints.admittance import matrix, propagate
 from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import lengths, opening
+from mozzi.algorithms.constraints.rolled_loops import AlikeRows, BlockFactor
 from mozzi.algorithms.constraints.rolled_rows import RolledRows, Tree, rolled_rows
-from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
+from mozzi.algorithms.constraints.straight_rows import StraightRows
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import Block
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.rolled_or_not import many_loops
 from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
 from mozzi.lie import Screws, Wrench
 from mozzi.model import Model
@@ -39,11 +42,12 @@ from mozzi.program.settings import settings
 from mozzi.types import ArrayLike, JointChoice, Traced
 
 __all__ = [
-    "HeldRows", "choose", "factor_of", "holding", "kept_rows", "loop_rank", "propagated_rows",
-    "rows_kept", "scalar",
+    "HeldRows", "Propagated", "choose", "factor_of", "holding", "kept_rows", "loop_rank",
+    "propagated_rows", "rows_kept", "scalar",
 ]  # fmt: skip
 
-Propagated = Sequence[PropagatedRows] | RolledRows
+Propagated = StraightRows | RolledRows | AlikeRows
+"""All of them, in straight-line code; along long paths; or of many closures that are alike."""
 
 
 @algorithm(regroup="moments", loops="honour", rolled_paths=True)
@@ -102,48 +106,55 @@ def _propagated_rows(
         pass
     move = moving(model, q)
     move.offsets = None if offsets is None else offsets[()]
-    return propagated_rows(model, list(closures(model, move)), move, U, D)[0]
+    return propagated_rows(model, move, U, D)[0]
 
 
 def propagated_rows(
-    model: Mechanism, every: list[Rows], move: Moving, U: ByBody[Screws[Wrench]], D: ByBody[Block],
+    model: Mechanism, move: Moving, U: ByBody[Screws[Wrench]], D: ByBody[Block],
     tree: Tree | None = None,
 ) -> tuple[Propagated, list[Real]]:  # fmt: skip
     """The rows of all closures, brought inward, and what the free tree does to them."""
+    if model.rolled and many_loops(model.model):
+        many = AlikeRows(model, move, U, D, tree)
+        return many, many.free
+    every = list(closures(model, move))
     if model.rolled:
         found = rolled_rows(model, every, move, U, D, tree)
         return found, found.free
     straight = [propagate(model, rows, move, U, D, tree) for rows in every]
-    return straight, [f for x in straight for f in x.free]
+    return StraightRows(straight), [f for x in straight for f in x.free]
 
 
 def factor_of(
     model: Mechanism, propagated: Propagated, kept: Sequence[Real] | Traced | None
-) -> Factor:
+) -> Factor | BlockFactor:
     """The factors of their admittance."""
+    if isinstance(propagated, AlikeRows):
+        assert kept is None  # of closures that are alike all rows count (`alike`)
+        return propagated.factor()
     if isinstance(propagated, RolledRows):
         own = {k: dict(row) for k, row in propagated.gram.items()}
-        return Factor(own, propagated.order, propagated.scale, kept)
-    return Factor.of(*matrix(model, propagated), kept)
+        return Factor.of_gram(own, propagated.order, propagated.scale, kept)
+    return Factor.of(*matrix(model, propagated.parts), kept)
 
 
 def choose(model: Mechanism, propagated: Propagated) -> Choice:
     """Independent rows at this state, which may be open."""
     if isinstance(propagated, RolledRows):
         return _rolled_choice(model, propagated)
-    Y, DY, scale = matrix(model, propagated)
+    assert isinstance(propagated, StraightRows)
+    Y, DY, scale = matrix(model, propagated.parts)
     order = [k for k in elimination_order(DY) if Y[k]]  # that of the factors: the same products
     blocks: list[list[int]] = []
     most: list[int] = []
     start = 0
-    for part in propagated:
+    for part in propagated.parts:
         block = [k for k in range(start, start + len(part.rows)) if Y[k]]
         if block:
             blocks.append(block)
             most.append(min(len(block), len({c for k in block for c in DY[k]})))
         start += len(part.rows)
-    residual = [x for part in propagated for x in part.rows.open_by(True)]
-    open2 = opening(residual, lengths(model.model)[0].tolist())
+    open2 = opening(propagated.open_by(), lengths(model.model)[0].tolist())
     columns = len({c for k in order for c in DY[k]})
     loops = settings().rolled is not False and model.model.nominal is None
     return Choice(gram(Y, DY, order), blocks, scale, most, open2, columns, loops)
@@ -152,8 +163,7 @@ def choose(model: Mechanism, propagated: Propagated) -> Choice:
 def _rolled_choice(model: Mechanism, propagated: RolledRows) -> Choice:
     ends = np.cumsum([0, *map(len, propagated.rows)]).tolist()
     blocks = [list(range(a, b)) for a, b in pairwise(ends)]
-    residual = [x for rows in propagated.rows for x in rows.open_by(True)]
-    open2 = opening(residual, lengths(model.model)[0].tolist())
+    open2 = opening(propagated.open_by(), lengths(model.model)[0].tolist())
     columns = sum(not h for body in model.bodies for h in body.held)
     most = [min(len(block), columns) for block in blocks]
     return Choice(propagated.gram, blocks, propagated.scale, most, open2, columns, loops=True)

@@ -14,44 +14,73 @@ What a vanishing pivot is, and how rows are chosen where some always depend on o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from mozzi.algorithms.constraints.rank import smallest_pivot
 from mozzi.algorithms.constraints.sparse import Row, add_to, dot, elimination_order, gram
 from mozzi.program.scalar import Condition, Real, divide, maximum, select
 from mozzi.types import Traced
 
-__all__ = ["Factor"]
+__all__ = ["Factor", "Triangles"]
 
 
-class Factor:
-    """LDLᵀ of a sparse symmetric semidefinite matrix; pivots below their scale are left out, and
-    rows that are not kept (1 or 0 for every row).
+@dataclass
+class Triangles:
+    """L and D of some rows. reciprocal: of pivots, zero of those that are left out; below: columns
+    of L, below their diagonals.
+    """
+
+    order: Sequence[int]
+    reciprocal: Mapping[int, Real]
+    below: Mapping[int, Row]
+
+    def forward(self, r: Mapping[int, Real]) -> dict[int, Real]:
+        """L⁻¹ r."""
+        x = dict(r)
+        for k in self.order:
+            for j, l in self.below[k].items():
+                x[j] = x[j] - l * x[k]
+        return x
+
+    def backward(self, r: Mapping[int, Real]) -> dict[int, Real]:
+        """L⁻ᵀ D⁻¹ r, of rows that are eliminated; other entries are those of the solution."""
+        x = dict(r)
+        for k in reversed(self.order):
+            x[k] = x[k] * self.reciprocal[k]
+            for j, l in self.below[k].items():
+                x[k] = x[k] - l * x[j]
+        return x
+
+
+class Factor(Triangles):
+    """LDLᵀ of a sparse symmetric semidefinite matrix; pivots that are no larger than ``least`` are
+    left out, and rows that are not kept (1 or 0 for every row). beyond: rows that are not
+    eliminated; what is left of the matrix there.
     """
 
     def __init__(
-        self, matrix: dict[int, Row], order: Sequence[int], scale: Sequence[Real] | Row,
-        kept: Sequence[Real] | Traced | None = None,
+        self, matrix: dict[int, Row], order: Sequence[int], least: Sequence[Real] | Row,
+        kept: Sequence[Real] | Traced | None = None, beyond: Sequence[int] = (),
     ):  # fmt: skip
-        self.order = order
-        self.reciprocal: dict[int, Real] = {}
+        reciprocal: dict[int, Real] = {}
+        below: dict[int, Row] = {}
+        super().__init__(order, reciprocal, below)
         self.dependent: dict[int, Condition] = {}
         self.pivot: dict[int, Real] = {}
-        self.below: dict[int, Row] = {}  # column k of L, below its diagonal
         self.beside: dict[int, Row] = {}  # what row k has there, where later rows were kept instead
-        at = {k: n for n, k in enumerate(order)}
-        whole = {k: maximum(matrix[k].get(k, 0.0), 0.0) for k in order}
+        at = {k: n for n, k in enumerate((*order, *beyond))}
         for k in order:
             row = matrix[k]
             pivot = row.pop(k, 0.0)
-            small = pivot <= smallest_pivot(whole[k], scale[k])
+            small = pivot <= least[k]
             if kept is not None:
                 small = select(small, 0.0, kept[k]) < 0.5
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
-            self.reciprocal[k], self.dependent[k], self.pivot[k] = inverse, small, pivot
-            self.below[k] = {j: x * inverse for j, x in row.items()}
+            reciprocal[k], self.dependent[k], self.pivot[k] = inverse, small, pivot
+            below[k] = {j: x * inverse for j, x in row.items()}
             self.beside[k] = {} if kept is None else dict(row)
-            for j, l in self.below[k].items():
+            for j, l in below[k].items():
                 to = matrix[j]
                 for i, x in row.items():
                     if at[i] >= at[j]:
@@ -64,7 +93,18 @@ class Factor:
     ) -> Factor:  # fmt: skip
         """Of Y DYᵀ; rows that are structurally zero take no part, nor those that are not kept."""
         order = [k for k in elimination_order(DY) if Y[k]]
-        return cls(gram(Y, DY, order), order, scale, kept)
+        return cls.of_gram(gram(Y, DY, order), order, scale, kept)
+
+    @classmethod
+    def of_gram(
+        cls, matrix: dict[int, Row], order: Sequence[int], scale: Sequence[Real],
+        kept: Sequence[Real] | Traced | None = None,
+    ) -> Factor:  # fmt: skip
+        """Of Λ, whose rows have these scales."""
+        least = {
+            k: smallest_pivot(maximum(matrix[k].get(k, 0.0), 0.0), scale[k]) for k in order
+        }
+        return cls(matrix, order, least, kept)
 
     def counts(self) -> tuple[Real, Real]:
         """(rank, rows left out), of the rows that are not structurally zero."""
@@ -81,15 +121,7 @@ class Factor:
 
     def solve(self, r: dict[int, Real]) -> dict[int, Real]:
         """x with L D Lᵀ x = r; zero where a pivot was left out, whose column of L is zero."""
-        x = dict(r)
-        for k in self.order:
-            for j, l in self.below[k].items():
-                x[j] = x[j] - l * x[k]
-        for k in reversed(self.order):
-            x[k] = x[k] * self.reciprocal[k]
-            for j, l in self.below[k].items():
-                x[k] = x[k] - l * x[j]
-        return x
+        return self.backward(self.forward(r))
 
     def columns(self) -> dict[int, Row]:
         """L, whole, by its columns: 1 at its pivot, what is below, and what is beside, at rows that

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real
 
-__all__ = ["Row", "add_to", "dot", "elimination_order", "gram"]
+__all__ = ["Row", "add_to", "dot", "elimination", "elimination_order", "gram"]
 
 Row = dict[int, Real]
 """A sparse row: column → scalar that is not structurally zero."""
@@ -35,6 +36,11 @@ def elimination_order(rows: Sequence[Iterable[int]]) -> list[int]:
     """Rows in an order of elimination with little fill: of least degree first. Rows meet where
     they have a common column.
     """
+    return [k for k, _ in elimination(rows)]
+
+
+def elimination(rows: Sequence[Iterable[int]]) -> list[tuple[int, set[int]]]:
+    """Rows in that order, each with the later ones that it meets when it is eliminated."""
     meets: dict[int, set[int]] = {k: set() for k in range(len(rows))}
     by_column: dict[int, list[int]] = {}
     for k, row in enumerate(rows):
@@ -45,14 +51,19 @@ def elimination_order(rows: Sequence[Iterable[int]]) -> list[int]:
             meets[k].update(users)
     for k, others in meets.items():
         others.discard(k)
-    order: list[int] = []
-    while meets:
-        k = min(meets, key=lambda n: (len(meets[n]), n))
+    order: list[tuple[int, set[int]]] = []
+    queue = [(len(others), k) for k, others in meets.items()]
+    heapify(queue)
+    while queue:
+        degree, k = heappop(queue)
+        if k not in meets or degree != len(meets[k]):
+            continue  # it has another degree by now
         around = meets.pop(k)
         for j in around:
             meets[j] |= around
             meets[j] -= {j, k}
-        order.append(k)
+            heappush(queue, (len(meets[j]), j))
+        order.append((k, around))
     return order
 
 

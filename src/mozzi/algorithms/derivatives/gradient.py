@@ -28,6 +28,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches
+from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.derivatives.configuration import stretch_derivatives
 from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
@@ -137,7 +138,9 @@ def inverse_dynamics_gradient(
     return by_q, by_v, by_a
 
 
-@algorithm(regroup="moments", loops="honour", tells_open=True, rolled_paths=True)
+@algorithm(
+    regroup="moments", loops="honour", tells_open=True, rolled_paths=True, rolled_loops=alike
+)
 def forward_dynamics_gradient(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,

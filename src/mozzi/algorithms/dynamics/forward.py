@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.multipliers import Multipliers, loop_multipliers
+from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting
@@ -200,7 +201,7 @@ def hybrid(
     return tau_out, a_out, loops
 
 
-@algorithm(regroup="moments", loops="honour", rolled_paths=True)
+@algorithm(regroup="moments", loops="honour", rolled_paths=True, rolled_loops=alike)
 def forward_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.rolled_rows import rolled_rates
+from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.row_choice import factor_of, propagated_rows, rows_kept
-from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
-from mozzi.algorithms.constraints.rows.rows import closures, joint_columns, moving
+from mozzi.algorithms.constraints.rows.rows import moving
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
-from mozzi.algorithms.recursion.blocks import apply, dot, minus, plus
+from mozzi.algorithms.recursion.blocks import apply, minus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.lie import Twist
+from mozzi.program.counted_loops import entrywise, negated
 from mozzi.program.scalar import Real
 
 __all__ = ["loop_corrections"]
 
 
-@algorithm(regroup="moments", loops="honour", rolled_paths=True)
+@algorithm(regroup="moments", loops="honour", rolled_paths=True, rolled_loops=alike)
 def loop_corrections(
     model: Mechanism, q: JointVector, v: JointVector, kept: Whole[Sequence[Real]] | None = None,
     loop_offsets: Whole[Sequence[Real]] | None = None,
@@ -42,14 +43,13 @@ def loop_corrections(
         pass
     move = moving(model, q)
     move.offsets, move.given = None if loop_offsets is None else loop_offsets[()], q_ref
-    every = list(closures(model, move))
-    propagated, _ = propagated_rows(model, every, move, U, D)
+    propagated, _ = propagated_rows(model, move, U, D)
     count = rows_kept(model, propagated) if kept is None else kept[()]
     factor = factor_of(model, propagated, count)
-    open_by = [-x for rows in every for x in rows.open_by(True)]
-    moving_by = [-x for rows in every for x in _rates(model, rows, move, v)]
+    open_by = negated(propagated.open_by())
+    moving_by = negated(propagated.rates(model, move, v))
     if loop_rates is not None:
-        moving_by = plus(moving_by, loop_rates[()])
+        moving_by = entrywise(add, moving_by, loop_rates[()])
 
     def change(needed: Sequence[Real]) -> BlockArray:
         loops = Multipliers(propagated, factor.multipliers(needed), factor)
@@ -63,13 +63,3 @@ def loop_corrections(
 
     return change(open_by), change(moving_by)
 
-
-def _rates(model: Mechanism, rows: Rows, move: Moving, v: JointVector) -> list[Real]:
-    """A v, of one closure."""
-    if model.rolled:
-        return rolled_rates(model, rows, move, v)
-    total: list[Real] = [0.0] * len(rows)
-    for i, block in joint_columns(model, rows, move):
-        for r, line in enumerate(block):
-            total[r] = total[r] + dot(line, v[i])
-    return total

@@ -16,6 +16,7 @@ from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.overconstrained import most_independent
 from mozzi.algorithms.constraints.rank import length_of, ranks_of, scaled
+from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
@@ -29,7 +30,7 @@ from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import SingularWarning, warn
 from mozzi.lie import Wrench
 from mozzi.model import Model
-from mozzi.program.scalar import Real, maximum, select
+from mozzi.program.scalar import select
 from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
 __all__ = [
@@ -45,7 +46,7 @@ OPEN = 1e6  # rows: says that a configuration is open by more than `WIDE`
 # -- programs whose last two results are (rank, rows left out) --
 
 
-@algorithm(regroup="moments", loops="honour", rolled_paths=True)
+@algorithm(regroup="moments", loops="honour", rolled_paths=True, rolled_loops=alike)
 def counted_forward_dynamics(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -99,9 +100,7 @@ def _counts(
     assert loops is not None  # these programs are of models with loops
     rank, left_out = loops.factor.counts()
     if accelerations is None:
-        apart2: Real = 0.0
-        for rows in loops.closures:
-            apart2 = maximum(apart2, rows.apart2(length_of(model.model)))
+        apart2 = loops.propagated.apart2(length_of(model.model))
         left_out = left_out + select(apart2 > WIDE * WIDE, OPEN, 0.0)
     return scalar(rank), scalar(left_out)
 

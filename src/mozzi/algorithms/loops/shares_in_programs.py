@@ -66,7 +66,7 @@ class Semidefinite:
         if open2 is not None and order:
             copy = {k: dict(row) for k, row in G.items()}
             kept = Choice(copy, [order], scale, [min(len(order), Y.shape[1])], open2).kept
-        self.factor = Factor(G, order, scale, kept)
+        self.factor = Factor.of_gram(G, order, scale, kept)
 
     def solve(self, b: Traced, least: bool = False) -> Traced:
         """x with Y Yᵀ x = b (the shortest, where ``least``); b has one column or several."""

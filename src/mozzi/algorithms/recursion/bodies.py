@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mozzi.lie import SE3, Inertia, Rotation, Vec3
 from mozzi.lie.vec import number
@@ -11,9 +11,9 @@ from mozzi.model import Model
 from mozzi.model.joints.joint import Joint
 from mozzi.program.scalar import Real
 
-__all__ = ["BodyData", "Kind", "bodies_of", "tidy_pose"]
+__all__ = ["BodyData", "Kind", "bodies_of", "by_structure", "tidy_pose"]
 
-Kind = tuple[object, bool, tuple[bool, ...]]
+Kind = tuple[object, bool, tuple[bool, ...], object]
 """Bodies of one kind run through the same code when rolled."""
 
 
@@ -47,11 +47,26 @@ class BodyData:
     aligned: bool = False
     held: tuple[bool, ...] = ()
     """Which coordinates have prescribed accelerations (hybrid dynamics)."""
+    structure: object = None
+    """What else bodies of its kind have in common: see `by_structure`."""
 
     @property
     def kind(self) -> Kind:
         """Bodies of one kind run through the same code when rolled."""
-        return self.joint.kind, self.aligned, self.held
+        return self.joint.kind, self.aligned, self.held, self.structure
+
+
+def by_structure(bodies: Sequence[BodyData], most: int) -> tuple[BodyData, ...]:
+    """Bodies whose kinds also tell which axes of their joints are axes of their parents, at most so
+    many kinds: zeros that one kind has in common fold.
+    """
+
+    def fine(body: BodyData) -> BodyData:
+        exact = tuple(x if x in (0.0, 1.0, -1.0) else None for x in body.link.R.flatten())
+        return replace(body, structure=(body.parent < 0, exact))
+
+    finer = tuple(map(fine, bodies))
+    return finer if len({body.kind for body in finer}) <= most else tuple(bodies)
 
 
 def _tidy(x: Real, exact: Sequence[float], noise: float) -> Real:

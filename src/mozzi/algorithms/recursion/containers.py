@@ -129,9 +129,10 @@ Of: TypeAlias = Record[T] | type[Local[T]]
 """A type of what a container holds."""
 
 
-def rebuild(value: object, scalars: Iterator[Node], body: BodyView) -> object:
+def rebuild(value: object, scalars: Iterator[Node], body: BodyView | None) -> object:
     """A value of the same structure with other scalars; constants stay."""
     if isinstance(value, RelativePose):
+        assert body is not None
         motion = cast("SE3", rebuild(value.motion, scalars, body))
         return RelativePose(body.link, motion, value.axial)
     if isinstance(value, (tuple, list)):

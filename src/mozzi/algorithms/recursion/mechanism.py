@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.base_parameters import aligned, regrouped
-from mozzi.algorithms.recursion.bodies import BodyData, Kind, bodies_of
+from mozzi.algorithms.recursion.bodies import BodyData, Kind, bodies_of, by_structure
+from mozzi.algorithms.recursion.rolled_or_not import many_loops
 from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.lie.screw import Pullable, Pushable
@@ -45,6 +46,7 @@ __all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
 In = TypeVar("In", bound=Pullable)
 Out = TypeVar("Out", bound=Pushable)
 
+FEW_KINDS = 6  # of bodies, in rolled programs of mechanisms with many loops
 AXIAL = Revolute, Prismatic, Screw, Cylindrical, Translation2, Translation3
 
 
@@ -427,6 +429,8 @@ def mechanism(model: Model, *, rolled: bool = False, regroup: bool | str = False
             else (bodies, Inertia.zero())
         )
     bodies, fixed = cache[key]
+    if rolled and many_loops(model):
+        bodies = by_structure(bodies, FEW_KINDS)
     made = Mechanism(model, bodies, rolled, fixed)
     if rolled and model.nominal is not None:  # once, not in every iteration of a loop
         for kind in made.kinds:

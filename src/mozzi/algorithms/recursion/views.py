@@ -14,7 +14,7 @@ from mozzi.program.scalar import Real
 if TYPE_CHECKING:
     from mozzi.algorithms.recursion.mechanism import RelativePose
 
-__all__ = ["BodyView", "ByBody", "JointVector", "PerBody", "SpatialType", "Whole"]
+__all__ = ["BodyView", "ByBody", "JointVector", "PerBody", "Place", "SpatialType", "Whole"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -84,6 +84,18 @@ class BodyView(Protocol):
         ...
 
     def path(self) -> Iterator[BodyView]:
+        """This body, its parent, and so on to the base."""
+        ...
+
+
+class Place(BodyView, Protocol):
+    """A body that has a number, too; parents have smaller ones, and the world has −1."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def parent(self) -> Place: ...
+    def path(self) -> Iterator[Place]:
         """This body, its parent, and so on to the base."""
         ...
 

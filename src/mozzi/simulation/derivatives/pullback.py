@@ -47,6 +47,7 @@ class Backwards:
     threshold: ClassVar[int | None] = 16
     loops: ClassVar[str] = "honour"
     rolled_paths: ClassVar[bool] = False
+    rolled_loops: ClassVar[None] = None
 
     def __init__(
         self, model: Model, smooth: Model, acting: Resistance | None, q: Traced, v: Traced,

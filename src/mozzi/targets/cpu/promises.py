@@ -47,6 +47,8 @@ def promises(program: Program, results: Results) -> Promises:
         ((slot, shown.get(value, 0)) for value, slot in results.slots.items()),
         key=lambda x: (-x[1].bit_count(), x[0]),
     ):
+        if mask.bit_count() < 2:
+            break
         more = {k for k in finite if mask >> k & 1}
         if len(more) > 1:
             looked.append(first[-1] + slot)

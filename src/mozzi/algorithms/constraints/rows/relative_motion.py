@@ -7,17 +7,21 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol, TypeVar
 
+from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.bodies import tidy_pose
 from mozzi.algorithms.recursion.containers import Cells
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import ByBody, JointVector
+from mozzi.algorithms.recursion.views import ByBody, JointVector, Place
 from mozzi.lie import SE3, AccelerationField, Screws, Twist, Vec3, Wrench
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
-from mozzi.program.scalar import Real
+from mozzi.program.scalar import Real, maximum
 
-__all__ = ["Ends", "Moving", "Pair", "Rows"]
+__all__ = ["At", "Ends", "Moving", "Pair", "Places", "Rows", "met_rows", "widest"]
+
+P_co = TypeVar("P_co", bound=Place, covariant=True)
 
 SHORT = 4  # bodies of a path that is no loop in a rolled program
 
@@ -41,12 +45,48 @@ class Rows:
     open_by: Callable[[bool], Sequence[Real]]
     bias: Sequence[Real]
     norms: Sequence[Real] | None = None
-    levers: Mapping[int, float] = field(default_factory=dict[int, float])
+    levers: Mapping[int, Real] = field(default_factory=dict[int, Real])
     apart2: Callable[[float], Real] = lambda _: 0.0
     point: tuple[int, Vec3] | None = None
 
     def __len__(self) -> int:
         return len(self.bias)
+
+
+class At(Protocol[P_co]):
+    """Where closures find the bodies that they tie, by numbers: in a mechanism."""
+
+    def at(self, index: int, /) -> P_co: ...
+
+
+class Places(At[Place], Protocol):
+    """The same, with the acceleration of the world."""
+
+    @property
+    def upward(self) -> Twist: ...
+
+
+def met_rows(
+    model: At[Place], every: Sequence[Rows], A: ByBody[Twist], a: JointVector, moving: bool = True
+) -> list[Real]:
+    """A a + Ȧ v of rows where bodies accelerate by A and joints by a."""
+    out: list[Real] = []
+    for rows in every:
+        for r, x in enumerate(rows.bias if moving else [0.0] * len(rows)):
+            for k, W in rows.wrenches.items():
+                x = x + W[r].dot(A[model.at(k)])
+            for k, forces in rows.forces.items():
+                x = x + dot(forces[r], a[model.at(k)])
+            out.append(x)
+    return out
+
+
+def widest(every: Sequence[Rows], size: float) -> Real:
+    """The square of how far the widest of closures is open."""
+    apart2: Real = 0.0
+    for rows in every:
+        apart2 = maximum(apart2, rows.apart2(size))
+    return apart2
 
 
 class Pair:
@@ -156,7 +196,7 @@ class Pair:
         return on | {k: on[k] + back if k in on else back}
 
     @property
-    def levers(self) -> dict[int, float]:
+    def levers(self) -> Mapping[int, Real]:
         """How far A and B are from the joints of their bodies; of a body with both, the larger."""
         far = [math.hypot(*(number(x) or 0.0 for x in F.p)) for F in (self.F_a, self.F_b)]
         ends = self.a.index, self.b.index

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,13 @@ from mozzi.algorithms.constraints.rolled_rows import rolled_matrix
 from mozzi.algorithms.constraints.rows.driven import drive_rows, guided_rows
 from mozzi.algorithms.constraints.rows.joints import frames_of, meet
 from mozzi.algorithms.constraints.rows.mimic_couplings import coupling_rows
-from mozzi.algorithms.constraints.rows.relative_motion import Moving, Pair, Rows
+from mozzi.algorithms.constraints.rows.relative_motion import At, Moving, Pair, Rows, met_rows
 from mozzi.algorithms.constraints.rows.rolling import rolling_rows
 from mozzi.algorithms.constraints.rows.velocity_rows import user_rows
 from mozzi.algorithms.kinematics.motion import Motion
-from mozzi.algorithms.recursion.blocks import dot
 from mozzi.algorithms.recursion.containers import Local, per_body
-from mozzi.algorithms.recursion.mechanism import Body, Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import JointVector
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import JointVector, Place
 from mozzi.checked import checked
 from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.model import (
@@ -53,9 +53,11 @@ from mozzi.program.scalar import Real, divide, select, sqrt
 from mozzi.types import Traced
 
 __all__ = [
-    "closures", "distance_of", "loop_acceleration", "loop_drift", "loop_jacobian", "loop_of",
-    "loop_residual", "loop_rows", "matrix", "moving", "pair_of", "position_rows",
+    "closures", "joint_columns", "loop_acceleration", "loop_drift", "loop_jacobian", "loop_of",
+    "loop_residual", "loop_rows", "matrix", "moving", "pair_of", "position_rows", "tie_rows",
 ]  # fmt: skip
+
+P = TypeVar("P", bound=Place)
 
 COINCIDE = 1e-30  # m²: points that are one
 
@@ -114,10 +116,8 @@ def closures(model: Mechanism, move: Moving) -> Iterator[Rows]:
 
 def _rows(model: Mechanism, part: Closure, move: Moving) -> Rows:
     match part:
-        case Loop():
-            return loop_of(part, pair_of(model, part, move), move.v is not None)
-        case Distance():
-            return distance_of(part, pair_of(model, part, move), move.v is not None)
+        case Loop() | Distance():
+            return tie_rows(part, pair_of(model, part, move), move.v is not None)
         case Coupling():
             return coupling_rows(model, part, move)
         case Rolling():
@@ -144,6 +144,11 @@ def pair_of(model: Mechanism, part: Loop | Distance, move: Moving) -> Pair:
     else:
         frames = SE3.translation(*part.point_a), SE3.translation(*part.point_b)
     return Pair(model, (part.body_a, part.body_b), frames, move)
+
+
+def tie_rows(part: Loop | Distance, pair: Pair, moves: bool) -> Rows:
+    """The rows of what ties two frames."""
+    return loop_of(part, pair, moves) if isinstance(part, Loop) else distance_of(part, pair, moves)
 
 
 def loop_of(loop: Loop, pair: Pair, moves: bool) -> Rows:
@@ -300,20 +305,13 @@ def loop_acceleration(
     x.A[model.world] = Twist.zero()  # without gravity
     for _ in x.outward(q, v, a):
         pass
-    out: list[Real] = []
-    for rows in closures(model, Moving(q, x.T, v, x.w)):
-        for r, left in enumerate(rows.bias):
-            for k, W in rows.wrenches.items():
-                left = left + W[r].dot(x.A[model.at(k)])
-            for k, forces in rows.forces.items():
-                left = left + dot(forces[r], a[model.at(k)])
-            out.append(left)
+    out = met_rows(model, list(closures(model, Moving(q, x.T, v, x.w))), x.A, a)
     return np.array([*out, None], dtype=object)[:-1]
 
 
 def joint_columns(
-    model: Mechanism, rows: Rows, move: Moving
-) -> Iterator[tuple[Body, list[list[Real]]]]:
+    model: At[P], rows: Rows, move: Moving
+) -> Iterator[tuple[P, list[list[Real]]]]:
     """Joint by joint, blocks (m, nv) of the Jacobian: wrenches go inward, and meet screws.
 
     They end at the nearest body that carries both ends of the closure.

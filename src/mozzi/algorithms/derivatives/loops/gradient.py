@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mozzi.algorithms.derivatives.gradient import forward_dynamics_gradient
 from mozzi.algorithms.derivatives.loops.solve import constrained_gradient
 from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward
@@ -10,6 +12,7 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody
 from mozzi.lie import Wrench
+from mozzi.program.counted_loops import negated
 from mozzi.types import Traced
 
 __all__ = ["constrained_forward_gradient"]
@@ -27,4 +30,5 @@ def constrained_forward_gradient(
     mu, rows = at_rest(x, loops, covector)
     lam, nu = multipliers(loops), multipliers(rows)
     by_q, by_v = constrained_gradient(model, q, v, a, lam, mu, nu, wrenches, resistance)
-    return -by_q, -by_v, mu
+    by_q, by_v = (np.array(negated(x), dtype=object) for x in (by_q, by_v))
+    return by_q, by_v, mu

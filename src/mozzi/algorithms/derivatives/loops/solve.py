@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from operator import add
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
 from mozzi.lie import Wrench
 from mozzi.model import Model
+from mozzi.program.counted_loops import entrywise
 from mozzi.program.differentiate import reverse
 from mozzi.program.scalar import Real
 from mozzi.types import JointChoice, Traced
@@ -141,11 +143,11 @@ def constrained_gradient(
     tree = inverse_dynamics_gradient(model, q, v, a, covector, wrenches, resistance)
     if tied_by_frames(model.model):
         own = multipliers[()], loop_covector[()]
-        by_q, by_v = loop_power_gradient(model, q, v, a, covector, *own)
-        rows = by_q.array(), by_v.array()
+        rows = tuple(x.array() for x in loop_power_gradient(model, q, v, a, covector, *own))
     else:
         rows = inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
-    return tree[0].array() + rows[0], tree[1].array() + rows[1]
+    by_q, by_v = (entrywise(add, x.array(), y) for x, y in zip(tree, rows))
+    return np.array(by_q, dtype=object), np.array(by_v, dtype=object)
 
 
 @algorithm(regroup="moments", loops="honour")

@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mozzi.algorithms.constraints.rolled_loops import each_closure
 from mozzi.algorithms.constraints.rows.relative_motion import Ends, Moving
-from mozzi.algorithms.constraints.rows.rows import distance_of, loop_of, pair_of
+from mozzi.algorithms.constraints.rows.rows import tie_rows
 from mozzi.algorithms.derivatives.gradient import turning_screws
 from mozzi.algorithms.recursion.blocks import dot, plus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
@@ -110,20 +111,16 @@ def _add_gains(
     covector: Sequence[Real],
 ) -> None:  # fmt: skip
     """What L gains at the bodies that closures tie."""
-    start = 0
-    for part in model.model.closures:
-        assert isinstance(part, Loop | Distance)
-        rows = slice(start, start + part.rows)
-        start = rows.stop
+    for closure, (lam, nu) in each_closure(model, multipliers, covector):
+        part = closure.part
         if not part.rows:
             continue
-        pair = pair_of(model, part, Moving(q, x.T))
+        pair = closure.pair(Moving(q, x.T))
         ends = pair.a, pair.b
         given = [pair.F_a.flatten(), pair.F_b.flatten(), pair.G.flatten()]
         for field in (x.V, x.A, x.L):
             given += [field[i].flatten() for i in ends]
-        given += [tuple(multipliers[rows]), tuple(covector[rows])]
-        found = interpret(_program(part), [list(numbers) for numbers in given])
+        found = interpret(_program(part), [*map(list, given), lam, nu])
         g, *others = (Wrench.unflatten(w) for w in found)
         moved = -pair.F_a.push(pair.G.push(g)), pair.F_b.push(g)
         for k, i in enumerate(ends):
@@ -180,7 +177,7 @@ def _power(
     V_a, V_b, A_a, A_b, L_a, L_b = (Twist.unflatten(list(x)) for x in twists)
     frames = SE3.unflatten(list(F_a)), SE3.unflatten(list(F_b))
     ends = Ends(frames, SE3.unflatten(list(G)), (V_a, V_b))
-    rows = loop_of(part, ends, True) if isinstance(part, Loop) else distance_of(part, ends, True)
+    rows = tie_rows(part, ends, True)
     W_a, W_b = rows.wrenches[0], rows.wrenches[1]
     a, b = _of_points(A_a, V_a), _of_points(A_b, V_b)
     total: Real = 0.0
