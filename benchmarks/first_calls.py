@@ -42,6 +42,10 @@ CASES += [
     {"robot": "windows 100", "call": call, "bar_s": 2.0}
     for call in ("forward_dynamics", "forward_dynamics_gradient")
 ]
+CASES += [
+    {"robot": "windows 500", "call": call, "bar_s": 4.0}
+    for call in ("forward_dynamics", "forward_dynamics_gradient")
+]
 CASES += [{"robot": f"windows {n}", "call": "simulate", "bar_s": 5.0} for n in (50, 100, 160)]
 CASES += [
     {"robot": f"closed chain {n}", "call": "forward_dynamics", "bar_s": bar}

@@ -161,7 +161,9 @@ def test_what_is_not_alike_is_straight_line_code():
 
 @pytest.mark.slow
 def test_many_loops_move_as_their_straight_program_says():
-    """A necklace of 70 beads (420 freedoms) and 200 windows: rolled by default, energy is kept."""
+    """410 beads and 202 windows, which are rolled by default: energy is kept at the order of the
+    method.
+    """
     for model in (necklace(410), n_four_bar(202)):
         q = mz.assemble(model, state(model))
         v = mz.consistent_velocities(model, q, 0.1 * np.ones(model.nv))
@@ -171,3 +173,36 @@ def test_many_loops_move_as_their_straight_program_says():
         a = mz.forward_dynamics(model, q, v, np.zeros(model.nv))
         straight = mz.compile(mz.forward_dynamics, model, rolled=False)
         np.testing.assert_allclose(a, straight(q, v, np.zeros(model.nv)), atol=1e-8)
+
+
+def gradients(model: mz.Model) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
+    """A batch of arguments of the gradient, and what its straight program gives."""
+    rng = np.random.default_rng(6)
+    q = np.tile(state(model), (37, 1))
+    arrays = [q, *rng.normal(size=(3, 37, model.nv))]
+    return arrays, mz.compile(mz.forward_dynamics_gradient, model, rolled=False)(*arrays)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-3)])
+def test_machine_code_of_them(dtype, tolerance: float):
+    """The same in vectors of samples, and in single precision within its accuracy."""
+    model = n_four_bar(7)
+    arrays, straight = gradients(model)
+    kernel = mz.compile(mz.forward_dynamics_gradient, model, dtype=dtype, rolled=True)
+    for x, y in zip(kernel(*(x.astype(dtype) for x in arrays)), straight, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0.0, atol=tolerance * np.abs(y).max())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", list(MAKE))
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 3e-2)])
+def test_them_on_a_gpu(name: str, dtype, tolerance: float):
+    cupy = pytest.importorskip("cupy")
+    model = MAKE[name](6)
+    arrays, straight = gradients(model)
+    kernel = mz.compile(
+        mz.forward_dynamics_gradient, model, target="cuda", dtype=dtype, rolled=True
+    )
+    found = kernel(*(cupy.asarray(x, dtype=dtype) for x in arrays))
+    for x, y in zip(found, straight, strict=True):
+        np.testing.assert_allclose(x.get(), y, rtol=0.0, atol=tolerance * np.abs(y).max())
