@@ -46,6 +46,11 @@ CASES += [
     {"robot": "windows 500", "call": call, "bar_s": 4.0}
     for call in ("forward_dynamics", "forward_dynamics_gradient")
 ]
+CASES += [
+    {"robot": f"tied chain {n}", "call": call, "bar_s": bar}
+    for n, bar in ((100, 2.0), (1000, 4.0))
+    for call in ("forward_dynamics", "forward_dynamics_gradient")
+]
 CASES += [{"robot": f"windows {n}", "call": "simulate", "bar_s": 5.0} for n in (50, 100, 160)]
 CASES += [
     {"robot": f"closed chain {n}", "call": "forward_dynamics", "bar_s": bar}
@@ -54,8 +59,8 @@ CASES += [
 
 
 def model_of(name: str) -> tuple[Any, np.ndarray | None]:
-    """A robot of the benchmarks, "chain N", "windows N" or "closed chain N", and a configuration
-    where a random one would be open.
+    """A robot of the benchmarks, "chain N", "windows N", "closed chain N" or "tied chain N" (ten
+    loops in series), and a configuration where a random one would be open.
     """
     from mozzi.model.generate import chain, leaning, n_four_bar
 
@@ -70,6 +75,14 @@ def model_of(name: str) -> tuple[Any, np.ndarray | None]:
         tip = tree.bodies[-1]
         at = mz.compile(mz.pose, tree, options={"frame": tip})(tree.neutral())[:3, 3]
         return tree.with_loop("tip", None, tip, mz.Spherical(), tuple(at)), tree.neutral()
+    if kind == ["tied", "chain"]:
+        model = tree = chain(int(count), seed=0)
+        at = mz.forward_kinematics(tree, tree.neutral())
+        for k in range(0, tree.nb, tree.nb // 10):
+            seen = at[k][:3, :3].T @ (at[k + 3] - at[k])[:3, 3]
+            ends = tree.bodies[k], tree.bodies[k + 3]
+            model = model.with_loop(f"ball_{k}", *ends, mz.Spherical(), tuple(seen))
+        return model, tree.neutral()
     return mozzi_model(name), None
 
 

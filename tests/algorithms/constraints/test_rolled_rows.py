@@ -50,12 +50,46 @@ def several() -> mz.Model:
     return b.distance("rod", None, "7", (0.3, 0.1, 0.2), (0.1, 0.2, 0.3), length=1.0).build()
 
 
+def ladder(n: int, every: int) -> mz.Model:
+    """A chain with balls between a body and the third behind it: rows enough for factors in
+    loops.
+    """
+    tree = chain(n, seed=0)
+    at = mz.forward_kinematics(tree, tree.neutral())
+    b, poses = tree, dict(zip(tree.bodies, at, strict=True))
+    for k in range(0, n - 3, every):
+        low, high = tree.bodies[k], tree.bodies[k + 3]
+        R, p = poses[low][:3, :3], poses[low][:3, 3]
+        seen = R.T @ (poses[high][:3, 3] - p)
+        b = b.with_loop(f"ball_{k}", low, high, mz.Spherical(), tuple(seen))
+    return b
+
+
+def parallelograms() -> mz.Model:
+    """Four of them in space, each on the one before: twenty rows, twelve of which depend on
+    others.
+    """
+    b = mz.Builder("parallelograms")
+    rod, z = mz.Inertia(1.0, (0.5, 0, 0), np.diag([0.01, 0.1, 0.1])), mz.Revolute((0.3, 0.2, 1.0))
+    down = None
+    for k in range(4):
+        b.add(f"left_{k}", down, z.between((0.4, 0.1 * k, 0.2)), rod)
+        b.add(f"right_{k}", down, z.between((0.4, 0.1 * k + 0.7, 0.2)), rod)
+        b.add(f"bar_{k}", f"left_{k}", z.between((1.0, 0.1, 0.0)), rod)
+        b.loop(f"pin_{k}", f"bar_{k}", f"right_{k}", z, (0.0, 0.7, 0.0), (1.0, 0.1, 0.0))
+        down = f"bar_{k}"
+    return b.build()
+
+
 def model_of(name: str) -> tuple[mz.Model, np.ndarray]:
     rng = np.random.default_rng(3)
     if name in JOINTS:
         joint, ends = JOINTS[name]
         model, q = closed_tree(joint, 1, 9, ends)
         return model, mz.integrate(model, q, 1e-5 * rng.normal(size=model.nv))
+    if name == "ladder":
+        model = ladder(30, 4)
+        return model, 1e-4 * rng.normal(size=model.nq)
     model = {"several": several, "bennett": bennett}[name]()
     return model, model.random_configuration(rng, closed=False)
 
@@ -75,7 +109,7 @@ def same(function: Callable, model: mz.Model, *arrays: np.ndarray, **options: ob
     "name",
     ["bennett", "spherical to the world", *(
         pytest.param(name, marks=pytest.mark.slow)
-        for name in ("revolute", "universal", "composite", "fixed", "several")
+        for name in ("revolute", "universal", "composite", "fixed", "several", "ladder")
     )],
 )
 def test_rolled_and_straight_programs_agree(name: str):
@@ -92,6 +126,16 @@ def test_rolled_and_straight_programs_agree(name: str):
     same(mz.forward_dynamics_gradient, model, q, v, tau, a)
     held = model.joint_names[-1:]
     same(counted_hybrid_dynamics, model, q, v, tau, a, prescribed=held)
+
+
+def test_factors_in_loops_are_those_of_straight_programs():
+    """Of rows of which eight count."""
+    model, q = parallelograms(), np.tile([0.4, 0.4, -0.4], 4)
+    v, tau, c = np.random.default_rng(4).normal(size=(3, model.nv))
+    same(mz.forward_dynamics, model, q, v, tau)
+    same(mz.forward_dynamics_gradient, model, q, v, tau, c)
+    for rolled in (True, False):
+        assert mz.compile(mz.loop_rank, model, target="interpret", rolled=rolled)(q)[0] == 8
 
 
 def test_rolled_programs_do_not_grow_and_their_work_does_linearly():

@@ -21,8 +21,9 @@ from mozzi.algorithms.constraints.admittance import (
     row_scale,
     transmitted,
 )
-from mozzi.algorithms.constraints.rank import cancelled
+from mozzi.algorithms.constraints.rank import cancelled, smallest_pivot
 from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows, met_rows, widest
+from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import Row
 from mozzi.algorithms.recursion.blocks import Block, apply, dot
 from mozzi.algorithms.recursion.blocks import rows as in_rows
@@ -33,11 +34,12 @@ from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import Screws, Twist, Wrench
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
-from mozzi.program.program import Buffer, load
-from mozzi.program.scalar import Real, divide, maximum
+from mozzi.program.counted_loops import LOOPED, in_memory, loaded
+from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.scalar import Real, divide, maximum, select
 from mozzi.types import Traced
 
-__all__ = ["RolledRows", "rolled_matrix", "rolled_rows"]
+__all__ = ["DenseFactor", "RolledRows", "rolled_matrix", "rolled_rows"]
 
 Tree = tuple[ByBody[Twist], ByBody[Sequence[Real]]]
 
@@ -47,7 +49,7 @@ class RolledRows:
     """The m rows of all closures at the joints of a rolled mechanism.
 
     Y (m, nv): forces in the free coordinates; X (nb, m, 6): wrenches that arrive at bodies; scale
-    and free: as in `PropagatedRows`; gram: Λ = Σ yᵀ D⁻¹ y.
+    and free: as in `PropagatedRows`; matrix (m, m): Λ = Σ yᵀ D⁻¹ y, its upper triangle.
     """
 
     rows: list[Rows]
@@ -55,12 +57,20 @@ class RolledRows:
     X: BlockArray
     scale: list[Real]
     free: list[Real]
-    gram: dict[int, Row]
+    matrix: Buffer
 
     @property
-    def order(self) -> list[int]:
-        """All rows meet, at the base if not before."""
-        return list(self.gram)
+    def gram(self) -> dict[int, Row]:
+        """Λ as rows: all of them meet, at the base if not before."""
+        m = len(self.scale)
+        return {r: {s: load(self.matrix, None, 0, r * m + s) for s in range(r, m)}
+                for r in range(m)}  # fmt: skip
+
+    def factor(self, kept: Sequence[Real] | Traced | None) -> Factor | DenseFactor:
+        """The factors of Λ: of many rows in loops."""
+        if len(self.scale) < LOOPED:
+            return Factor.of_gram(self.gram, range(len(self.scale)), self.scale, kept)
+        return DenseFactor(self, kept)
 
     def moved(self, model: Mechanism, Du: ByBody[Sequence[Real]]) -> list[Real]:
         """What the free tree does to the rows at rest: Σ yᵀ D⁻¹ u."""
@@ -128,19 +138,92 @@ def rolled_rows(
     return RolledRows(every, Y, X, scale, bias, _gram(model, Y, D, m))
 
 
-def _gram(model: Mechanism, Y: BlockArray, D: ByBody[Block], m: int) -> dict[int, Row]:
-    """Λ, body by body."""
-    pairs = list(combinations_with_replacement(range(m), 2))
-    total = Cells("Lambda", [0.0] * len(pairs))
+def _gram(model: Mechanism, Y: BlockArray, D: ByBody[Block], m: int) -> Buffer:
+    """Λ (m, m), body by body; its upper triangle."""
+    total = Buffer("Lambda", m * m, "scratch")
+    for _, k in loop(0, m * m):
+        store(total, k, 1, 0, 0.0)
     for i in model.outward():
         y = [free(i, line) for line in in_rows(Y[i], m)]
         Dy = [apply(D[i], line) for line in y]
-        now = total.get()
-        total.set([x + dot(y[r], Dy[s]) for x, (r, s) in zip(now, pairs, strict=True)])
-    gram: dict[int, Row] = {r: {} for r in range(m)}
-    for (r, s), x in zip(pairs, total.get(), strict=True):
-        gram[r][s] = x
-    return gram
+        for r, s in combinations_with_replacement(range(m), 2):
+            at = None, 0, r * m + s
+            store(total, *at, load(total, *at) + dot(y[r], Dy[s]))
+    return total
+
+
+class DenseFactor:
+    """LDLᵀ of Λ (m, m) in loops of the program: `solve.Factor`, of many rows that all meet."""
+
+    def __init__(self, rows: RolledRows, kept: Sequence[Real] | Traced | None):
+        self.rows, self.kept, self.m = rows, kept, len(rows.scale)
+        m, scale = self.m, in_memory("scale", rows.scale)
+        given = None if kept is None else in_memory("kept", list(kept))
+        self.sizes = Buffer("sizes", 3 * m, "scratch")  # Λ_kk, its scale, and the pivot
+        self.L = Buffer("L", m * m, "scratch")
+        self.reciprocal = Buffer("reciprocal", m, "scratch")
+        self.left_out = Buffer("left_out", m, "scratch")
+        left = Buffer("left", m * m, "scratch")
+        for _, k in loop(0, m * m):
+            store(left, k, 1, 0, load(rows.matrix, k, 1, 0))
+        self.next = np.arange(1, m + 1)
+        for _, k in loop(0, m, name="row"):
+            whole = maximum(load(rows.matrix, k, m + 1, 0), 0.0)
+            own, pivot = load(scale, k, 1, 0), load(left, k, m + 1, 0)
+            small = pivot <= smallest_pivot(whole, own)
+            if given is not None:
+                small = select(small, 0.0, load(given, k, 1, 0)) < 0.5
+            inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
+            store(self.reciprocal, k, 1, 0, inverse)
+            store(self.left_out, k, 1, 0, select(small, 1.0, 0.0))
+            for n, x in enumerate((whole, own, pivot)):
+                store(self.sizes, k, 3, n, x)
+            for j in self._behind(k):
+                l = load(left, self._at(k, j), 1, 0) * inverse
+                store(self.L, self._at(k, j), 1, 0, l)
+                for _, i in loop(j, m, name="column"):
+                    at = self._at(j, i)
+                    x = load(left, self._at(k, i), 1, 0)
+                    store(left, at, 1, 0, load(left, at, 1, 0) - l * x)
+
+    def _at(self, r: Index, s: Index) -> Index:
+        return Index(terms=((r, self.m), (s, 1)))
+
+    def _behind(self, k: Index) -> Iterator[Index]:
+        """A loop over the rows behind one."""
+        for _, j in loop(Index(self.next, k, name="next"), self.m, name="behind"):
+            yield j
+
+    def counts(self) -> tuple[Real, Real]:
+        """(rank, rows left out)."""
+        total = Cells("left_out", [0.0])
+        for _, k in loop(0, self.m, name="row"):
+            total.set([total.get()[0] + load(self.left_out, k, 1, 0)])
+        out = total.get()[0]
+        return self.m - out, out
+
+    def multipliers(self, r: Sequence[Real]) -> list[Real]:
+        """λ with Λ λ = r, for every row; zero for rows that depend on others."""
+        x, needed = Buffer("lambda", self.m, "scratch"), in_memory("needed", r)
+        for _, k in loop(0, self.m):
+            store(x, k, 1, 0, load(needed, k, 1, 0))
+        for _, k in loop(0, self.m, name="row"):
+            own = load(x, k, 1, 0)
+            for j in self._behind(k):
+                l = load(self.L, self._at(k, j), 1, 0)
+                store(x, j, 1, 0, load(x, j, 1, 0) - l * own)
+        for _, k in loop(self.m - 1, -1, -1, name="row"):
+            store(x, k, 1, 0, load(x, k, 1, 0) * load(self.reciprocal, k, 1, 0))
+            for j in self._behind(k):
+                l = load(self.L, self._at(k, j), 1, 0)
+                store(x, k, 1, 0, load(x, k, 1, 0) - l * load(x, j, 1, 0))
+        return loaded(x)
+
+    def shortest(self, multipliers: Sequence[Real]) -> list[Real]:
+        """The shortest that exert the same forces."""
+        rows = self.rows
+        straight = Factor.of_gram(rows.gram, range(self.m), rows.scale, self.kept)
+        return straight.shortest(multipliers)
 
 
 class _Walk:

@@ -22,7 +22,7 @@ from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import lengths, opening
 from mozzi.algorithms.constraints.rolled_loops import AlikeRows, BlockFactor
-from mozzi.algorithms.constraints.rolled_rows import RolledRows, Tree, rolled_rows
+from mozzi.algorithms.constraints.rolled_rows import DenseFactor, RolledRows, Tree, rolled_rows
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.constraints.solve import Factor
@@ -127,14 +127,13 @@ def propagated_rows(
 
 def factor_of(
     model: Mechanism, propagated: Propagated, kept: Sequence[Real] | Traced | None
-) -> Factor | BlockFactor:
+) -> Factor | DenseFactor | BlockFactor:
     """The factors of their admittance."""
     if isinstance(propagated, AlikeRows):
         assert kept is None  # of closures that are alike all rows count (`alike`)
         return propagated.factor()
     if isinstance(propagated, RolledRows):
-        own = {k: dict(row) for k, row in propagated.gram.items()}
-        return Factor.of_gram(own, propagated.order, propagated.scale, kept)
+        return propagated.factor(kept)
     return Factor.of(*matrix(model, propagated.parts), kept)
 
 

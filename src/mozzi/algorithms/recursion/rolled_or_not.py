@@ -24,10 +24,12 @@ class Rollable(Protocol):
     def rolled_loops(self) -> Callable[[Model], bool] | None: ...
 
 
-FEW_LOOPS = 4
-FEW_ROWS = 16
-MANY_BODIES = 400
-"""Of mechanisms with many loops: straight-line code of fewer is traced in time, and runs faster."""
+FEW_LOOPS, FEW_ROWS = 16, 48
+SOME_ROWS, SOME_BODIES = 17, 80
+"""From so many rows on a mechanism is rolled from so many bodies on only, since straight-line code
+runs faster.
+"""
+MANY_BODIES = 400  # the same, of mechanisms with many loops
 
 
 def few_loops(model: Model) -> bool:
@@ -66,4 +68,7 @@ def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = No
     if rolled is not None:
         return rolled
     own = most if algorithm is None or most is not None else algorithm.threshold
-    return model.nb > (UNROLLED_BODIES if own is None else own)
+    if own is None:
+        rows = algorithm is not None and algorithm.loops == "honour" and model.row_count
+        own = SOME_BODIES if rows >= SOME_ROWS else UNROLLED_BODIES
+    return model.nb > own
