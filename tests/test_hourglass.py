@@ -45,7 +45,8 @@ TWINS = "reference"
 
 # The doors: an algorithm that is called with arrays has itself compiled, and one that meets loops
 # has what answers for them loaded; a trajectory shows itself; a random configuration of a closed
-# mechanism is closed; rows that a user writes are traced.
+# mechanism is closed; rows that a user writes are traced; what is shown of a mechanism has its
+# kernels made anew.
 DOORS = {
     (
         "mozzi.model.interface.constraint_changes",
@@ -54,6 +55,7 @@ DOORS = {
     ("mozzi.model.interface.configurations", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.lazily"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
+    ("mozzi.algorithms.loops.shown", "mozzi.compiler.forget"),
     *(
         ("mozzi.algorithms.calls.with_loops", f"mozzi.algorithms.{answer}")
         for answer in (

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from mozzi.algorithms.calls import guard
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = [
-    "TARGETS", "compile", "program_of", "run", "set_checks", "settings_for",
+    "TARGETS", "compile", "forget", "program_of", "run", "set_checks", "settings_for",
     "signature_of", "traced",
 ]  # fmt: skip
 
@@ -199,7 +200,8 @@ def compile(
             with tracing(settings_for(target, rolled)):
                 roll = rolls(model, function, function.unrolled(model, options))
             given = tuple(shapes.items())
-            key = key_of(function.name, label, given, model.digest, dtype, roll, rolled is False)
+            of = model.digest, model.rows_depend
+            key = key_of(function.name, label, given, of, dtype, roll, rolled is False)
 
         title = name or getattr(function, "__name__", "kernel")
         packed = layout == "packed"
@@ -469,6 +471,18 @@ def _look(
             guard.look(function.__name__, here, dict(zip(names, arrays, strict=False)))
 
     return at
+
+
+def forget(model: Model) -> None:
+    """Make all kernels of a model anew when they are asked for again."""
+    from mozzi.targets.cpu.calls import function_call
+
+    with _LOCK:
+        for function in [x for x in model.cache if isinstance(x, Algorithm)]:
+            own = vars(type(function)).get("__call__")
+            if isinstance(own, BuiltinFunctionType):
+                function_call.forget(own, model)
+        model.cache.clear()
 
 
 def _quicken(function: Algorithm, model: Model, kernel: object) -> None:

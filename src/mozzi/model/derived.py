@@ -39,6 +39,10 @@ class Derived(Content):
     _frame_index: dict[str, Frame] = field(init=False)
     nominal: Model | None = field(init=False)
     """Where numbers of the model are traced (see `vary`): the model that has them as they are."""
+    rows_depend: bool = field(init=False)
+    """Whether rows of its loops were seen to depend on one another where it is closed. Not part of
+    its content; copies know it, too.
+    """
     cache: dict[Hashable, Any] = field(init=False)
     """What was derived from the model: views, kernels. Not part of its content."""
 
@@ -67,6 +71,7 @@ class Derived(Content):
             _frame_index={frame[0]: frame for frame in self._frames},
             cache={},
             nominal=None,
+            rows_depend=False,
             _key=None,
             _digest=None,
             _hash=None,

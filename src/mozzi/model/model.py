@@ -33,7 +33,7 @@ class Model(Changes):
 
     def _replace(self, **changes: object) -> Model:
         new = _restore(self.content() | changes)
-        new._set(nominal=self.nominal)
+        new._set(nominal=self.nominal, rows_depend=self.rows_depend)
         return new
 
     def _varied(self, **changes: object) -> Model:

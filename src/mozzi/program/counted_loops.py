@@ -5,6 +5,7 @@ plain Python otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
 __all__ = [
-    "Held", "each_row", "entrywise", "in_memory", "loaded", "negated", "product", "repeat", "total",
+    "Held", "each_row", "entrywise", "in_memory", "loaded", "negated", "product", "repeat",
+    "summed", "total",
 ]  # fmt: skip
 
 
@@ -104,15 +106,49 @@ def entrywise(function: Callable[..., Real], *vectors: Sequence[Real] | Traced) 
     """function(x, y, …) of the entries of vectors; in a loop where all are memory of the program,
     or constants.
     """
-    count = len(vectors[0])
-    given = [whole_buffer(x) or _same(x) for x in map(list[Real], vectors)]
-    if active() is None or any(x is None for x in given) or count < LOOPED:
+    given = _for_loops(vectors)
+    if given is None:
         return [function(*entries) for entries in zip(*vectors, strict=True)]
-    out = Buffer("entries", count, "scratch")
-    for _, k in loop(0, count, name="row"):
-        entries = [load(x, k, 1, 0) if isinstance(x, Buffer) else x for x in given]
-        store(out, k, 1, 0, function(*entries))
+    out = Buffer("entries", len(vectors[0]), "scratch")
+    for _, k in loop(0, out.size, name="row"):
+        store(out, k, 1, 0, function(*_entries_at(given, k)))
     return loaded(out)
+
+
+def summed(function: Callable[..., Real], *vectors: Sequence[Real] | Traced) -> Real:
+    """Σ function(x, y, …) of the entries of vectors; in a loop where `entrywise` is one."""
+    given, result = _for_loops(vectors), 0.0
+    if given is None:
+        for entries in zip(*vectors, strict=True):
+            result = result + function(*entries)
+        return result
+    out = Buffer("sum", 1, "scratch")
+    store(out, None, 0, 0, 0.0)
+    for _, k in loop(0, len(vectors[0]), name="row"):
+        store(out, None, 0, 0, load(out, None, 0, 0) + function(*_entries_at(given, k)))
+    return load(out, None, 0, 0)
+
+
+def _for_loops(vectors: Sequence[Sequence[Real] | Traced]) -> list[Buffer | float] | None:
+    """Vectors as memory, tables or one number, where a loop goes through them."""
+    if active() is None or len(vectors[0]) < LOOPED:
+        return None
+    given = [whole_buffer(x) or _constant(x) for x in map(list[Real], vectors)]
+    if not any(isinstance(x, Buffer) and x.kind != "table" for x in given):
+        return None
+    return cast("list[Buffer | float]", given) if all(x is not None for x in given) else None
+
+
+def _constant(vector: Sequence[Real]) -> Buffer | float | None:
+    """The number that all entries are, or a table of numbers."""
+    if not all(isinstance(x, float) for x in vector):
+        return None
+    data = np.array(vector, dtype=float)
+    return float(data[0]) if (data == data[0]).all() else Buffer("t", len(data), "table", data)
+
+
+def _entries_at(given: Sequence[Buffer | float], k: Index) -> list[Real]:
+    return [load(x, k, 1, 0) if isinstance(x, Buffer) else x for x in given]
 
 
 def negated(vector: Sequence[Real] | Traced) -> list[Real]:
@@ -122,14 +158,6 @@ def negated(vector: Sequence[Real] | Traced) -> list[Real]:
         return -x
 
     return entrywise(less, vector)
-
-
-def _same(vector: Sequence[Real]) -> float | None:
-    """The number that all entries are, if there is one."""
-    first = vector[0] if len(vector) else None
-    if not isinstance(first, float):
-        return None
-    return first if all(isinstance(x, float) and x == first for x in vector) else None
 
 
 def in_memory(name: str, values: Sequence[Real]) -> Buffer:

@@ -8,9 +8,12 @@ from collections.abc import Callable
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.loops.shown import look_at
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
+from mozzi.model.parameters.named import geometric
 from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
@@ -60,7 +63,7 @@ def check_state(
 
 def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = None) -> None:
     """Loops that are closed, and velocities that keep them so; what little is missing is mended
-    by the first step.
+    by the first step. Their rank is looked at.
     """
     varying = varying or Varying(model)
     gap, part = _worst(model, varying.of(loop_residual, q))
@@ -74,6 +77,7 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
             f"loop {part!r} opens at {rate:.2e} (m/s or rad/s); "
             "call mozzi.consistent_velocities(model, q, v) first"
         )
+    look_at(model, q, lambda: varying.of(loop_rank, q)[0], geometric(model, varying.names))
 
 
 def _worst(model: Model, rows: Array) -> tuple[float, str]:

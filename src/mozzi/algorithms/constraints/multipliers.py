@@ -49,7 +49,7 @@ class Solver(Protocol):
         """The shortest that exert the same forces."""
         ...
 
-    def counts(self) -> tuple[Real, Real]:
+    def counts(self, open2: Real = 0.0) -> tuple[Real, Real]:
         """(rank, rows left out)."""
         ...
 

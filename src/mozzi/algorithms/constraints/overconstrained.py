@@ -27,7 +27,7 @@ from mozzi.program.node import untraced
 from mozzi.program.settings import Settings, tracing
 from mozzi.types import Array, ArrayLike
 
-__all__ = ["least_share", "most_independent", "overconstrained"]
+__all__ = ["least_share", "most_independent", "overconstrained", "rows_in_all"]
 
 FAR = (0.0, *[1.0, 2.0, 3.0] * 5)
 """Noise on the neutral configuration, from which closed ones are sought. A linkage may also be
@@ -47,17 +47,18 @@ def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool
     Decided once for a model, at closed configurations that are found from several starts: rows
     depend on one another where they do so in any of them that is regular. Full rank in others says
     nothing: a Bricard linkage can also be assembled so that it is rigid, and what it stands on may
-    move all the same. Where none is found rows are taken to depend on one another.
+    move all the same. Where none is found rows are taken to depend on one another, and where the
+    caller shows one that was not found (`loops/shown.py`).
     """
     if not model.closures:
         return False
-    held = np.zeros(model.nv, dtype=bool) if held is None else held
-    key = "overconstrained", held.tobytes()
     model = model.nominal or model
-    if key not in model.cache:
-        with untraced(), tracing(Settings()):
-            model.cache[key] = _depend(model, ~held)
-    return model.cache[key]
+    return model.rows_depend or _decided(model, held)[0]
+
+
+def rows_in_all(model: Model, held: NDArray[np.bool_] | None = None) -> int:
+    """How many rows there are, of those that do not vanish in all configurations."""
+    return _decided(model.nominal or model, held)[1]
 
 
 def least_share(model: Model, q: ArrayLike) -> Array:
@@ -88,13 +89,25 @@ def _all(model: Model) -> NDArray[np.bool_]:
     return np.ones(model.nv, dtype=bool)
 
 
-def _depend(model: Model, free: NDArray[np.bool_]) -> bool:
+def _decided(model: Model, held: NDArray[np.bool_] | None) -> tuple[bool, int]:
+    """(whether rows depend on one another in closed configurations that are found, how many do not
+    vanish).
+    """
+    held = np.zeros(model.nv, dtype=bool) if held is None else held
+    key = "overconstrained", held.tobytes()
+    if key not in model.cache:
+        with untraced(), tracing(Settings()):
+            model.cache[key] = _depend(model, ~held)
+    return model.cache[key]
+
+
+def _depend(model: Model, free: NDArray[np.bool_]) -> tuple[bool, int]:
     if not model.row_count or not free.any():
-        return bool(model.row_count)
+        return bool(model.row_count), model.row_count
     ranks, regular, some = _closed_ranks(model, free)
     if not len(ranks):
-        return True
-    return bool(ranks[regular].min(initial=ranks.max()) < some)
+        return True, some
+    return bool(ranks[regular].min(initial=ranks.max()) < some), some
 
 
 def _closed_ranks(

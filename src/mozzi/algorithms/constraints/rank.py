@@ -30,6 +30,7 @@ from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import SE3, Vec3
 from mozzi.lie.vec import number
 from mozzi.model import Guided, Loop, Model
+from mozzi.program.counted_loops import summed
 from mozzi.program.scalar import Real, minimum, sqrt
 from mozzi.program.settings import settings
 from mozzi.types import Array, ArrayLike
@@ -146,9 +147,11 @@ def smallest_pivot(whole: Real, scale: Real, open2: Real = 0.0) -> Real:
 
 def opening(residual: Sequence[Real], length: Sequence[float]) -> Real:
     """The square of the sine that rows must have at a state with this residual."""
-    total: Real = 0.0
-    for x, size in zip(residual, length, strict=True):
-        total = total + (x * (OPENING / size)) * (x * (OPENING / size))
+
+    def square(x: Real, share: float) -> Real:
+        return (x * share) * (x * share)
+
+    total = summed(square, residual, [OPENING / size for size in length])
     return minimum(total, WIDEST**2)
 
 

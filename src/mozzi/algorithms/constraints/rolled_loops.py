@@ -318,17 +318,17 @@ Lines = tuple[tuple[tuple[Real, ...], ...], ...]
 """By places, by rows: numbers of a joint."""
 
 
-Kept = tuple[
-    Lines, Lines, tuple[Real, ...], tuple[Screws[Wrench], ...], tuple[Real, ...]
-]  # fmt: skip
-Solved = tuple[tuple[Real, ...], tuple[tuple[Real, ...], ...]]
-"""Reciprocals of pivots, and columns of L below them."""
+Numbers = tuple[Real, ...]
+Kept = tuple[Lines, Lines, Numbers, Numbers, tuple[Screws[Wrench], ...], Numbers]
+Solved = tuple[Numbers, tuple[Numbers, ...], Numbers]
+"""Reciprocals of pivots, columns of L below them, and the pivots."""
 
 
 @dataclass
 class Arrived:
     """What is known of the closures of a kind. live: rows that act on anything; places: those at
-    which they do. records: (y, D⁻¹ y, least pivots, wrenches at the ends, Ȧ v) of each closure.
+    which they do. records: (y, D⁻¹ y, least pivots, scales, wrenches at the ends, Ȧ v) of each
+    closure.
     """
 
     kind: Closures
@@ -382,7 +382,8 @@ class AlikeRows:
         ends = list(rows.wrenches)
         records = Records[Kept]("closures", range(number_of), number_of)
         wrenches = tuple(rows.wrenches[k] for k in ends)
-        records.put(c.number, (y, Dy, tuple(least), wrenches, tuple(rows.bias)))
+        scale = tuple(out.scale[r] for r in live)
+        records.put(c.number, (y, Dy, tuple(least), scale, wrenches, tuple(rows.bias)))
         self.diagonal.append(own)
         self.arrived.append(Arrived(c.kind, live, places, ends, records))
         return out.free
@@ -425,7 +426,7 @@ class AlikeRows:
         """A a + Ȧ v (without that, where nothing is ``moving``)."""
 
         def told(x: Arrived, c: SymbolicClosure) -> Sequence[Real]:
-            _, _, _, wrenches, bias = x.records.get(c.number)
+            *_, wrenches, bias = x.records.get(c.number)
             on = dict(zip(x.ends, wrenches, strict=True))
             return met_rows(c, [Rows(c.part.name, on, {}, _unasked, bias)], A, a, moving)
 
@@ -547,7 +548,6 @@ class BlockFactor:
         self.keys = list(dict.fromkeys(self.plan.keys))
         self.which = np.array([self.keys.index(key) for key in self.plan.keys], dtype=np.intp)
         self.records: dict[tuple[int, ...], Records[Solved]] = {}
-        self.left_out = Cells("left_out", [0.0])
         self._beside()
         for key, step in self._each():
             self._eliminate(key, step)
@@ -645,16 +645,22 @@ class BlockFactor:
                     if c in matrix[r]:
                         place = at, len(rows) * len(columns), n * len(columns) + s
                         store(memory, *place, load(memory, *place) + matrix[r][c])
-        out = sum((select(factor.dependent[r], 1.0, 0.0) for r in own), 0.0)
-        self.left_out.set([self.left_out.get()[0] + out])
         below = tuple(tuple(factor.below[r].get(c, 0.0) for c in (*own, *beyond)) for r in own)
         steps = [n for n, k in enumerate(self.plan.keys) if k == key]
         self.records[key] = Records("factors", steps, len(self.which))
-        self.records[key].put(step, (tuple(factor.reciprocal[r] for r in own), below))
+        reciprocal, pivot = (tuple(x[r] for r in own) for x in (factor.reciprocal, factor.pivot))
+        self.records[key].put(step, (reciprocal, below, pivot))
 
-    def counts(self) -> tuple[Real, Real]:
-        """(rank, rows left out), of the rows that are not structurally zero."""
-        out = self.left_out.get()[0]
+    def counts(self, open2: Real = 0.0) -> tuple[Real, Real]:
+        """(rank, rows left out), of the rows that are not structurally zero: see `solve.Factor`."""
+        total = Cells("left_out", [0.0])
+        for key, step in self._each():
+            number_of = self._tables(key, lambda x: [int(self.plan.number[x[0]])], step)[0]
+            _, _, least, scale, _, _ = self.rows.arrived[key[0]].records.get(number_of)
+            for x, a, b in zip(self.records[key].get(step)[2], least, scale, strict=True):
+                small = select(x <= a + open2 * b, 1.0, 0.0)
+                total.set([total.get()[0] + small])
+        out = total.get()[0]
         each = zip(self.sizes, self.rows.kinds, strict=True)
         return sum(m * len(kind.members) for m, kind in each) - out, out
 
@@ -671,7 +677,7 @@ class BlockFactor:
                 places = self._places(key, step)
                 now = {n: load(x.memory, *place) for n, place in enumerate(places)}
                 own = self._offsets(key)[0]
-                reciprocal, below = self.records[key].get(step)
+                reciprocal, below, _ = self.records[key].get(step)
                 L = Triangles(
                     own,
                     dict(zip(own, reciprocal, strict=True)),

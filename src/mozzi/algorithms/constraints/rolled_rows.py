@@ -159,7 +159,7 @@ class DenseFactor:
         self.rows, self.kept, self.m = rows, kept, len(rows.scale)
         m, scale = self.m, in_memory("scale", rows.scale)
         given = None if kept is None else in_memory("kept", list(kept))
-        self.sizes = Buffer("sizes", 3 * m, "scratch")  # Λ_kk, its scale, and the pivot
+        self.sizes = Buffer("sizes", 3 * m, "scratch")  # the least pivot, the scale, the pivot
         self.L = Buffer("L", m * m, "scratch")
         self.reciprocal = Buffer("reciprocal", m, "scratch")
         self.left_out = Buffer("left_out", m, "scratch")
@@ -170,13 +170,14 @@ class DenseFactor:
         for _, k in loop(0, m, name="row"):
             whole = maximum(load(rows.matrix, k, m + 1, 0), 0.0)
             own, pivot = load(scale, k, 1, 0), load(left, k, m + 1, 0)
-            small = pivot <= smallest_pivot(whole, own)
+            least = smallest_pivot(whole, own)
+            small = pivot <= least
             if given is not None:
                 small = select(small, 0.0, load(given, k, 1, 0)) < 0.5
             inverse = select(small, 0.0, divide(1.0, select(small, 1.0, pivot), nonzero=True))
             store(self.reciprocal, k, 1, 0, inverse)
             store(self.left_out, k, 1, 0, select(small, 1.0, 0.0))
-            for n, x in enumerate((whole, own, pivot)):
+            for n, x in enumerate((least, own, pivot)):
                 store(self.sizes, k, 3, n, x)
             for j in self._behind(k):
                 l = load(left, self._at(k, j), 1, 0) * inverse
@@ -194,11 +195,14 @@ class DenseFactor:
         for _, j in loop(Index(self.next, k, name="next"), self.m, name="behind"):
             yield j
 
-    def counts(self) -> tuple[Real, Real]:
-        """(rank, rows left out)."""
+    def counts(self, open2: Real = 0.0) -> tuple[Real, Real]:
+        """(rank, rows left out): see `solve.Factor`."""
         total = Cells("left_out", [0.0])
         for _, k in loop(0, self.m, name="row"):
-            total.set([total.get()[0] + load(self.left_out, k, 1, 0)])
+            least, scale, pivot = (load(self.sizes, k, 3, n) for n in range(3))
+            small = load(self.left_out, k, 1, 0)
+            small = select(pivot <= least + open2 * scale, 1.0, small)
+            total.set([total.get()[0] + small])
         out = total.get()[0]
         return self.m - out, out
 

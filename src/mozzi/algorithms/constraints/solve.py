@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from mozzi.algorithms.constraints.rank import smallest_pivot
 from mozzi.algorithms.constraints.sparse import Row, add_to, dot, elimination_order, gram
+from mozzi.lie.vec import number
 from mozzi.program.scalar import Condition, Real, divide, maximum, select
 from mozzi.types import Traced
 
@@ -55,19 +56,21 @@ class Triangles:
 
 class Factor(Triangles):
     """LDLᵀ of a sparse symmetric semidefinite matrix; pivots that are no larger than ``least`` are
-    left out, and rows that are not kept (1 or 0 for every row). beyond: rows that are not
-    eliminated; what is left of the matrix there.
+    left out, and rows that are not kept (1 or 0 for every row). scale: what pivots are measured by,
+    for `counts`. beyond: rows that are not eliminated; what is left of the matrix there.
     """
 
     def __init__(
         self, matrix: dict[int, Row], order: Sequence[int], least: Sequence[Real] | Row,
-        kept: Sequence[Real] | Traced | None = None, beyond: Sequence[int] = (),
+        kept: Sequence[Real] | Traced | None = None, scale: Sequence[Real] = (),
+        beyond: Sequence[int] = (),
     ):  # fmt: skip
         reciprocal: dict[int, Real] = {}
         below: dict[int, Row] = {}
         super().__init__(order, reciprocal, below)
         self.dependent: dict[int, Condition] = {}
         self.pivot: dict[int, Real] = {}
+        self.least, self.scale = least, scale
         self.beside: dict[int, Row] = {}  # what row k has there, where later rows were kept instead
         at = {k: n for n, k in enumerate((*order, *beyond))}
         for k in order:
@@ -104,12 +107,23 @@ class Factor(Triangles):
         least = {
             k: smallest_pivot(maximum(matrix[k].get(k, 0.0), 0.0), scale[k]) for k in order
         }
-        return cls(matrix, order, least, kept)
+        return cls(matrix, order, least, kept, scale)
 
-    def counts(self) -> tuple[Real, Real]:
-        """(rank, rows left out), of the rows that are not structurally zero."""
-        left_out = sum((select(self.dependent[k], 1.0, 0.0) for k in self.order), 0.0)
+    def counts(self, open2: Real = 0.0) -> tuple[Real, Real]:
+        """(rank, rows left out), of the rows that are not structurally zero; those are counted as
+        left out, too, that would be at a state that is open (`rank.opening`).
+        """
+        left_out: Real = 0.0
+        for k in self.order:
+            left_out = left_out + self.left_out(k, open2)
         return len(self.order) - left_out, left_out
+
+    def left_out(self, k: int, open2: Real) -> Real:
+        """1 where a row counts as that, else 0."""
+        small = select(self.dependent[k], 1.0, 0.0)
+        if number(open2) == 0.0:
+            return small
+        return select(self.pivot[k] <= self.least[k] + open2 * self.scale[k], 1.0, small)
 
     def multipliers(self, r: Sequence[Real]) -> list[Real]:
         """λ with Λ λ = r, for every row; zero for rows that depend on others.

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.overconstrained import most_independent
-from mozzi.algorithms.constraints.rank import length_of, ranks_of, scaled
+from mozzi.algorithms.constraints.overconstrained import most_independent, overconstrained
+from mozzi.algorithms.constraints.rank import length_of, lengths, opening, ranks_of, scaled
 from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.open_loops import WIDE, warn_open, widely_open
-from mozzi.algorithms.loops.singular import rank_nearby
+from mozzi.algorithms.loops.shown import show
+from mozzi.algorithms.loops.singular import closed_nearby, rank_nearby
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
@@ -30,7 +31,7 @@ from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import SingularWarning, warn
 from mozzi.lie import Wrench
 from mozzi.model import Model
-from mozzi.program.scalar import select
+from mozzi.program.scalar import Real, select
 from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
 __all__ = [
@@ -79,7 +80,7 @@ def counted_hybrid_dynamics(
     """`hybrid_dynamics`, and counts."""
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
     tau_out, a_out, loops = hybrid(x, loop_accelerations, least=True)
-    return tau_out, a_out, *_counts(model, loops, loop_accelerations)
+    return tau_out, a_out, *_counts(x.model, loops, loop_accelerations)
 
 
 for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_dynamics):
@@ -95,10 +96,14 @@ def _counts(
     model: Mechanism, loops: Multipliers | None, accelerations: BlockArray | None
 ) -> tuple[Traced, Traced]:
     """(rank, rows left out); `OPEN` more of them where loops are open and rows have no motion of
-    their own.
+    their own. Where nothing is chosen those are left out as well that would be if it were.
     """
     assert loops is not None  # these programs are of models with loops
-    rank, left_out = loops.factor.counts()
+    open2: Real = 0.0
+    held = np.array([h for i in model.bodies for h in i.held], dtype=bool)
+    if accelerations is None and not overconstrained(model.model, held):
+        open2 = opening(loops.propagated.open_by(), lengths(model.model)[0].tolist())
+    rank, left_out = loops.factor.counts(open2)
     if accelerations is None:
         apart2 = loops.propagated.apart2(length_of(model.model))
         left_out = left_out + select(apart2 > WIDE * WIDE, OPEN, 0.0)
@@ -115,8 +120,9 @@ def forward_dynamics_with_rank_warnings(model: Model, arrays: Arrays, options: O
         return model.cache.setdefault(forward_dynamics, _Warning(model))(*arrays.values())
     a, rank, left_out = counted_forward_dynamics(model, **arrays, **options)
     regular = Regular.of(model)
-    if (left_out > regular.spare).any():
-        regular.tell("forward_dynamics", arrays, a, rank, left_out)
+    low = (left_out > regular.spare).any()
+    if low and regular.tell("forward_dynamics", arrays, a, rank, left_out):
+        return counted_forward_dynamics(model, **arrays, **options)[0]
     return a
 
 
@@ -137,7 +143,8 @@ class _Warning:
         low = left_out > self.regular.spare
         if low is not FALSE and low.any():
             arrays = dict(zip(forward_dynamics.required, args, strict=True))
-            self.regular.tell("forward_dynamics", arrays, a, rank, left_out)
+            if self.regular.tell("forward_dynamics", arrays, a, rank, left_out):
+                return forward_dynamics(self.model, **arrays)
         return a
 
     def _found(self) -> Kernel[tuple[Array, Array, Array]]:
@@ -148,8 +155,9 @@ def loop_forces_with_rank_warnings(model: Model, arrays: Arrays, options: Option
     """`loop_forces` of a model with loops."""
     lam, a, rank, left_out = counted_loop_forces(model, **arrays, **options)
     regular = Regular.of(model)
-    if (left_out > regular.spare).any():
-        regular.tell("loop_forces", arrays, a, rank, left_out)
+    low = (left_out > regular.spare).any()
+    if low and regular.tell("loop_forces", arrays, a, rank, left_out):
+        return loop_forces_with_rank_warnings(model, arrays, options)
     return lam
 
 
@@ -159,8 +167,9 @@ def hybrid_dynamics_with_rank_warnings(
     """`hybrid_dynamics` of a model with loops: (τ, a)."""
     tau, a, rank, left_out = counted_hybrid_dynamics(model, **arrays, **options)
     regular = Regular.of(model, held_mask(model, options["prescribed"]))
-    if (left_out > regular.spare).any():
-        regular.tell("hybrid_dynamics", arrays, a, rank, left_out)
+    low = (left_out > regular.spare).any()
+    if low and regular.tell("hybrid_dynamics", arrays, a, rank, left_out):
+        return hybrid_dynamics_with_rank_warnings(model, arrays, options)
     return tau, a
 
 
@@ -196,8 +205,12 @@ class Regular:
 
     def tell(
         self, function: str, arrays: Arrays, a: Array | None, rank: ArrayLike, left_out: ArrayLike
-    ) -> None:
-        """Warn of the samples that lack more rows than regular ones do, if they are singular."""
+    ) -> bool:
+        """Warn of the samples that lack more rows than regular ones do, if they are singular.
+
+        Whether they are regular and show that rows must be chosen, which was not known (`show`): an
+        answer that was made without is to be made anew.
+        """
         batch = np.shape(left_out)
         q = _rows(arrays["q"], batch)
         wide = np.ravel(left_out) >= OPEN
@@ -212,7 +225,17 @@ class Regular:
             self.spare = max(self.spare, float(left_out[full].max()))  # no rank is higher
         while len(low := np.flatnonzero((left_out > self.spare) & finite)):
             some = low[np.argsort(-left_out[low], kind="stable")][:WARNED_SAMPLES]
-            singular, there = rank_nearby(self.model, q[some], rank[some], free)
+            near = q[some]
+            if "loop_accelerations" not in arrays:  # which may be those of a motion that opens them
+                near, there = closed_nearby(self.model, near, rank[some], free)
+                left_out[some] -= there - rank[some]
+                rank[some] = there
+                some, near = some[left_out[some] > self.spare], near[left_out[some] > self.spare]
+                if not len(some):
+                    continue
+            singular, there = rank_nearby(self.model, near, rank[some], free)
+            if show(self.model, near[~singular], rank[some[~singular]], self.held):
+                return True
             if not singular.any():
                 self.spare = float(left_out[some].max())
                 continue
@@ -222,7 +245,8 @@ class Regular:
             where = f"in {count} of {len(q)} samples" if batch else "at this configuration"
             result = _RESULTS[function] + self._others(arrays, a, batch, first)
             self._warn(function, where, int(rank[first]), usual, result)
-            return
+            return False
+        return False
 
     def _others(
         self, arrays: Arrays, a: Array | None, batch: tuple[int, ...], sample: int

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.rank import NEARBY_RESIDUAL, RATE, lengths, ranks_of
+from mozzi.algorithms.constraints.rank import NEARBY_RESIDUAL, RATE, lengths, ranks_of, scaled
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.types import Array
 
-__all__ = ["rank_nearby"]
+__all__ = ["closed_nearby", "rank_nearby"]
 
 Integers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -73,6 +73,26 @@ def rank_nearby(
         closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < NEARBY_RESIDUAL
         there = np.where(closed, np.maximum(there, ranks_of(jacobian(near)[..., free])), there)
     return singular | (there > rank), there
+
+
+def closed_nearby(
+    model: Model, q: Array, rank: Integers, free: Mask | None = None
+) -> tuple[Array, Integers]:
+    """(closed configurations, their ranks) next to q (B, nq), which may be a little open and have
+    these ranks: themselves where they are closed. Angles between rows are known up to how open they
+    are, and so are the rates of these.
+    """
+    rows, _ = lengths(model)
+    r = loop_residual(model, q)
+    open_by = (np.abs(r) / rows).max(-1, initial=0.0) > NEARBY_RESIDUAL
+    if not open_by.any():
+        return q, rank
+    q, rank = q.copy(), rank.copy()
+    every = np.ones(model.nv, dtype=bool)
+    q[open_by], _ = descend(model, q[open_by], 0.0 * r[open_by], every, 30)
+    A = scaled(model, loop_jacobian(model, q[open_by]))
+    rank[open_by] = ranks_of(A if free is None else A[..., free])
+    return q, rank
 
 
 def _beyond(rank: Integers, n: int) -> Mask:

@@ -25,6 +25,7 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
+from mozzi.algorithms.loops.shown import look_at
 from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ShapeError, as_numbers
 from mozzi.model import Model
@@ -237,11 +238,11 @@ def rollout(
         ((6, 3), (6, 3))
     """
     as_model(model, "rollout")
-    kernel = _cached(model, "step", method, resistance, limits)
     q0, v0 = _ending_in("rollout", q0=(q0, model.nq), v0=(v0, model.nv))
     (tau,) = _ending_in("rollout", 1, tau=(tau, model.nv))
     if closed(model):
         check_closed(model, q0, v0)
+    kernel = _cached(model, "step", method, resistance, limits)
     batch = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1], tau.shape[1:-1])
     q = np.empty((len(tau) + 1, *batch, model.nq))
     v = np.empty((len(tau) + 1, *batch, model.nv))
@@ -352,7 +353,6 @@ def rollout_gradient(
         (5, 3)
     """
     as_model(model, "rollout_gradient")
-    kernel = _cached(model, "pullback", method, resistance, limits)
     nq, nv = model.nq, model.nv
     q, v, tau, dq, dv = _ending_in(
         "rollout_gradient", 1, q=(q, nq), v=(v, nv), tau=(tau, nv), dq=(dq, nv), dv=(dv, nv)
@@ -361,6 +361,8 @@ def rollout_gradient(
         if len(x) != len(tau) + 1:
             fact = f"tau has {len(tau)} steps; give {len(tau) + 1} states"
             raise ShapeError("rollout_gradient", name, x.shape, (), fact)
+    look_at(model, q[0])
+    kernel = _cached(model, "pullback", method, resistance, limits)
     p, r = dq[-1].copy(), dv[-1].copy()
     out = np.empty((len(tau), *p.shape))
     if torque is not None:

@@ -12,6 +12,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.constraints.rows.rows import (
     loop_jacobian,
     loop_residual,
@@ -20,6 +21,7 @@ from mozzi.algorithms.constraints.rows.rows import (
 )
 from mozzi.algorithms.kinematics.configuration import difference
 from mozzi.algorithms.loops.assemble import consistent_velocities
+from mozzi.algorithms.loops.shown import look_at
 from mozzi.errors import ConfigurationError, LoopError, ModelError, known
 from mozzi.lie.small_matrices import solve_spd
 from mozzi.lie.vec import number
@@ -182,6 +184,7 @@ class Drives:
         now = self.on_arrays(t)
         self._check_finite(t)
         self._check_start(now, q)
+        look_at(self.model, q, lambda: loop_rank(self.model, q, now["loop_offsets"])[0])
         least = np.broadcast_to(now["loop_rates"], (*q.shape[:-1], self.model.row_count))
         return q, consistent_velocities(self.model, q, v, loop_rates=least)
 

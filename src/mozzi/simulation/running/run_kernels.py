@@ -39,7 +39,8 @@ class RunKernels:
     def _once(self, name: str, method: Integrator | None, make: Callable[[], K]) -> K:
         x = self.system
         names = () if x.varying is None else x.varying.names
-        key = (name, method, x.resistance, x.stops, tuple(self.inputs), self.place, names)
+        shown = x.model.rows_depend
+        key = (name, method, x.resistance, x.stops, tuple(self.inputs), self.place, names, shown)
         if key not in self._cache:
             self._cache[key] = make()
         return cast("K", self._cache[key])

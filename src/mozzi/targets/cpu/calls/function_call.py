@@ -23,7 +23,7 @@ from mozzi.targets.cpu.calls import single_call
 from mozzi.targets.cpu.calls.single_call import address, builtin, record
 from mozzi.targets.cpu.calls.single_call_text import load
 
-__all__ = ["direct", "make", "remember"]
+__all__ = ["direct", "forget", "make", "remember"]
 
 # What a function is made of, in words of 64 bits.
 _FIELDS = (
@@ -162,3 +162,12 @@ def remember(function: object, model: object, kernel: object) -> None:
     words.last = weakref.ref(model, gone), kernel
     words[_FIELDS.index("last_kernel")] = id(kernel)
     words[place] = id(model)
+
+
+def forget(function: object, model: object) -> None:
+    """Look into the cache of this model again."""
+    words = cast(Remembering, cast(BuiltinFunctionType, function).__self__)
+    last = getattr(words, "last", None)
+    if last is not None and last[0]() is model:
+        words[_FIELDS.index("last")] = 0
+        words.last = None
