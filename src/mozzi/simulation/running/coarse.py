@@ -1,7 +1,8 @@
 """Steps that are too coarse for where they are: beside a singular configuration of the loops.
 
 There the rows of the loops are nearly dependent, and a step whose stages are open by as much as
-rows differ may go anywhere, on closed states all the same. Two steps of half the length tell.
+rows differ may go anywhere, on closed states all the same. Two steps of half the length tell, or
+three of a third: one of both may end beside the singular configuration and go astray itself.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["coarse_step"]
 
 NEAR = 3e-2  # a margin of `loop_rank`, from which on steps are looked at
-LOOKED = 32  # records with the least margin, whose steps are repeated
+AT_SPEED = 1e-1  # the same, where it changes by more than that from record to record
+LOOKED = 32  # records where the margin is least, whose steps are repeated
 REPEATED = 256  # steps behind a record, at most
-#: What one step and two halves of it may differ by, of the largest velocity, by the method's order.
+PARTS = 2, 3  # of a step
+#: What one step and parts of it may differ by, of the largest velocity, by the method's order.
 COARSE = {1: 5e-2, 2: 1e-2}
-COARSE_FOURTH = 1e-3
+COARSE_FOURTH = 1e-4
 
 
 def coarse_step(
@@ -56,15 +59,23 @@ def coarse_step(
 
 
 def _nearest(ranks: Ranks, last: int) -> tuple[np.ndarray, np.ndarray, Array]:
-    """(sample, record, margin) where the margin is least, and of the records before."""
+    """(sample, record, margin) where the margin is small, and of the records before: those first
+    where it is least of those around, one for every time that a motion passes.
+    """
+    m = ranks.margin
+    around = np.pad(m, ((0, 0), (1, 1)), mode="edge")
+    before, behind = around[:, :-2], around[:, 2:]
+    least = (m <= before) & (m <= behind)
+    fast = least & (m <= np.minimum(np.maximum(before, behind) - m, AT_SPEED))
+    small = fast | (m <= NEAR)
     found: dict[tuple[int, int], float] = {}
-    for at in np.argsort(ranks.margin, axis=None, kind="stable")[:LOOKED].tolist():
+    for at in np.lexsort((m.ravel(), ~least.ravel(), ~small.ravel()))[:LOOKED].tolist():
         s, k = divmod(at, len(ranks.records))
-        if ranks.margin[s, k] > NEAR:
+        if not small[s, k]:
             break
         for record in (int(ranks.records[k]) - 1, int(ranks.records[k])):
             if 0 <= record < last:
-                found.setdefault((int(ranks.samples[s]), record), float(ranks.margin[s, k]))
+                found.setdefault((int(ranks.samples[s]), record), float(m[s, k]))
     pairs = np.array(list(found), dtype=int).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1], np.array(list(found.values()))
 
@@ -73,7 +84,7 @@ def _differences(
     run: Simulation, method: OneStep, t: Array, q: Array, v: Array, sample: np.ndarray,
     record: np.ndarray,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """When a step behind these records differs most from two halves of it, and by how much."""
+    """When a step behind these records differs most from parts of it, and by how much."""
     put, advance = run.place.put, run.kernels.advance(method)
     start, law = run.kernels.start(method), run.torque.own
     clock, forces = put(t[record]), [put(x) for x in _forces(run, sample, record)]
@@ -87,26 +98,35 @@ def _differences(
     for k in range(min(run.grid.every, REPEATED)):
         *new, later = advance(*state, clock, *forces, run.dt, 1.0)
         if law is None:
-            whole, halves = new, advance(*state, clock, *forces, 0.5 * run.dt, 2.0)
+            parts = [advance(*state, clock, *forces, run.dt / n, float(n)) for n in PARTS]
+            whole = new
         else:
             tau = put(law.parts(run.model, on_the_host(new[-1]))["tau"])
-            whole, halves = _held_over(run, method, state[:2], clock, [tau, *forces])
-        off = np.abs(on_the_host(whole[1]) - on_the_host(halves[1])).max(axis=-1)
+            whole, *parts = _held_over(run, method, state[:2], clock, [tau, *forces])
+        off = _least_apart(whole, parts)
         worse = ~(off <= most)
         most[worse], when[worse] = off[worse], (t[record] + k * run.dt)[worse]
         state, clock = new, later
     return when, most
 
 
+def _least_apart(whole: Sequence[Array], parts: Sequence[Sequence[Array]]) -> Array:
+    """By how much velocities after a step differ from those after parts of it that are nearest; no
+    number is far from all others.
+    """
+    end = on_the_host(whole[1])
+    off = [np.abs(end - on_the_host(x[1])).max(axis=-1) for x in parts]
+    return np.min(np.nan_to_num(off, nan=np.inf), axis=0)
+
+
 def _held_over(
     run: Simulation, method: OneStep, state: list[Array], clock: Array, forces: list[Array]
-) -> tuple[Sequence[Array], Sequence[Array]]:
-    """A step with forces that are held, and two halves of it."""
+) -> list[Sequence[Array]]:
+    """A step with forces that are held, and parts of it."""
     start, advance = run.kernels.held(method)
     if start is not None:
         state = state + listed(start(*state, clock, *forces))
-    one, two = (advance(*state, clock, *forces, run.dt / n, float(n)) for n in (1, 2))
-    return one, two
+    return [advance(*state, clock, *forces, run.dt / n, float(n)) for n in (1, *PARTS)]
 
 
 def _forces(run: Simulation, sample: np.ndarray, record: np.ndarray) -> list[Array]:
