@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.overconstrained import overconstrained, rows_in_all
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
-from mozzi.algorithms.loops.shown import look_at
+from mozzi.algorithms.loops.shown import choose, look_at
 from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
 from mozzi.model.parameters.named import geometric
@@ -77,7 +79,21 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
             f"loop {part!r} opens at {rate:.2e} (m/s or rad/s); "
             "call mozzi.consistent_velocities(model, q, v) first"
         )
-    look_at(model, q, lambda: varying.of(loop_rank, q)[0], geometric(model, varying.names))
+    _look_at_rank(model, q, varying)
+
+
+def _look_at_rank(model: Model, q: Array, varying: Varying) -> None:
+    """Whether rows depend on one another at q, by what counts them in a simulation. Of models with
+    other lengths it cannot be told whether q is singular.
+    """
+    if overconstrained(model):
+        return
+    with unchecked():
+        rank = varying.of(loop_rank, q)[0]
+    if not geometric(model, varying.names):
+        look_at(model, q, lambda: rank)
+    elif (rank < rows_in_all(model)).any():
+        choose(model)
 
 
 def _worst(model: Model, rows: Array) -> tuple[float, str]:

@@ -105,6 +105,29 @@ def test_single_calls_at_open_states(d: float):
             assert np.abs(there - exact).max() < (1e-11 + 300.0 * d) * (1 + np.abs(exact).max())
 
 
+CALLS = {
+    "inverse_dynamics": lambda m, x, v, a: mz.inverse_dynamics(
+        m, x, v, a, actuated=[m.joint_names[0], *m.joint_names[5:]]
+    ),
+    "consistent_velocities": lambda m, x, v, a: mz.consistent_velocities(m, x, a),
+    "forward_dynamics_gradient": lambda m, x, v, a: mz.forward_dynamics_gradient(m, x, v, a, v),
+    "momentum_dynamics": lambda m, x, v, a: mz.momentum_dynamics(m, x, mz.momenta(m, x, v), a),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("d", [1e-7, 1e-5])
+def test_other_calls_at_open_states(name: str, d: float):
+    """The same, whether the model was known or this is the first that is seen of it."""
+    model, q, v = known()
+    tau, aside = np.random.default_rng(3).normal(size=(2, model.nv))
+    near = mz.integrate(model, q, d * aside)
+    a = mz.forward_dynamics(model, q, v, tau)
+    mine, theirs = (CALLS[name](m, near, v, a) for m in (hidden()[0], model))
+    mine, theirs = (x if isinstance(x, tuple) else (x,) for x in (mine, theirs))
+    assert max(np.abs(x - y).max() for x, y in zip(mine, theirs, strict=True)) < 1e-9
+
+
 @pytest.mark.slow
 def test_steps_and_their_derivatives():
     model, q, v = hidden()

@@ -16,7 +16,6 @@ from mozzi.algorithms.constraints.rank import (
     pinv,
     ranks_of,
     scaled,
-    sines,
     surely_regular,
 )
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
@@ -25,9 +24,9 @@ from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.program.node import untraced
 from mozzi.program.settings import Settings, tracing
-from mozzi.types import Array, ArrayLike
+from mozzi.types import Array
 
-__all__ = ["least_share", "most_independent", "overconstrained", "rows_in_all"]
+__all__ = ["most_independent", "overconstrained", "rows_in_all"]
 
 FAR = (0.0, *[1.0, 2.0, 3.0] * 5)
 """Noise on the neutral configuration, from which closed ones are sought. A linkage may also be
@@ -59,13 +58,6 @@ def overconstrained(model: Model, held: NDArray[np.bool_] | None = None) -> bool
 def rows_in_all(model: Model, held: NDArray[np.bool_] | None = None) -> int:
     """How many rows there are, of those that do not vanish in all configurations."""
     return _decided(model.nominal or model, held)[1]
-
-
-def least_share(model: Model, q: ArrayLike) -> Array:
-    """The share of the largest singular value from which others count at q, which may be open."""
-    if not overconstrained(model):
-        return np.zeros(np.shape(q)[:-1])
-    return sines(model, loop_residual(model, q))
 
 
 def most_independent(model: Model) -> int | None:

@@ -172,19 +172,22 @@ def scaled(model: Model, A: np.ndarray) -> Array:
     return A / rows[:, None] * columns
 
 
-def counted(s: np.ndarray) -> NDArray[np.bool_]:
-    """Which singular values of scaled rows count as different from zero."""
-    return s > COUNTS * np.maximum(s[..., :1], NO_SCALE)
+def counted(s: np.ndarray, least: ArrayLike = 0.0) -> NDArray[np.bool_]:
+    """Which singular values of scaled rows count as different from zero, from `COUNTS` of the
+    largest (or the share ``least``) on.
+    """
+    share = np.maximum(COUNTS, np.asarray(least))[..., None]
+    return s > share * np.maximum(s[..., :1], NO_SCALE)
 
 
-def ranks_of(A: np.ndarray) -> NDArray[np.intp]:
+def ranks_of(A: np.ndarray, least: ArrayLike = 0.0) -> NDArray[np.intp]:
     """By singular values, of scaled rows."""
     if 0 in A.shape[-2:]:
         return np.zeros(A.shape[:-2], dtype=int)
-    clear = _clear_rows(A)
+    clear = _clear_rows(A) if np.all(np.asarray(least) <= CLEAR) else None
     if clear is not None:
         return np.array([len(rows) for rows, _ in clear]).reshape(A.shape[:-2])
-    return counted(np.linalg.svd(A, compute_uv=False)).sum(-1)
+    return counted(np.linalg.svd(A, compute_uv=False), least).sum(-1)
 
 
 def surely_regular(A: np.ndarray) -> NDArray[np.bool_]:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options
-from mozzi.algorithms.constraints.overconstrained import least_share
 from mozzi.algorithms.constraints.rank import SHARE, pinv, sines
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
+from mozzi.algorithms.loops.shown import least_share
 from mozzi.errors import ConfigurationError, LoopError, ShapeError, known
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike, JointChoice, Minimize, words

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.overconstrained import least_share
-from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, pinv, ranks_of, scaled
+from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, pinv, scaled
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.constraints.single_loops import LARGE
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.algorithms.loops.shown import JUDGED, look_at
+from mozzi.algorithms.loops.shown import JUDGED, least_share, look_at
 from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
@@ -206,15 +205,10 @@ def assemble(
         better = gaps < gap[left]
         best[left[better]], gap[left[better]] = found[better], gaps[better]
         steps[left] += used
-    _show(model, best[(gap <= tolerance) & (target == 0.0).all(-1)][:JUDGED])
+    if model.nv <= LARGE:
+        look_at(model, best[(gap <= tolerance) & (target == 0.0).all(-1)][:JUDGED])
     result = _assembly(model, best, gap, target, hold, tolerance, steps, batch, report)
     return result if report else result.check().q
-
-
-def _show(model: Model, q: Array) -> None:
-    """Look at the rank of some closed configurations, of small mechanisms."""
-    if len(q) and model.nv <= LARGE:
-        look_at(model, q, lambda: ranks_of(scaled(model, loop_jacobian(model, q))))
 
 
 def _gap(model: Model, q: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.constraints.rank import lengths
 from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
+from mozzi.algorithms.loops.shown import look_at
 from mozzi.errors import OpenLoopWarning, warn
 from mozzi.model import Distance, Loop, Model
 from mozzi.types import Array, ArrayLike
@@ -19,26 +20,38 @@ from mozzi.types import Array, ArrayLike
 __all__ = ["WIDE", "tell_open", "warn_open", "widely_open"]
 
 WIDE = 1e-3  # radians, or lengths of the mechanism
+SOME = 1e-8  # from here on dependent rows may count in programs that do not choose
 
 
 def tell_open(function: str, model: Model, q: ArrayLike) -> None:
-    """Warn of the samples of q (…, nq) that are widely open."""
+    """Warn of the samples of q (…, nq) that are widely open, and look at the rank of those that are
+    open at all (`shown`).
+    """
     q = np.asarray(q, dtype=float)
     if not np.isfinite(q).all():
         return  # which is told by what follows
-    wide = widely_open(model, q)
+    gap2 = _open_by(model, q)
+    wide = gap2 > WIDE * WIDE
     if wide.any():
         warn_open(function, model, q.reshape(-1, q.shape[-1]), wide.ravel(), wide.shape)
+    some = (gap2 > SOME * SOME) & ~wide
+    if some.any():
+        look_at(model, q[some])
 
 
 def widely_open(model: Model, q: ArrayLike) -> NDArray[np.bool_]:
     """Whether the loops are open by more than `WIDE` at q (…, nq)."""
+    return _open_by(model, q) > WIDE * WIDE
+
+
+def _open_by(model: Model, q: ArrayLike) -> Array:
+    """The square of how open the loops are at q (…, nq), in radians or lengths."""
     key = "measures of open rows"
     if key not in model.cache:
         model.cache[key] = _bending(model) / lengths(model)[0]
     with unchecked():
         gap = loop_residual(model, q) * model.cache[key]
-    return np.asarray(np.square(gap).sum(axis=-1) > WIDE * WIDE)
+    return np.asarray(np.square(gap).sum(axis=-1))
 
 
 def warn_open(

@@ -21,7 +21,7 @@ from mozzi.algorithms.constraints.rows.rows import (
 )
 from mozzi.algorithms.kinematics.configuration import difference
 from mozzi.algorithms.loops.assemble import consistent_velocities
-from mozzi.algorithms.loops.shown import look_at
+from mozzi.algorithms.loops.shown import show
 from mozzi.errors import ConfigurationError, LoopError, ModelError, known
 from mozzi.lie.small_matrices import solve_spd
 from mozzi.lie.vec import number
@@ -184,7 +184,8 @@ class Drives:
         now = self.on_arrays(t)
         self._check_finite(t)
         self._check_start(now, q)
-        look_at(self.model, q, lambda: loop_rank(self.model, q, now["loop_offsets"])[0])
+        rank = np.ravel(loop_rank(self.model, q, now["loop_offsets"])[0]).astype(int)
+        show(self.model, q.reshape(len(rank), -1), rank)
         least = np.broadcast_to(now["loop_rates"], (*q.shape[:-1], self.model.row_count))
         return q, consistent_velocities(self.model, q, v, loop_rates=least)
 
