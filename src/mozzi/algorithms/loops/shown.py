@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.constraints.overconstrained import overconstrained, rows_in_all
-from mozzi.algorithms.constraints.rank import ranks_of, scaled, sines
+from mozzi.algorithms.constraints.rank import SHARE, ranks_of, scaled, sines
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.loops.singular import closed_nearby, rank_nearby
 from mozzi.model import Model
@@ -32,10 +32,10 @@ JUDGED = 16  # configurations of a batch, of which it is found out whether they 
 
 def least_share(model: Model, q: ArrayLike) -> Array:
     """The share of the largest singular value from which others count at q, which may be open."""
-    look_at(model, q)
-    if not overconstrained(model):
-        return np.zeros(np.shape(q)[:-1])
-    return sines(model, loop_residual(model, q))
+    least = sines(model, loop_residual(model, q))
+    if (least > SHARE).any():  # dependent rows might count
+        look_at(model, q)
+    return least if overconstrained(model) else 0.0 * least
 
 
 def look_at(model: Model, q: ArrayLike, rank: Callable[[], ArrayLike] | None = None) -> None:
