@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.algorithms.loops.shown import look_at
 from mozzi.compiler import compile
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
@@ -191,6 +192,7 @@ class Task:
         def observe(q: Traced, v: Traced, u: Traced) -> tuple[Traced, Real, Real]:
             return self.seen(q, v, u)
 
+        look_at(model, self.start[0])  # kernels know what was shown before they are made
         step = stepper(
             model, self.method, held=True, limits=self.limits, target=target, dtype=dtype,
             parameters=list(self.ranges),

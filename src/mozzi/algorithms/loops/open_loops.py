@@ -31,12 +31,13 @@ def tell_open(function: str, model: Model, q: ArrayLike) -> None:
     if not np.isfinite(q).all():
         return  # which is told by what follows
     gap2 = _open_by(model, q)
+    some = gap2 > SOME * SOME
+    if not some.any():
+        return
     wide = gap2 > WIDE * WIDE
     if wide.any():
         warn_open(function, model, q.reshape(-1, q.shape[-1]), wide.ravel(), wide.shape)
-    some = (gap2 > SOME * SOME) & ~wide
-    if some.any():
-        look_at(model, q[some])
+    look_at(model, q[some & ~wide])
 
 
 def widely_open(model: Model, q: ArrayLike) -> NDArray[np.bool_]:
