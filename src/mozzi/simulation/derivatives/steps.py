@@ -290,11 +290,11 @@ def _ending_in(
 
 def _of_law(model: Model, law: Law, make: Callable[[Law, Model], Kernel[Result]]) -> Kernel[Result]:
     """A kernel of a law, made once; checked, so that a line that cannot be traced is named."""
-    key = ("law", make)
-    if (model.digest, key) not in law.kernels:
+    key = model.digest, model.rows_depend, ("law", make)
+    if key not in law.kernels:
         check_traceable(law, model)
-        law.kernels[model.digest, key] = make(law, model)
-    return cast("Kernel[Result]", law.kernels[model.digest, key])
+        law.kernels[key] = make(law, model)
+    return cast("Kernel[Result]", law.kernels[key])
 
 
 @overload
