@@ -486,10 +486,11 @@ class ArticulatedInertia(Spatial):
     ) -> ArticulatedInertia:
         """I − U D⁻¹ Uᵀ, with U = I S and D = Sᵀ U: what is left behind a joint that moves freely.
 
-        It annihilates S; where S is made of basis vectors, those rows and columns are zero. Not
-        ``free``: D holds more than Sᵀ U (armature), and nothing is annihilated.
+        It annihilates S; where S is made of basis vectors, those rows and columns are zero, and all
+        of them behind six freedoms, which are independent where D has an inverse. Not ``free``: D
+        holds more than Sᵀ U (armature), and nothing is annihilated.
         """
-        zeros = (S.units() or ()) if free else ()
+        zeros = S.annihilated() if free else ()
         rows = list(zip(*(column.flatten() for column in U.columns), strict=True))
         scaled = [() if i in zeros else tuple(_sum(u, d) for d in Dinv) for i, u in enumerate(rows)]
 

@@ -548,6 +548,18 @@ class Screws(Spatial, Generic[Column]):
             where.append(e.index(1.0))
         return tuple(where)
 
+    def annihilated(self) -> tuple[int, ...]:
+        """Which entries of screws that are reciprocal to all columns are structurally zero: those
+        of the basis vectors, where all columns are such; all, where six columns are independent.
+
+        Example:
+            >>> mz.Revolute("z").screws([0.0]).annihilated()
+            (2,)
+            >>> mz.Free().screws(mz.Free().neutral()).annihilated()
+            (0, 1, 2, 3, 4, 5)
+        """
+        return tuple(range(6)) if len(self) == 6 else self.units() or ()
+
     @overload
     def reciprocal(self: Screws[Twist]) -> Screws[Wrench]: ...
     @overload

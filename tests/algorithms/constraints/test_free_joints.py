@@ -19,16 +19,24 @@ from mozzi.lie import SE3
 from mozzi.model.generate import delta
 
 
-def stacked(n: int, free_on_each_other: bool = True) -> tuple[mz.Model, np.ndarray]:
+def composed() -> mz.Composite:
+    """Six freedoms that are no basis vectors, with frames between the factors."""
+    return mz.Composite(mz.Translation3(), mz.Spherical().between((0.0, 0.1, 0.0), (0.0, 0.1, 0.0)))
+
+
+def stacked(
+    n: int, free_on_each_other: bool = True, free: mz.Joint | None = None
+) -> tuple[mz.Model, np.ndarray]:
     """Stewart platforms whose legs stand on the one below; the platforms themselves are free, in
     coordinates relative to the one below or to the world.
     """
+    free = free or mz.Free()
     b, q, below = mz.Builder("stack"), [], None
     disk = mz.Inertia(2.0, (0.0, 0.02, 0.01), np.diag([0.05, 0.05, 0.09]))
     feet = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
     balls = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
     for s in range(n):
-        b.add(f"platform_{s}", below if free_on_each_other else None, mz.Free(), disk)
+        b.add(f"platform_{s}", below if free_on_each_other else None, free, disk)
         q += [0.0, 0.0, 0.7 if free_on_each_other else 0.7 * (s + 1), 0.0, 0.0, 0.0, 1.0]
         for k, (x, y) in enumerate(zip(feet, balls, strict=True)):
             foot = np.array([0.6 * math.cos(x), 0.6 * math.sin(x), 0.0])
@@ -62,6 +70,20 @@ def test_platforms_on_platforms_cost_linearly(free_on_each_other: bool):
         program_of(mz.forward_dynamics, stacked(n, free_on_each_other)[0]).flops for n in (2, 3, 4)
     ]
     assert counts[2] - counts[1] <= 1.001 * (counts[1] - counts[0])
+
+
+def test_any_six_freedoms_transmit_nothing():
+    """Of a composite, too: one more platform takes what the one before took, and moves as by the
+    null space.
+    """
+    models = [stacked(n, free=composed()) for n in (1, 2, 3)]
+    counts = [program_of(mz.forward_dynamics, model).flops for model, _ in models]
+    assert counts[2] - counts[1] <= 1.03 * (counts[1] - counts[0])
+    model, q = models[1]
+    v, tau = state(model, q)
+    exact = null_space_accelerations(model, q, v, tau)
+    a = np.array(mz.forward_dynamics.python(model, q, v, tau), dtype=float)
+    assert np.abs(a - exact).max() < 1e-9 * np.abs(exact).max()
 
 
 SLIDES = {

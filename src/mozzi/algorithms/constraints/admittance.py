@@ -135,12 +135,13 @@ def transmitted(
     i: BodyView, S: Screws[Twist], left: Wrench, own: Sequence[Real]
 ) -> Wrench:
     """x − U D⁻¹ y, with the zeros that it has along screws that are basis vectors (and −own where
-    a coupling acts directly); none where the joint has armature.
+    a coupling acts directly) and behind six freedoms; none where the joint has armature.
     """
-    where = S.units()
-    if where is None or any(number(m) != 0.0 for m in free(i, i.armature)):
+    if any(number(m) != 0.0 for m in free(i, i.armature)):
         return left
-    entries = list(left.flatten())
+    entries, where = list(left.flatten()), S.units()
+    if where is None:
+        where = S.annihilated() if all(number(x) == 0.0 for x in own) else ()
     for c, k in enumerate(where):
         entries[k] = -own[c]
     return Wrench.unflatten(entries)
