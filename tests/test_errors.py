@@ -50,7 +50,8 @@ def test_kernels_name_the_argument():
 
 
 def test_batches_that_do_not_broadcast():
-    with pytest.raises(ValueError, match=r"batch axes do not broadcast: q \(5,\), a \(3,\)"):
+    words = r"batch axes do not broadcast: q \(5,\), a \(3,\)"
+    with pytest.raises(mz.ConfigurationError, match=words):
         mz.inverse_dynamics(MODEL, np.zeros((5, 4)), v, np.zeros((3, 4)))
 
 

@@ -230,7 +230,12 @@ def refuse_others(
     """
     for argument, x in given:
         kind = kinds.get(argument)
-        if kind is not None and not any(test(x) for test, _ in kind):
+        if kind is None:
+            continue
+        for test, _ in kind:  # not any(...): a call waits for this
+            if test(x):
+                break
+        else:
             wanted = [*dict.fromkeys(words for _, words in kind)]
             said = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if wanted[1:] else wanted)
             raise KindError(name, argument, x, said + meaning(function, argument))

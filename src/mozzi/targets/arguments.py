@@ -34,7 +34,7 @@ def check_arrays(function: str, inputs: Sequence[Input], arrays: Sequence[ArrayL
         np.broadcast_shapes(*batches.values())
     except ValueError:
         told = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
-        raise ValueError(f"{function}: batch axes do not broadcast: {told}") from None
+        raise ConfigurationError(f"{function}: batch axes do not broadcast: {told}") from None
 
 
 def check_results(

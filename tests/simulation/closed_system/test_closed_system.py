@@ -195,6 +195,46 @@ def test_names_that_there_are_none_of(held: tuple):
         system.detach("x")
     with pytest.raises(mz.LoopError, match="'gate' by itself does not honour loops"):
         system.distributed_accelerations(q, v)
+    place = r"no closure frame \('world', 'table'\); there are .* and \('world', ''\)"
+    with pytest.raises(mz.ModelError, match=place):  # it was the world's origin, without a word
+        system.attach("x", ("world", "table"), ("bar", "bar"))
+    with pytest.raises(mz.ModelError, match=r"'hnad'\); there are \('arm', 'hand'\)"):
+        system.attach("x", ("arm", "hnad"), ("bar", "bar"))
+    with pytest.raises(mz.ConfigurationError, match="attachment 'x': at: no system 'amr'; there"):
+        system.attach("x", ("arm", "hand"), ("bar", "bar"), at={**q, "amr": q["arm"]})
+    with pytest.raises(mz.ModelError, match="there is no system"):
+        mz.ClosedSystem({})
+    moving = system.simulate(q, v, 1e-3, 1e-3)
+    with pytest.raises(mz.UnknownNameError, match="no system 'arms' in phase 0; it has 'arm',"):
+        moving.q("arms")
+
+
+def test_rows_that_do_not_fit_an_attachment(held: tuple):
+    """Neither one number for all rows nor those of another attachment, whichever way is asked."""
+    system, q, v = held
+    simple = system.without_system("gate")
+    q, v = ({n: x[n] for n in simple.systems} for x in (q, v))
+    for ask in (simple.forward_dynamics, simple.accelerations, simple.distributed_accelerations):
+        for wrong in (np.ones(4), np.ones(1), 1.0):
+            with pytest.raises(mz.ShapeError, match="loop_accelerations: that of 'ball' has shape"):
+                ask(q, v, loop_accelerations={"ball": wrong})
+        with pytest.raises(mz.ConfigurationError, match="no attachment 'bell'; there are 'ball'"):
+            ask(q, v, loop_accelerations={"bell": np.ones(3)})
+    two = {"ball": np.ones((2, 3)), "again": np.ones((3, 3))}
+    part = simple.attachments[0]
+    twice = simple.attach("again", part.a, part.b, part.joint, None, part.placement_b)
+    with pytest.raises(mz.ConfigurationError, match=r"\(2,\) of 'ball', \(3,\) of 'again'"):
+        twice.forward_dynamics(q, v, loop_accelerations=two)
+
+
+def test_tables_of_arrays_by_body(held: tuple):
+    system, _, _ = held
+    W = np.arange(2.0 * system.model.nb * 6).reshape(2, system.model.nb, 6)
+    table = system.parts(W, "b")
+    assert [x.shape for x in table.values()] == [(2, 3, 6), (2, 1, 6), (2, 3, 6)]
+    np.testing.assert_array_equal(system.whole("wrenches", table, "b"), W)
+    with pytest.raises(mz.ShapeError, match=r"last axes are \(7, 6\)"):
+        system.parts(np.zeros(system.model.nv), "b")
 
 
 def test_what_was_there_before_is_not_compiled_again(held: tuple):
@@ -404,3 +444,104 @@ def test_a_place_is_a_pose():
     free.attach("here", ("world", ""), ("bar", "bar"), at=q).check_closed(q, 1e-12)
     with pytest.raises(mz.ModelError, match="give placement_b, or at; not both"):
         free.attach("here", ("world", ""), ("bar", "bar"), placement_b=(0, 0, 1), at=q)
+
+
+@pytest.fixture(scope="module")
+def gripped() -> tuple[mz.ClosedSystem, dict, dict]:
+    """A bar in a ball at the end of a lever, moving."""
+    rng, lever = np.random.default_rng(0), chain(1, seed=4).with_frame("hand", 0, (0.1, 0.05, 0.3))
+    free = mz.ClosedSystem({"arm": (lever, ["hand"]), "bar": (bar(), ["bar"])})
+    q = {"arm": rng.normal(size=1), "bar": bar().random_configuration(rng)}
+    v = {"arm": rng.normal(size=1), "bar": rng.normal(size=6)}
+    held = free.attach("grip", ("arm", "hand"), ("bar", "bar"), mz.Spherical(), at=q)
+    return held, q, held.consistent_velocities(q, v)
+
+
+@pytest.mark.parametrize("method", ["rkmk4", pytest.param("dopri5", marks=pytest.mark.slow)])
+def test_attachments_that_follow_a_law(gripped: tuple, method: str):
+    """A ball that is moved in the hand: the same motion whether or not something happens on the
+    way, at a time or on an event, and the law is kept until it is let go.
+    """
+    held, q, v = gripped
+    law = lambda t: [0.05 * t * t, 0.02 * t, 0.0]
+    given = {"method": method, "loop_offsets": {"grip": law}}
+    one = held.simulate(q, v, 0.06, 2e-3, **given)
+    for when in (0.03, lambda t, q, v: t - 0.03):
+        two = held.simulate(q, v, 0.06, 2e-3, changes=[(when, lambda x, q: x)], **given)
+        assert len(two) == 2
+        np.testing.assert_allclose(two.end[0]["bar"], one.end[0]["bar"], atol=1e-8)
+        np.testing.assert_allclose(held.residual(two.end[0])["grip"], law(0.06), atol=1e-10)
+    drop = lambda x, q: x.detach("grip")
+    let_go = held.simulate(q, v, 0.06, 2e-3, changes=[(0.03, drop)], **given)
+    np.testing.assert_allclose(let_go[1].v["bar"][0], let_go[0].v["bar"][-1], atol=1e-12)
+    E = let_go[1].trajectory.energy()
+    assert np.abs(E - E[0]).max() < 1e-6
+
+
+def test_laws_of_what_is_not_there(gripped: tuple):
+    """Those of attachments that come later wait for them; of what never comes, they are refused."""
+    held, q, v = gripped
+    later = lambda x, q: x.attach("late", ("arm", "hand"), ("bar", "bar"), mz.Spherical(), at=q)
+    law = lambda t: [0.1 * (t - 0.01) ** 2, 0.0, 0.0]
+    motion = held.detach("grip").simulate(
+        q, v, 0.02, 1e-3, changes=[(0.01, later)], loop_offsets={"late": law}
+    )
+    left = motion[1].system.residual(motion.end[0])["late"]
+    np.testing.assert_allclose(left, [1e-5, 0.0, 0.0], atol=1e-12)
+    joint, start = "arm.joint_0", float(q["arm"][0])
+    driven = held.simulate(q, v, 0.02, 1e-3, prescribed={joint: lambda t: start + 0.3 * t},
+                           changes=[(0.01, lambda x, q: x.detach("grip"))])  # fmt: skip
+    np.testing.assert_allclose(driven.q("arm")[:, 0], start + 0.3 * driven.t, atol=1e-12)
+    for options, words in (
+        ({"loop_offsets": {"gripp": law}}, "loop_offsets: no attachment 'gripp'; there are 'grip'"),
+        ({"prescribed": {"arm.elbow": law}}, "prescribed: no joint 'arm.elbow'; there are 'arm.j"),
+        ({"loop_offsets": [law]}, "give a table by attachment"),
+    ):
+        with pytest.raises(mz.ConfigurationError, match=words):
+            held.simulate(q, v, 2e-3, 1e-3, changes=[(1e-3, lambda x, q: x)], **options)
+
+
+def test_changes_at_one_time_come_one_after_the_other(gripped: tuple):
+    """A thing that is stopped and let go at once has been stopped, as if a moment lay between; a
+    change may come at the start; no samples are refused, with events too.
+    """
+    held, q, v = gripped
+    free = held.detach("grip")
+    stop = lambda x, q: x.attach("pin", ("world", ""), ("bar", "bar"), mz.Spherical(), at=q)
+    drop = lambda x, q: x.detach("pin")
+    ends, taken = [], []
+    for wait in (0.0, 1e-9):
+        x = free.simulate(q, v, 0.04, 2e-3, changes=[(0.02, stop), (0.02 + wait, drop)],
+                          method="rkmk4")  # fmt: skip
+        ends.append(np.concatenate([x.end[1]["arm"], x.end[1]["bar"]]))
+        taken.append(sum(float(phase.taken) for phase in x))
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+    assert taken[0] > 1e-3 and abs(taken[0] - taken[1]) < 1e-9
+    first = free.simulate(q, v, 0.01, 1e-3, changes=[(0.0, stop)])
+    assert len(first) == 1 and float(first[0].taken) > 1e-3
+    none = {n: np.zeros((0, len(x))) for n, x in q.items()}
+    rest = {n: np.zeros((0, len(x))) for n, x in v.items()}
+    for when in (1e-3, lambda t, q, v: t - 1e-3):
+        with pytest.raises(mz.ConfigurationError, match="hold no sample"):
+            free.simulate(none, rest, 2e-3, 1e-3, changes=[(when, lambda x, q: x)])
+
+
+def test_forces_with_springs_are_those_of_the_motion():
+    """What a hinge bears of a bar on a spring: with resistance that of the trajectory, without it
+    that of the rigid equations; inverse and hybrid dynamics likewise.
+    """
+    swing = mz.Builder("swing").add("arm", None, mz.Revolute("y"), BAR, stiffness=40.0).build()
+    free = mz.ClosedSystem({"arm": (swing, ["arm"]), "bar": (bar(), ["bar"])})
+    q = {"arm": np.array([0.3]), "bar": bar().random_configuration(2)}
+    held = free.attach("grip", ("arm", "arm"), ("bar", "bar"), at=q)
+    v = held.consistent_velocities(q, {"arm": np.ones(1), "bar": np.zeros(6)})
+    run = held.simulate(q, v, 1e-3, 1e-3)[0].trajectory
+    a = held.forward_dynamics(q, v, resistance=True)
+    for resistance, same in ((True, True), (False, False)):
+        found = held.loop_forces(q, v, resistance=resistance)["grip"].wrenches
+        exact = mz.loop_wrenches(held.model, run.q[0], run.loop_forces[0])["grip"].wrenches
+        assert np.allclose(found, exact, atol=1e-9) is same
+        back = held.inverse_dynamics(q, v, a, "arm", resistance=resistance)["arm"]
+        assert np.allclose(back, 0.0, atol=1e-9) is same
+        tau, _ = held.hybrid_dynamics(q, v, {}, a, "arm", resistance=resistance)
+        assert np.allclose(tau["arm"], 0.0, atol=1e-9) is same

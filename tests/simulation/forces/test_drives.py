@@ -292,3 +292,19 @@ def test_stepper_takes_laws(target):
     found = step(q, v, 0.0, 0.01, 5)
     truth = mz.simulate(model, q, v, 0.05, 0.01, "semi_implicit", resistance=True, **laws)
     assert np.asarray(found[0]) == pytest.approx(truth.q[-1], abs=1e-6)
+
+
+def test_driven_samples_that_end_at_an_event():
+    """Each follows its law up to its own end, and what comes behind it is not looked at."""
+    model = mz.Builder("two").add("crank", None, mz.Revolute("y"), BODY)
+    model = model.add("tip", "crank", mz.Revolute("y").between((0.5, 0.0, 0.0)), BODY).build()
+    event = lambda t, q, v: q[..., 1] - 0.2
+    event.terminal = True
+    q0, v0 = np.array([[0.0, 0.15], [0.0, 0.1]]), np.zeros((2, 2))
+    v0[:, 1] = 0.5
+    motion = mz.simulate(model, q0, v0, 1.0, 0.01, method="dopri5", events=[event],
+                         prescribed={"crank": lambda t: 0.3 * t})  # fmt: skip
+    ended = np.isnan(motion.q).any(axis=-1)
+    assert len(motion.events) == 2 and ended[0, -1] and not ended[1].any()
+    there = np.where(ended, np.nan, 0.3 * motion.t)
+    np.testing.assert_allclose(motion.q[..., 0], there, atol=1e-9)

@@ -19,6 +19,7 @@ from mozzi.errors import (
     ShapeError,
     UnknownNameError,
     known,
+    nearest,
 )
 from mozzi.lie import SE3
 from mozzi.model import Fixed, Joint, Model
@@ -50,6 +51,8 @@ class AttachedSystems:
         if not is_listed(attachments):
             raise KindError("ClosedSystem", "attachments", attachments, "a list of Attachments")
         self.systems = {name: self._checked(name, x) for name, x in systems.items()}
+        if not self.systems:
+            raise ModelError("ClosedSystem: there is no system; give {name: (model, frames)}")
         self.attachments = tuple(attachments)
         self._made: dict[Model, Model] = {}
         for name, (model, frames) in self.systems.items():
@@ -81,13 +84,14 @@ class AttachedSystems:
         return model, tuple(cast("Iterable[str]", frames))
 
     def _check_place(self, system: str, frame: str, what: str) -> None:
-        if system == WORLD:
+        if system == WORLD and frame in ("", WORLD):
             return
         if system not in self.systems or frame not in self.systems[system][1]:
             there = [f"({s!r}, {f!r})" for s, (_, frames) in self.systems.items() for f in frames]
+            place = f"({system!r}, {frame!r})"
             raise ModelError(
-                f"attachment {what!r}: no closure frame ({system!r}, {frame!r}); there are "
-                f"{', '.join(there)}, and ('world', '')"
+                f"attachment {what!r}: no closure frame {place}; there are "
+                f"{', '.join(nearest(place, there))}, and ('world', '')"
             )
 
     @cached_property
@@ -161,6 +165,7 @@ class AttachedSystems:
         if at is not None:
             if placement_b is not None:
                 raise ModelError(f"attachment {name!r}: give placement_b, or at; not both")
+            self._refuse_unknown(f"attachment {name!r}: at", at)
             C_a, C_b = (self._pose(*end, name, at) for end in ends)
             T_b = SE3.from_matrix(np.linalg.inv(C_b) @ C_a @ T_a.matrix())
             T_b = T_b @ joint.motion(joint.neutral())
@@ -268,6 +273,8 @@ class AttachedSystems:
             (9,)
         """
         own, needed = state or {}, what in ("q", "v", "a")
+        if axis not in self._zeros:
+            raise ConfigurationError(f"whole: no axis {axis!r}; give {known(axis, self._zeros)}")
         arrays: list[Array] = []
         found = 0
         for name, zero in self._zeros[axis].items():
@@ -292,9 +299,7 @@ class AttachedSystems:
     def _broadcast(self, what: str, own: State, axis: str, needed: bool) -> Array:
         """The same of batches, or what is wrong with the table."""
         slices = self._slices[axis]
-        if unknown := [name for name in own if name not in slices]:
-            there = known(unknown[0], self.systems)
-            raise ConfigurationError(f"{what}: no system {unknown[0]!r}; there are {there}")
+        self._refuse_unknown(what, own)
         if needed and (missing := [name for name in slices if name not in own]):
             names = ", ".join(map(repr, missing))
             raise ConfigurationError(f"{what}: nothing for {names}; give each system its own")
@@ -315,13 +320,18 @@ class AttachedSystems:
             arrays = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in arrays]
         return np.concatenate(arrays, axis=-lead)
 
+    def _refuse_unknown(self, what: str, table: State) -> None:
+        if unknown := [name for name in table if name not in self.systems]:
+            there = known(unknown[0], self.systems)
+            raise ConfigurationError(f"{what}: no system {unknown[0]!r}; there are {there}")
+
     @checked
     def parts(self, array: Array, axis: str = "v") -> Parts:
         """An array of `model` as a table.
 
         Args:
-            array: (B, nq) or (B, nv).
-            axis: "q" or "v".
+            array: (B, nq), (B, nv) or (B, nb, 6).
+            axis: "q", "v" or "b".
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -331,23 +341,46 @@ class AttachedSystems:
         """
         if axis not in self._slices:
             raise ConfigurationError(f"parts: no axis {axis!r}; give {known(axis, self._slices)}")
-        array, size = np.asarray(array), self.model.nq if axis == "q" else self.model.nv
-        if array.shape[-1:] != (size,):
-            raise ShapeError("parts", "array", array.shape, (size,))
-        return {name: array[..., s] for name, s in self._slices[axis].items()}
+        array, model = np.asarray(array), self.model
+        wanted = {"q": (model.nq,), "v": (model.nv,), "b": (model.nb, 6)}[axis]
+        if array.shape[max(array.ndim - len(wanted), 0) :] != wanted:
+            raise ShapeError("parts", "array", array.shape, wanted)
+        return self._table(array, axis)
+
+    def _table(self, array: Array, axis: str = "v") -> Parts:
+        """`parts` of an array that is known to fit."""
+        slices = self._slices[axis]
+        if axis == "b":
+            return {name: array[..., s, :] for name, s in slices.items()}
+        return {name: array[..., s] for name, s in slices.items()}
+
+    @cached_property
+    def _row_slices(self) -> Mapping[str, slice]:
+        return loop_rows(self.model)
+
+    def _by_attachment(self, rows: Array) -> Parts:
+        """Numbers of all rows of `model`, by attachments."""
+        slices = self._row_slices
+        return {part.name: rows[..., slices[part.name]] for part in self.attachments}
 
     def _rows(self, what: str, rows: Mapping[str, ArrayLike] | None) -> Array | None:
         """A table of rows, by attachments, as an array of all rows of `model`."""
         if rows is None:
             return None
-        there = loop_rows(self.model)
-        if unknown := [name for name in rows if name not in there]:
-            raise ConfigurationError(
-                f"{what}: no attachment {unknown[0]!r}; there are {known(unknown[0], there)}"
-            )
-        batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in rows.values()))
-        out = np.zeros((*batch, self.model.row_count))
+        there = self._row_slices
+        given: dict[str, Array] = {}
         for name, x in rows.items():
+            if name not in there:
+                raise ConfigurationError(
+                    f"{what}: no attachment {name!r}; there are {known(name, there)}"
+                )
+            given[name] = np.asarray(x, dtype=float)
+            wanted = (there[name].stop - there[name].start,)
+            if given[name].shape[-1:] != wanted:
+                raise ShapeError(what, f"that of {name!r}", given[name].shape, wanted)
+        batch = broadcast(what, {name: x.shape[:-1] for name, x in given.items()})
+        out = np.zeros((*batch, self.model.row_count))
+        for name, x in given.items():
             out[..., there[name]] = x
         return out
 

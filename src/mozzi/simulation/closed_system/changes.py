@@ -11,7 +11,7 @@ import numpy as np
 
 from mozzi.algorithms.dynamics.energy import kinetic_energy
 from mozzi.algorithms.loops.topology import State
-from mozzi.errors import ConfigurationError, KindError
+from mozzi.errors import ConfigurationError, KindError, known
 from mozzi.model import Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.closed_system.attached import broadcast
@@ -24,6 +24,7 @@ from mozzi.simulation.closed_system.phases import (
     When,
     WholeOptions,
 )
+from mozzi.simulation.forces.drives import Drives
 from mozzi.simulation.methods.dormand_prince import EventFunction
 from mozzi.simulation.projection import closed_states
 from mozzi.simulation.simulate import simulate
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["simulated"]
 
 Torque = State | Callable[..., State]
+
+WHOSE = {"loop_offsets": "attachment", "prescribed": "joint"}
+"""Laws of time, and what they are of."""
 
 
 def simulated(
@@ -54,9 +58,10 @@ def simulated(
     start = cast(object, options.get("t0", 0.0))
     if not isinstance(start, (int, float, np.number)):
         raise KindError("simulate", "t0", start, "seconds")
-    wrenches = cast(object, options["wrenches"]) if "wrenches" in options else None
-    if not isinstance(wrenches, (Mapping, type(None))):
-        raise KindError("simulate", "wrenches", wrenches, "a table by system")
+    for word, whose in (("wrenches", "system"), *WHOSE.items()):
+        table = cast("dict[str, object]", options).get(word)
+        if not isinstance(table, (Mapping, type(None))):
+            raise KindError("simulate", word, table, f"a table by {whose}")
     times = [float(cast("float", start)), *(float(x) for x, _ in changes if not callable(x))]
     for before, after in pairwise(times):
         if not before <= after:
@@ -66,6 +71,8 @@ def simulated(
     run = _Run(duration, dt, changes, tolerance, {})
     at, u = system.whole("q", q0, "q"), system.whole("v", v0)
     batch = broadcast("the states", {"q0": at.shape[:-1], "v0": u.shape[:-1]})
+    if 0 in batch:
+        raise ConfigurationError(f"q0 and v0 have batch axes {batch}, which hold no sample")
     if not batch or not any(callable(when) for when, _ in changes):
         return run.phases(system, q0, v0, torque, options)
     samples: list[Phases] = []
@@ -121,17 +128,24 @@ class _Run:
         t, end, left = start, start + float(self.duration), list(self.changes)
         q, v = dict(q0), dict(v0)
         phases: list[Phase] = []
+        taken: Array = np.zeros(())
+        seen: set[str] = set()
         while True:
-            now, moving, taken = _begun(system, q, v, self.tolerance)
+            given = _options(system, options)
+            seen |= _named(given)
+            if not left:
+                self.refuse_unknown(system, options, seen)
+            now, moving, lost = _begun(system, q, v, t, given, self.tolerance)
+            taken = taken + lost
             until, event = end, None
             when = left[0][0] if left else end
             if callable(when):
                 event = _event(system, when)
             else:
                 until = max(t, min(float(when), end))  # at once, where an event came later
-            if until > t or not phases:
-                given, law = _options(system, options), self.law(system, torque)
-                given["t0"] = t
+            if until > t or not end > t:
+                given["t0"], law = t, self.law(system, torque)
+                state: tuple[Model, Array, Array, float, float]
                 state = system.model, now, moving, until - t, self.dt
                 if event is None:
                     x, ended = simulate(*state, torque=law, **given), None
@@ -139,10 +153,13 @@ class _Run:
                     x, ended = until_event(event, *state, law, given)
                 phases.append(Phase(system, x, taken))
                 t = until if ended is None else float(ended.t)
+                taken = np.zeros(())
                 q, v = phases[-1].q, phases[-1].v
                 q, v = ({n: y[..., -1, :] for n, y in table.items()} for table in (q, v))
                 if event is not None and ended is None:
                     break
+            else:  # attached for no time, which its impulse does not need
+                q, v = (system.parts(x, axis) for x, axis in ((now, "q"), (moving, "v")))
             if not left or t >= end:
                 break
             _, change = left.pop(0)
@@ -158,6 +175,17 @@ class _Run:
                     )
             q, v = ({n: x[n] for n in system.systems} for x in (q, v))
         return Phases(tuple(phases))
+
+    @staticmethod
+    def refuse_unknown(system: ClosedSystem, options: SystemOptions, seen: set[str]) -> None:
+        """Raise where laws of time are of what was never there, and will not come."""
+        for word, whose in WHOSE.items():
+            there = _there(system.model, word)
+            for name in _names(options, word):
+                if name not in seen:
+                    raise ConfigurationError(
+                        f"{word}: no {whose} {name!r}; there are {known(name, there)}"
+                    )
 
     def law(self, system: ClosedSystem, torque: Torque | None) -> Array | KeptLaw | None:
         """Of the whole mechanism; one for all samples, with what was compiled of it."""
@@ -176,18 +204,22 @@ class _Run:
 
 
 def _begun(
-    system: ClosedSystem, q: State, v: State, tolerance: float
+    system: ClosedSystem, q: State, v: State, t: float, given: WholeOptions, tolerance: float
 ) -> tuple[Array, Array, Array]:
     """The state at the begin of a phase: closed, with the velocities that attachments leave, and
     the kinetic energy that they have taken.
     """
-    system.check_closed(q, tolerance)
-    model = system.model
+    model, asked, offsets = system.model, None, {}
+    if _named(given):
+        laws = Drives(model, given.get("prescribed"), given.get("loop_offsets"))
+        model, asked = laws.model, laws.on_arrays(t)
+        offsets = {name: asked["loop_offsets"][laws.rows[name]] for name in laws.loops}
+    system.check_closed(q, tolerance, loop_offsets=offsets)
     at, u = system.whole("q", q, "q").astype(float), system.whole("v", v).astype(float)
     batch = np.broadcast_shapes(at.shape[:-1], u.shape[:-1])
     at, u = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (at, u))
     before = kinetic_energy(model, at, u)
-    now, moving = closed_states(model, at, u, at)
+    now, moving = closed_states(model, at, u, at, asked)
     return now, moving, np.asarray(before - kinetic_energy(model, now, moving))
 
 
@@ -202,7 +234,33 @@ def _event(system: ClosedSystem, g: When) -> EventFunction:
 
 
 def _options(system: ClosedSystem, options: SystemOptions) -> WholeOptions:
-    out = cast("WholeOptions", dict(options))
+    """Options of the whole mechanism: of laws of time, those of what is there."""
+    out = dict(options)
     if "wrenches" in options:
         out["wrenches"] = system.whole("wrenches", options["wrenches"], "b")
-    return out
+    for word in WHOSE:
+        there, table = _there(system.model, word), cast("dict[object, object]", options.get(word))
+        own = {key: law for key, law in (table or {}).items() if _name(key) in there}
+        out.pop(word, None)
+        if own:
+            out[word] = own
+    return cast("WholeOptions", out)
+
+
+def _there(model: Model, word: str) -> Sequence[str]:
+    """What a law of time can be of."""
+    return model.joint_names if word == "prescribed" else [x.name for x in model.closures]
+
+
+def _name(key: object) -> str:
+    """The joint or attachment of a law: "arms.elbow", or ("arms.elbow", 0)."""
+    return str(cast("tuple[object, ...]", key)[0] if isinstance(key, tuple) else key)
+
+
+def _names(options: SystemOptions | WholeOptions, word: str) -> list[str]:
+    return [_name(key) for key in cast("dict[str, dict[object, object]]", options).get(word) or {}]
+
+
+def _named(options: WholeOptions) -> set[str]:
+    """What laws of time are of."""
+    return {name for word in WHOSE for name in _names(options, word)}

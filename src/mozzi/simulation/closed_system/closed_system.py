@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 
 from mozzi.algorithms.constraints.rows.joints import meet
-from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
+from mozzi.algorithms.constraints.rows.rows import loop_residual
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -80,17 +80,19 @@ class ClosedSystem(AttachedSystems):
             >>> np.allclose(held.residual(q)["grip"], 0)
             True
         """
-        found: Array = loop_residual(self.model, self.whole("q", q, "q"))
-        rows = loop_rows(self.model)
-        return {part.name: found[..., rows[part.name]] for part in self.attachments}
+        return self._by_attachment(loop_residual(self.model, self.whole("q", q, "q")))
 
     @checked
-    def check_closed(self, q: State, tolerance: float = 1e-4) -> None:
+    def check_closed(
+        self, q: State, tolerance: float = 1e-4, *,
+        loop_offsets: Mapping[str, ArrayLike] | None = None,
+    ) -> None:  # fmt: skip
         """Raise a `LoopError` where an attachment is open by more than a tolerance.
 
         Args:
             q: configurations (B, nq), by system.
             tolerance: metres, or radians.
+            loop_offsets: what residuals shall be instead of zero, by attachment (B, m).
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -99,11 +101,14 @@ class ClosedSystem(AttachedSystems):
             >>> held = both.attach("grip", ("arm", "tool"), ("ball", "ball"), at=q)
             >>> held.check_closed(q)
         """
-        found = self.residual(q)
+        found: Array = loop_residual(self.model, self.whole("q", q, "q"))
+        offsets = self._rows("loop_offsets", loop_offsets)
+        found = found if offsets is None else found - offsets
+        gaps = self._by_attachment(found)
         for part in self.attachments:
             turns = [any(number(x) != 0.0 for x in W.ang)
                      for W in meet(part.joint, SE3.identity()).rows]  # fmt: skip
-            gap = found[part.name]
+            gap = gaps[part.name]
             error = np.zeros((*gap.shape[:-1], 6))
             error[..., 0] = np.linalg.norm(gap[..., np.array(turns, bool)], axis=-1)
             error[..., 3] = np.linalg.norm(gap[..., ~np.array(turns, bool)], axis=-1)
@@ -132,7 +137,7 @@ class ClosedSystem(AttachedSystems):
         """
         offsets, joints = self._rows("loop_offsets", loop_offsets), self._joints(hold) or ()
         start = self.whole("q", q, "q")
-        return self.parts(assemble(self.model, start, joints, loop_offsets=offsets), "q")
+        return self._table(assemble(self.model, start, joints, loop_offsets=offsets), "q")
 
     @checked
     def consistent_velocities(
@@ -157,7 +162,7 @@ class ClosedSystem(AttachedSystems):
         """
         rates = self._rows("loop_rates", loop_rates)
         at, u = self.whole("q", q, "q"), self.whole("v", v)
-        return self.parts(consistent_velocities(self.model, at, u, loop_rates=rates))
+        return self._table(consistent_velocities(self.model, at, u, loop_rates=rates))
 
     # -- dynamics --
 
@@ -188,12 +193,10 @@ class ClosedSystem(AttachedSystems):
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
         given = self._given(None, loop_accelerations)
-        a = self.parts(forward_dynamics(self.model, *state, **given))
+        a = self._table(forward_dynamics(self.model, *state, **given))
         if not self.model.closures:
             return a, {}
-        lam: Array = loop_forces(self.model, *state, **given)
-        rows = loop_rows(self.model)
-        return a, {part.name: lam[..., rows[part.name]] for part in self.attachments}
+        return a, self._by_attachment(loop_forces(self.model, *state, **given))
 
     @checked
     def distributed_accelerations(
@@ -224,6 +227,7 @@ class ClosedSystem(AttachedSystems):
         """
         for what, state, axis in (("q", q, "q"), ("v", v, "v"), ("tau", tau, "v")):
             self.whole(what, state, axis)  # says what is missing
+        self._rows("loop_accelerations", loop_accelerations)  # or not there
         parts = self.systems, self.attachments
         return distributed_accelerations(*parts, q, v, tau or {}, loop_accelerations or {})
 
@@ -257,15 +261,16 @@ class ClosedSystem(AttachedSystems):
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
         given = self._given(wrenches, loop_accelerations, wrenches_rep)
         if resistance or given:
-            return self.parts(
+            return self._table(
                 forward_dynamics(self.model, *state, resistance=resistance, **given)
             )
-        return self.parts(forward_dynamics(self.model, *state))
+        return self._table(forward_dynamics(self.model, *state))
 
     @checked
     def inverse_dynamics(
         self, q: State, v: State, a: State, actuated: Joints | None = None,
-        wrenches: State | None = None, **options: Unpack[LeastOptions],
+        wrenches: State | None = None, *, wrenches_rep: Rep = "body", resistance: bool = False,
+        **options: Unpack[LeastOptions],
     ) -> Parts:  # fmt: skip
         """Joint forces (B, nv) by system that produce accelerations a: see `inverse_dynamics`.
 
@@ -275,8 +280,10 @@ class ClosedSystem(AttachedSystems):
             a: accelerations (B, nv), by system, which keep the attachments closed.
             actuated: joints that have a motor ("arms" for all of a system); None: all, and
                 attachments bear nothing.
-            wrenches: wrenches (B, nb, 6), by system.
-            options: ``minimize``, ``weighting`` and ``wrenches_rep``, of `inverse_dynamics`.
+            wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
+            wrenches_rep: representation of the wrenches.
+            resistance: whether damping, friction and springs act.
+            options: ``minimize`` and ``weighting``, of `inverse_dynamics`.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -290,16 +297,19 @@ class ClosedSystem(AttachedSystems):
             True
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("a", a)
-        given = self._given(wrenches, None)
+        given = self._given(wrenches, None, wrenches_rep)
         joints = self._joints(actuated)
-        found = inverse_dynamics(self.model, *state, actuated=joints, **given, **options)
-        return self.parts(found)
+        found = inverse_dynamics(
+            self.model, *state, actuated=joints, resistance=resistance, **given, **options
+        )
+        return self._table(found)
 
     @checked
     def hybrid_dynamics(
         self, q: State, v: State, tau: State, a: State, prescribed: Joints = (),
         wrenches: State | None = None, *,
         loop_accelerations: Mapping[str, ArrayLike] | None = None, wrenches_rep: Rep = "body",
+        resistance: bool = False,
     ) -> tuple[Parts, Parts]:  # fmt: skip
         """(τ, a) by system, a given at prescribed joints and τ at the others: see
         `hybrid_dynamics`.
@@ -313,6 +323,7 @@ class ClosedSystem(AttachedSystems):
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
+            resistance: whether damping, friction and springs act.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -328,14 +339,16 @@ class ClosedSystem(AttachedSystems):
         given = self._given(wrenches, loop_accelerations, wrenches_rep)
         joints = tuple(self._joints(prescribed) or ())
         found = hybrid_dynamics(
-            self.model, *state, self.whole("a", a), prescribed=joints, **given
-        )
-        return self.parts(found[0]), self.parts(found[1])
+            self.model, *state, self.whole("a", a), prescribed=joints, resistance=resistance,
+            **given,
+        )  # fmt: skip
+        return self._table(found[0]), self._table(found[1])
 
     @checked
     def loop_forces(
         self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
-        loop_accelerations: Mapping[str, ArrayLike] | None = None,
+        loop_accelerations: Mapping[str, ArrayLike] | None = None, resistance: bool = False,
+        wrenches_rep: Rep = "body",
     ) -> Mapping[str, LoopWrench]:  # fmt: skip
         """What attachments (and loops) exert on the bodies, by name: world wrenches at points, see
         `loop_wrenches`. Of least norm where attachments are redundant.
@@ -344,8 +357,10 @@ class ClosedSystem(AttachedSystems):
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
-            wrenches: body-fixed wrenches (B, nb, 6), by system.
+            wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            resistance: whether damping, friction and springs act.
+            wrenches_rep: representation of the wrenches.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -357,8 +372,9 @@ class ClosedSystem(AttachedSystems):
             (2, 6)
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(wrenches, loop_accelerations)
-        return loop_wrenches(self.model, state[0], loop_forces(self.model, *state, **given))
+        given = self._given(wrenches, loop_accelerations, wrenches_rep)
+        found: Array = loop_forces(self.model, *state, resistance=resistance, **given)
+        return loop_wrenches(self.model, state[0], found)
 
     @checked
     def energy(self, q: State, v: State) -> Array:
@@ -391,7 +407,8 @@ class ClosedSystem(AttachedSystems):
         Between two changes it is the motion of one mechanism with loops. At a change, q stays
         (attachments that are open by less than the tolerance are closed, others are refused with
         the distance), and velocities become those that the new attachments leave of them, as an
-        impulse in them does.
+        impulse in them does. Springs, dampers and friction of the systems act unless
+        ``resistance=False``.
 
         Args:
             q0: configurations (B, nq) at the start, by system.
@@ -408,7 +425,9 @@ class ClosedSystem(AttachedSystems):
                 placements that differ from sample to sample (``attach(..., at=q)``) are models that
                 differ, each compiled for itself.
             tolerance: metres or radians by which attachments may be open.
-            options: of `simulate`: method, wrenches (by system), record_every, resistance, ...
+            options: of `simulate`: method, wrenches (by system), record_every, resistance, ...;
+                ``loop_offsets`` and ``prescribed`` are laws of time of attachments and of joints
+                ("arms.elbow"), in force while there is what they are for.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 
 from mozzi.algorithms.loops.topology import State
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, UnknownNameError, known
+from mozzi.simulation.forces.drives import Prescribed, TimeLaw
 from mozzi.simulation.forces.resistance import Limits, Resistance
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.options import MethodOptions
 from mozzi.simulation.trajectories.trajectory import Trajectory
-from mozzi.types import Array, ArrayLike, Device, DType, Method
+from mozzi.types import Array, ArrayLike, Device, DType, Method, Rep
 
 if TYPE_CHECKING:
     from mozzi.simulation.closed_system.closed_system import ClosedSystem
@@ -33,8 +34,11 @@ class MotionOptions(MethodOptions, total=False):
     """Options of `simulate` for all phases."""
 
     method: Method | OneStep | DormandPrince | None
+    wrenches_rep: Rep
     resistance: bool | Resistance
     limits: Limits
+    prescribed: Prescribed
+    loop_offsets: Mapping[str, TimeLaw]
     record_every: int
     t0: float
     trace: bool | None
@@ -137,6 +141,7 @@ class Phases(Sequence[Phase]):
         """
         if self.samples:
             return self._all([x.q(system) for x in self.samples])
+        self._refuse_absent(system)
         return np.concatenate([x.q[system] for x in self.phases], axis=-2)
 
     def v(self, system: str) -> Array:
@@ -147,7 +152,15 @@ class Phases(Sequence[Phase]):
         """
         if self.samples:
             return self._all([x.v(system) for x in self.samples])
+        self._refuse_absent(system)
         return np.concatenate([x.v[system] for x in self.phases], axis=-2)
+
+    def _refuse_absent(self, system: str) -> None:
+        """Raise where a system is not there in all phases."""
+        for k, phase in enumerate(self.phases):
+            if system not in phase.system.systems:
+                there = known(system, phase.system.systems)
+                raise UnknownNameError(f"phases: no system {system!r} in phase {k}; it has {there}")
 
     def energy(self) -> Array:
         """Kinetic and potential energy (B, n)."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.constraints.rows.rows import (
@@ -224,7 +225,8 @@ class Drives:
                     )
 
     def check_records(self, t: Array, q: Array, v: Array, coarse: bool) -> None:
-        """Raise where records (n, B) miss what laws and rows ask for: no motion does both.
+        """Raise where records (n, B) miss what laws and rows ask for: no motion does both. Those
+        behind the end of a sample (an event, a divergence) are no numbers, and miss nothing.
 
         Args:
             t (n,): times.
@@ -232,6 +234,9 @@ class Drives:
             v (n, B, nv): velocities.
             coarse: whether steps were taken in float32.
         """
+        finite: NDArray[np.bool_] = np.isfinite(np.concatenate([q, v], axis=-1))
+        there = np.asarray(finite.all(axis=-1))[..., None]
+        q, v = np.where(there, q, self.user.neutral()), np.where(there, v, 0.0)
         wide = (len(t), *(1,) * (q.ndim - 2), -1)
         now = {name: x.reshape(wide) for name, x in self.on_arrays(t).items()}
         U, A = now["loop_rates"], loop_jacobian(self.model, q)
@@ -239,11 +244,11 @@ class Drives:
         far = np.abs(loop_residual(self.model, q) - now["loop_offsets"])
         speed = np.abs(v).max(axis=-1, initial=0.0) + np.abs(U).max(axis=-1, initial=0.0)
         off = np.maximum(far, slip / (1.0 + speed[..., None]))
-        bad = off > (1e-3 if coarse else MISSED)
+        bad = there & (off > (1e-3 if coarse else MISSED))
         if not bad.any():
             return
         k = int(np.argmax(bad.reshape(len(t), -1).any(axis=-1)))
-        here = off[k].reshape(-1, off.shape[-1]).max(axis=0)
+        here = np.where(there, off, 0.0)[k].reshape(-1, off.shape[-1]).max(axis=0)
         missed = [name for name, rows in self.rows.items() if here[rows].max() > 0.1 * here.max()]
         names = ", ".join(repr(x.removeprefix("drive:")) for x in missed)
         raise LoopError(
