@@ -89,13 +89,12 @@ def place(joint: Joint | None, screw: ScrewLike, what: str) -> Joint:
     moved = joint
     if is_identity(joint.frame_parent) and is_identity(joint.frame_child):
         frame = infer(screws[0]).frame_child if joint.nv == 1 else _locate(joint, screws)
-        moved = joint.at(frame, frame)
-    if not is_identity(moved.frame_parent @ moved.frame_child.inverse()):
-        reference = moved.motion(moved.neutral())
-        if max(map(abs, np.ravel(reference.matrix() - np.eye(4)))) > AGREE:
-            raise ModelError(
-                f"{what}: a joint given with a screw must be the identity at q = 0; use reference="
-            )
+        moved = joint.at(frame @ joint.pose(joint.neutral()).inverse(), frame)
+    reference = moved.motion(moved.neutral())
+    if max(map(abs, np.ravel(reference.matrix() - np.eye(4)))) > AGREE:
+        raise ModelError(
+            f"{what}: a joint given with a screw must be the identity at q = 0; use reference="
+        )
     own = moved.frame_child.push(moved.screws(moved.neutral())).array()
     given = np.array(screws).T
     error = float(np.abs(own - given).max())

@@ -47,7 +47,8 @@ class Joint:
     """What all joints share. A joint is immutable; joints with equal numbers are equal.
 
     Laws, for every joint, with T(q) = pose(q), S = screws(q) and N(q) v = rates(q, v):
-    Ṫ = T [S v]^ along q̇ = N v;  Ṡ = screws_rate(q, v);  pose(neutral()) = 1;
+    Ṫ = T [S v]^ along q̇ = N v;  Ṡ = screws_rate(q, v);  pose(neutral()) = 1 (of a `Composite` the
+    product of the frames between its factors);
     integrate(q, dv) = q + N dv + O(dv²), and difference(q, integrate(q, dv)) = dv near 0.
     Where ``subgroup`` holds, S is constant and pose(integrate(q, dv)) = pose(q) exp(S dv).
     Where ``flat`` holds, integrate(q, dv) = q + dv.
