@@ -1450,7 +1450,8 @@ def system_jacobian_factors(
     """The factors of the system Jacobian, J = A X, as operators that act in O(n).
 
     X holds the joints' screws in the representation `screws` (by default that of the twists), or
-    at the reference configuration ("reference": Y_i). So rep="spatial" with screws "body",
+    at the reference configuration ("reference": Y_i; where the screws of a joint depend on its q,
+    as those of products do, S(q) seen from there). So rep="spatial" with screws "body",
     "hybrid" and "reference" are the three forms of Müller, Kinematics (MK), 32; rep="mixed" with
     screws "hybrid" is MK53; the default is MK23, MK43. `A.inverse()` is MK25, MK34, MK45; `.D` is
     MK22, MK45.
@@ -1579,7 +1580,8 @@ def contact_inverse_dynamics(
 ) -> tuple[Array, Array, Array]:
     """Joint forces and contact forces for accelerations a: τ + Jᵀ f = M a + C v + g, with f of all
     points that touch in their friction cones, and τ = 0 in joints without motors as nearly as such
-    forces can: least squares over the cones, by an interior point. Of several such f the least.
+    forces can: least squares over the cones, by an interior point. Of several such f the least. Of
+    the rigid equations: without damping, friction and springs.
 
     Args:
         model: the mechanism.
@@ -1862,7 +1864,7 @@ def closed_form(
     Jourdain's and Kane's projection, the forms in (q, V) and in (q, Π), Lagrange's and Ploen's
     matrices, and Christoffel's symbols in two forms; for any joints, in batches, O(n³). For insight
     and for tests: the algorithms of the same names are faster.  Müller, Dynamics (78)–(87); Ploen
-    (24), (28), (37).
+    (24), (28), (37). Of the rigid equations: without damping, friction and springs.
 
     Args:
         model: the mechanism; of a closed one, the matrices are those of its tree.
@@ -2022,7 +2024,8 @@ def forward_dynamics(
 def gravity_forces(model: Model, q: ArrayLike) -> Array:
     """Joint forces that hold the mechanism at rest:  g(q), the derivative of the potential energy.
 
-    Inverse dynamics with v = a = 0, O(n).
+    Of its weight: springs are not held (`potential_energy` with ``springs=False``). Inverse
+    dynamics with v = a = 0, O(n).
 
     Args:
         model: the mechanism.
@@ -2164,7 +2167,8 @@ def inverse_dynamics_regressor(
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
     frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
     The wrenches of unit parameters, taken inward along the path of each body, O(n d). With loops
-    and ``actuated`` joints, what these bear of every column, as in `inverse_dynamics`.
+    and ``actuated`` joints, what these bear of every column, as in `inverse_dynamics`. Damping,
+    friction and springs are not in it: `joint_resistance`, `spring_wrenches`.
 
     Args:
         model: the mechanism.
@@ -2281,7 +2285,8 @@ def joint_wrenches(
 
     What inverse dynamics sums on its way, O(n); Sᵢᵀ Wᵢ is the joint force (less armature). With
     loops, ``multipliers`` are what they transmit (`loop_forces`, of the motion with these a): a
-    model that has some is refused without them.  Kim (42).
+    model that has some is refused without them. Springs between bodies are no joints: give what
+    they do among the wrenches (`spring_wrenches`).  Kim (42).
 
     Args:
         model: the mechanism.
@@ -2901,6 +2906,7 @@ def passive_inverse_dynamics(
 
     One Newton–Euler recursion, O(n), without C: a second field of velocities, v_ref, is carried
     along with the motion v.  Ploen (30)–(37), with his skew C̄ᵢ chosen so that C is Christoffel's.
+    Of the rigid equations: without damping, friction and springs.
 
     With loops and ``actuated`` joints, what these bear of it, as in `inverse_dynamics`: for
     references that keep the loops closed (`consistent_velocities`, `consistent_accelerations`)
@@ -2966,7 +2972,7 @@ def projected_forward_dynamics(
 
     with L⁻¹ = 1 − H ψ K, T = τ − C v − g and U = −Ȧ v. Slow and obvious, O(n³): what
     `forward_dynamics` computes by recursion. Without loops the middle is 1, and (0.31) remains.
-    Rodriguez et al. (0.37), with U.
+    Of the rigid equations: without damping, friction and springs.  Rodriguez et al. (0.37), with U.
 
     Args:
         model: the mechanism.
@@ -3131,6 +3137,7 @@ def forward_dynamics_directional(
     Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
     prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
     they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
+    Of the rigid equations: without damping, friction and springs.
 
     Args:
         model: the mechanism.
@@ -3216,7 +3223,8 @@ def forward_dynamics_hessian(
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
     contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
     H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
-    multipliers beside a, `constrained_second`.
+    multipliers beside a, `constrained_second`. Of the rigid equations: without damping, friction
+    and springs.
 
     Args:
         model: the mechanism.
@@ -3331,7 +3339,8 @@ def hybrid_dynamics_directional(
     """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
 
     Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
-    keep them closed, of everything but the geometry.
+    keep them closed, of everything but the geometry. Of the rigid equations: without damping,
+    friction and springs.
 
     Args:
         model: the mechanism.
@@ -3439,7 +3448,8 @@ def inverse_dynamics_directional(
 ) -> Array:
     """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
 
-    One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
+    One Newton–Euler recursion with its derivative, O(n).  Kim Table 5. Of the rigid equations:
+    without damping, friction and springs.
 
     Args:
         model: the mechanism.
@@ -3523,7 +3533,7 @@ def inverse_dynamics_hessian(
     """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
-    mode, O(n²).
+    mode, O(n²). Of the rigid equations: without damping, friction and springs.
 
     Args:
         model: the mechanism.
@@ -3559,7 +3569,8 @@ def inverse_dynamics_rates(
     Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the
     wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3. Of a model with loops
     these are the forces of the tree, as those of `inverse_dynamics`; the jerk of a motion that
-    keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`.
+    keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`. Of the rigid
+    equations: without damping, friction and springs.
 
     Args:
         model: the mechanism.
@@ -3623,7 +3634,8 @@ def joint_force_derivatives(
     """τ, τ̇, …, τ⁽ᴺ⁻²⁾ along a motion with v, a, …, N ≥ 2 of them, under wrenches that change.
 
     Newton–Euler with all its time derivatives in one recursion, O(n N²). Of a model with loops
-    these are the forces of the tree, as those of `inverse_dynamics`.  Müller, Dynamics 6.3.
+    these are the forces of the tree, as those of `inverse_dynamics`. Of the rigid equations:
+    without damping, friction and springs.  Müller, Dynamics 6.3.
 
     Args:
         model: the mechanism.

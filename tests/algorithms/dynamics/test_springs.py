@@ -241,3 +241,33 @@ def test_energy_is_kept_by_springs_and_lost_to_dampers(method: str):
     assert np.all(np.diff(lost.energy()) < 1e-9) and lost.energy()[-1] < lost.energy()[0] - 1e-2
     bare = mz.simulate(model, q, v, 1.0, 1e-3, method, resistance=False, record_every=50)
     assert np.abs(bare.q - x.q).max() > 1e-2 and not bare.springs
+
+
+RIGID = """
+inverse_dynamics forward_dynamics hybrid_dynamics bias_forces loop_forces inverse_dynamics_rates
+inverse_dynamics_derivatives forward_dynamics_derivatives hybrid_dynamics_derivatives
+inverse_dynamics_gradient forward_dynamics_gradient inverse_dynamics_hessian gravity_forces
+forward_dynamics_hessian inverse_dynamics_directional forward_dynamics_directional
+hybrid_dynamics_directional passive_inverse_dynamics projected_forward_dynamics joint_wrenches
+contact_inverse_dynamics inverse_dynamics_regressor joint_force_derivatives closed_form
+hamiltonian_dynamics momentum_dynamics
+""".split()
+
+
+@pytest.mark.parametrize("name", RIGID)
+def test_what_states_the_rigid_equations_says_so(name: str):
+    assert "springs" in (getattr(mz, name).__doc__ or "")
+
+
+def test_gravity_forces_are_the_derivative_of_the_energy_of_weight():
+    """Springs of joints and between bodies are not in them, and are in the potential energy."""
+    model, h = sprung(), 1e-5
+    q = sample(model, batch=1)[0][0]
+    for springs, same in ((False, True), (True, False)):
+        found = [
+            (mz.potential_energy(model, mz.integrate(model, q, h * e), springs=springs)
+             - mz.potential_energy(model, mz.integrate(model, q, -h * e), springs=springs))
+            / (2.0 * h)
+            for e in np.eye(model.nv)
+        ]  # fmt: skip
+        assert np.allclose(found, mz.gravity_forces(model, q), atol=1e-6) is same

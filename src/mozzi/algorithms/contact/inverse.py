@@ -106,7 +106,8 @@ def contact_inverse_dynamics(
 ) -> tuple[BlockArray, Traced, Traced]:  # fmt: skip
     """Joint forces and contact forces for accelerations a: τ + Jᵀ f = M a + C v + g, with f of all
     points that touch in their friction cones, and τ = 0 in joints without motors as nearly as such
-    forces can: least squares over the cones, by an interior point. Of several such f the least.
+    forces can: least squares over the cones, by an interior point. Of several such f the least. Of
+    the rigid equations: without damping, friction and springs.
 
     Args:
         actuated: names of the joints with motors; by default all but free ones.

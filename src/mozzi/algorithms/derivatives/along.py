@@ -101,7 +101,8 @@ def inverse_dynamics_directional(
 ) -> BlockArray:
     """∂τ/∂p of `inverse_dynamics`, with every joint an actuator.
 
-    One Newton–Euler recursion with its derivative, O(n).  Kim Table 5.
+    One Newton–Euler recursion with its derivative, O(n).  Kim Table 5. Of the rigid equations:
+    without damping, friction and springs.
 
     Returns:
         (B, nv): ∂τ along the changes.
@@ -165,6 +166,7 @@ def forward_dynamics_directional(
     Articulated bodies with their derivatives, O(n): `hybrid_dynamics_directional` with nothing
     prescribed.  Kim Table 6. With loops, for changes that keep them closed (others: of the rows as
     they are); along dq = v, dv = a, dtau = τ̇ it is the jerk. Changes of the geometry are for trees.
+    Of the rigid equations: without damping, friction and springs.
 
     Returns:
         (B, nv): ∂a along the changes.
@@ -202,7 +204,8 @@ def hybrid_dynamics_directional(
     """(∂τ/∂p, ∂a/∂p) of `hybrid_dynamics`; ∂a is read where a is prescribed and ∂τ elsewhere.
 
     Articulated bodies with their derivatives, O(n).  Kim Table 7. With loops, for changes that
-    keep them closed, of everything but the geometry.
+    keep them closed, of everything but the geometry. Of the rigid equations: without damping,
+    friction and springs.
 
     Returns:
         dtau (B, nv): ∂τ along the changes.

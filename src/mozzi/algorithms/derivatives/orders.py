@@ -39,7 +39,8 @@ def joint_force_derivatives(
     """τ, τ̇, …, τ⁽ᴺ⁻²⁾ along a motion with v, a, …, N ≥ 2 of them, under wrenches that change.
 
     Newton–Euler with all its time derivatives in one recursion, O(n N²). Of a model with loops
-    these are the forces of the tree, as those of `inverse_dynamics`.  Müller, Dynamics 6.3.
+    these are the forces of the tree, as those of `inverse_dynamics`. Of the rigid equations:
+    without damping, friction and springs.  Müller, Dynamics 6.3.
 
     Args:
         order: N, the highest time derivative of q that is given, 2 or more.

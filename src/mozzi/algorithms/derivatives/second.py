@@ -47,7 +47,7 @@ def inverse_dynamics_hessian(
     """(H_qq, H_qv, H_vv, H_qa) of λᵀ τ of `inverse_dynamics`; H_xy[i, j] = ∂²/∂x_i ∂y_j.
 
     τ is linear in a, with the mass matrix as derivative: H_va = H_aa = 0. Forward over reverse
-    mode, O(n²).
+    mode, O(n²). Of the rigid equations: without damping, friction and springs.
 
     Returns:
         H_qq (B, nv, nv): rows are the first variable, columns the second.
@@ -75,7 +75,8 @@ def forward_dynamics_hessian(
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
     contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
     H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
-    multipliers beside a, `constrained_second`.
+    multipliers beside a, `constrained_second`. Of the rigid equations: without damping, friction
+    and springs.
 
     Returns:
         H_qq (B, nv, nv): rows are the first variable, columns the second.

@@ -42,7 +42,8 @@ def inverse_dynamics_rates(
     Newton–Euler with its first two time derivatives, O(n): outward the twists up to V⃛, inward the
     wrenches up to Ẅ, then τ̈ = J̈ᵀ W + 2 J̇ᵀ Ẇ + Jᵀ Ẅ.  Müller, Dynamics 6.3. Of a model with loops
     these are the forces of the tree, as those of `inverse_dynamics`; the jerk of a motion that
-    keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`.
+    keeps them closed is `directional(forward_dynamics, …, dq=v, dv=a, dtau=τ̇)`. Of the rigid
+    equations: without damping, friction and springs.
 
     Returns:
         tau (B, nv): joint forces.

@@ -119,6 +119,7 @@ def passive_inverse_dynamics(
 
     One Newton–Euler recursion, O(n), without C: a second field of velocities, v_ref, is carried
     along with the motion v.  Ploen (30)–(37), with his skew C̄ᵢ chosen so that C is Christoffel's.
+    Of the rigid equations: without damping, friction and springs.
 
     With loops and ``actuated`` joints, what these bear of it, as in `inverse_dynamics`: for
     references that keep the loops closed (`consistent_velocities`, `consistent_accelerations`)
@@ -172,7 +173,8 @@ def bias_forces(
 def gravity_forces(model: Mechanism, q: JointVector) -> BlockArray:
     """Joint forces that hold the mechanism at rest:  g(q), the derivative of the potential energy.
 
-    Inverse dynamics with v = a = 0, O(n).
+    Of its weight: springs are not held (`potential_energy` with ``springs=False``). Inverse
+    dynamics with v = a = 0, O(n).
 
     Returns:
         (B, nv): joint forces, in the order of v.
@@ -205,7 +207,8 @@ def joint_wrenches(
 
     What inverse dynamics sums on its way, O(n); Sᵢᵀ Wᵢ is the joint force (less armature). With
     loops, ``multipliers`` are what they transmit (`loop_forces`, of the motion with these a): a
-    model that has some is refused without them.  Kim (42).
+    model that has some is refused without them. Springs between bodies are no joints: give what
+    they do among the wrenches (`spring_wrenches`).  Kim (42).
 
     Returns:
         (B, nb, 6): a row (torque, force) for each body, in its axes at its origin.

@@ -32,7 +32,8 @@ def inverse_dynamics_regressor(
     π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of each body, at and in its own
     frame (`Inertia.parameters`). With ``v_ref``, of `passive_inverse_dynamics(q, v, v_ref, a)`.
     The wrenches of unit parameters, taken inward along the path of each body, O(n d). With loops
-    and ``actuated`` joints, what these bear of every column, as in `inverse_dynamics`.
+    and ``actuated`` joints, what these bear of every column, as in `inverse_dynamics`. Damping,
+    friction and springs are not in it: `joint_resistance`, `spring_wrenches`.
 
     Returns:
         (B, nv, 10 nb): rows are the entries of v, ten columns for each body.

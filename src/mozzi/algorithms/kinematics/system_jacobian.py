@@ -265,7 +265,8 @@ def system_jacobian_factors(
     """The factors of the system Jacobian, J = A X, as operators that act in O(n).
 
     X holds the joints' screws in the representation `screws` (by default that of the twists), or
-    at the reference configuration ("reference": Y_i). So rep="spatial" with screws "body",
+    at the reference configuration ("reference": Y_i; where the screws of a joint depend on its q,
+    as those of products do, S(q) seen from there). So rep="spatial" with screws "body",
     "hybrid" and "reference" are the three forms of Müller, Kinematics (MK), 32; rep="mixed" with
     screws "hybrid" is MK53; the default is MK23, MK43. `A.inverse()` is MK25, MK34, MK45; `.D` is
     MK22, MK45.

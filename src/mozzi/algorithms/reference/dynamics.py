@@ -36,7 +36,7 @@ def closed_form(
     Jourdain's and Kane's projection, the forms in (q, V) and in (q, Π), Lagrange's and Ploen's
     matrices, and Christoffel's symbols in two forms; for any joints, in batches, O(n³). For insight
     and for tests: the algorithms of the same names are faster.  Müller, Dynamics (78)–(87); Ploen
-    (24), (28), (37).
+    (24), (28), (37). Of the rigid equations: without damping, friction and springs.
 
     Args:
         model: the mechanism; of a closed one, the matrices are those of its tree.

@@ -28,7 +28,7 @@ def projected_forward_dynamics(
 
     with L⁻¹ = 1 − H ψ K, T = τ − C v − g and U = −Ȧ v. Slow and obvious, O(n³): what
     `forward_dynamics` computes by recursion. Without loops the middle is 1, and (0.31) remains.
-    Rodriguez et al. (0.37), with U.
+    Of the rigid equations: without damping, friction and springs.  Rodriguez et al. (0.37), with U.
 
     Args:
         model: the mechanism.
