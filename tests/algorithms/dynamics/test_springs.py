@@ -243,15 +243,16 @@ def test_energy_is_kept_by_springs_and_lost_to_dampers(method: str):
     assert np.abs(bare.q - x.q).max() > 1e-2 and not bare.springs
 
 
-RIGID = """
-inverse_dynamics forward_dynamics hybrid_dynamics bias_forces loop_forces inverse_dynamics_rates
-inverse_dynamics_derivatives forward_dynamics_derivatives hybrid_dynamics_derivatives
-inverse_dynamics_gradient forward_dynamics_gradient inverse_dynamics_hessian gravity_forces
-forward_dynamics_hessian inverse_dynamics_directional forward_dynamics_directional
-hybrid_dynamics_directional passive_inverse_dynamics projected_forward_dynamics joint_wrenches
-contact_inverse_dynamics inverse_dynamics_regressor joint_force_derivatives closed_form
-hamiltonian_dynamics momentum_dynamics
-""".split()
+RIGID = [
+    "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "bias_forces", "loop_forces",
+    "inverse_dynamics_rates", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "hybrid_dynamics_derivatives", "inverse_dynamics_gradient", "forward_dynamics_gradient",
+    "inverse_dynamics_hessian", "gravity_forces", "forward_dynamics_hessian",
+    "inverse_dynamics_directional", "forward_dynamics_directional", "hybrid_dynamics_directional",
+    "passive_inverse_dynamics", "projected_forward_dynamics", "joint_wrenches",
+    "contact_inverse_dynamics", "inverse_dynamics_regressor", "joint_force_derivatives",
+    "closed_form", "hamiltonian_dynamics", "momentum_dynamics",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RIGID)
