@@ -143,6 +143,18 @@ def test_neutral_is_the_identity(joint):
     close(joint.pose(q).matrix(), between.matrix(), 0.0)
 
 
+def test_springs_have_an_energy(joint):
+    """What they resist with is the derivative of ½ Σ k (q ⊖ rest)² along the group."""
+    rng = rng_of(joint)
+    for q, v in points(joint):
+        rest, k = joint.integrate(q, [0.4 * x for x in v]), rng.uniform(1.0, 9.0, joint.nv)
+        found = joint.spring_forces(k, rest, q)
+        for r, unit in enumerate(np.eye(joint.nv)):
+            stretch = joint.difference(rest, joint.integrate(q, tuple(1j * H * unit)))
+            energy = sum(0.5 * a * x * x for a, x in zip(k, stretch, strict=True))
+            close(found[r], energy.imag / H, 1e-11)
+
+
 def test_random_configurations_are_batches_of_valid_ones(joint):
     rng = rng_of(joint)
     q = joint.random(rng, (3, 2))

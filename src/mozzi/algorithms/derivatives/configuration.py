@@ -13,6 +13,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, join
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.lie import inverse_spd
+from mozzi.lie.vec import is_zero
 from mozzi.model import Joint
 from mozzi.program.differentiate import forward
 from mozzi.program.meaning import interpret
@@ -23,7 +24,7 @@ from mozzi.types import Traced
 
 __all__ = [
     "increment_rates_derivatives", "integrate_derivatives", "pull_increment_rates",
-    "pull_integrate", "stretch_derivatives",
+    "pull_integrate", "spring_derivatives",
 ]  # fmt: skip
 
 Derivatives: TypeAlias = Callable[[Joint, Traced, Traced], tuple[Traced, ...]]
@@ -78,9 +79,14 @@ def _pulled(
     return by_x, by_y
 
 
-def stretch_derivatives(joint: Joint, rest: Sequence[Real], q: Sequence[Real]) -> Block:
-    """∂(q ⊖ rest)/∂q of one joint, along the group."""
-    return _blocks(joint, _stretched, rest, q)[0]
+def spring_derivatives(
+    joint: Joint, stiffness: Sequence[Real], rest: Sequence[Real], q: Sequence[Real]
+) -> Block:
+    """The derivative of `Joint.spring_forces` by q, along the group."""
+    n = joint.nv
+    if joint.flat or all(map(is_zero, stiffness)):
+        return [[stiffness[r] if r == c else 0.0 for c in range(n)] for r in range(n)]
+    return _blocks(joint, _sprung, (*stiffness, *rest), q)[0]
 
 
 # -- programs of one joint, traced once and inlined --
@@ -104,8 +110,9 @@ def _program(joint: Joint, make: Derivatives) -> Program:
     """One for every kind of joint: its parameters are inputs, and its frames do not enter."""
     key = (make, joint.kind)
     if key not in _PROGRAMS:
-        first = joint.nv if make is _turned else joint.nq
-        second = joint.nq if make is _stretched else joint.nv
+        q, v = joint.nq, joint.nv
+        first = v if make is _turned else v + q if make is _sprung else q
+        second = q if make is _sprung else v
         sizes = {"x": first, "y": second, "parameters": len(joint.parameters())}
         inputs = [Input(name, (size,)) for name, size in sizes.items()]
 
@@ -134,6 +141,7 @@ def _turned(joint: Joint, dv: Traced, v: Traced) -> tuple[Traced, Traced]:
     return forward(rate, dv, one), forward(rate, v, one)
 
 
-def _stretched(joint: Joint, rest: Traced, q: Traced) -> tuple[Traced]:
-    stretch = np.array(joint.difference(list(rest), list(q)), dtype=object)
-    return (forward(stretch, q, _basis(joint, list(q))),)
+def _sprung(joint: Joint, spring: Traced, q: Traced) -> tuple[Traced]:
+    stiffness, rest = list(spring[: joint.nv]), list(spring[joint.nv :])
+    force = np.array(joint.spring_forces(stiffness, rest, list(q)), dtype=object)
+    return (forward(force, q, _basis(joint, list(q))),)

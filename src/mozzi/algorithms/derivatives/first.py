@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
-from mozzi.algorithms.derivatives.configuration import stretch_derivatives
+from mozzi.algorithms.derivatives.configuration import spring_derivatives
 from mozzi.algorithms.derivatives.springs import add_spring_changes
 from mozzi.algorithms.dynamics.coriolis import Flow
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
@@ -331,9 +331,8 @@ def _moving(
 def _resisting(i: BodyView, q: JointVector) -> tuple[Block, Block]:
     """The derivatives of `joint_resistance` of one joint by v and by q."""
     n = i.joint.nv
-    stretch = stretch_derivatives(i.joint, i.rest, q[i])
     damping = [[i.damping[r] if r == c else 0.0 for c in range(n)] for r in range(n)]
-    return damping, [[k * x for x in row] for k, row in zip(i.stiffness, stretch, strict=True)]
+    return damping, spring_derivatives(i.joint, i.stiffness, i.rest, q[i])
 
 
 def _behind(i: BodyView, block: Block) -> Block:

@@ -29,7 +29,7 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.constraints.rolled_loops import alike
-from mozzi.algorithms.derivatives.configuration import stretch_derivatives
+from mozzi.algorithms.derivatives.configuration import spring_derivatives
 from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import mass_matrix_solve
@@ -193,9 +193,8 @@ def _held_powers(model: Mechanism, L: ByBody[Twist], given: HeldWrenches) -> Per
 
 
 def _stretched(i: BodyView, q: Sequence[Real], lam: Sequence[Real]) -> list[Real]:
-    """(∂(q ⊖ rest)/∂q)ᵀ of stiffness times λ."""
-    force = [k * x for k, x in zip(i.stiffness, lam, strict=True)]
-    return list(apply(transposed(stretch_derivatives(i.joint, i.rest, q)), force))
+    """λ through the derivative of the forces of springs."""
+    return list(apply(transposed(spring_derivatives(i.joint, i.stiffness, i.rest, q)), lam))
 
 
 def _plus(x: Iterable[Real], y: Iterable[Real]) -> list[Real]:

@@ -16,8 +16,9 @@ __all__ = ["joint_force", "joint_resistance", "resisting"]
 
 @algorithm
 def joint_resistance(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
-    """What the joints resist with:  damping·v + friction·sign(v) + stiffness·(q ⊖ rest).
+    """What the joints resist with:  damping·v + friction·sign(v) + ∂/∂q ½ Σ stiffness·(q ⊖ rest)².
 
+    The last is stiffness·(q ⊖ rest) where coordinates add up, as those of hinges and slides do.
     From the model's joint data, joint by joint. `inverse_dynamics`, `forward_dynamics` and
     `hybrid_dynamics` leave it out unless they are called with ``resistance=True``, which adds
     `spring_wrenches` as well.
@@ -39,10 +40,10 @@ def joint_resistance(model: Mechanism, q: JointVector, v: JointVector) -> BlockA
 
 def resisting(i: BodyView, q: Sequence[Real], v: Sequence[Real]) -> list[Real]:
     """The resistance of one joint."""
-    stretch = i.joint.difference(i.rest, q)
+    springs = i.joint.spring_forces(i.stiffness, i.rest, q)
     return [
-        d * x + select(x > 0.0, f, select(x < 0.0, -f, 0.0)) + k * s
-        for d, f, k, x, s in zip(i.damping, i.friction, i.stiffness, v, stretch, strict=True)
+        d * x + select(x > 0.0, f, select(x < 0.0, -f, 0.0)) + s
+        for d, f, x, s in zip(i.damping, i.friction, v, springs, strict=True)
     ]
 
 

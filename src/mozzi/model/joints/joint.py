@@ -23,6 +23,7 @@ import numpy as np
 
 from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.lie.vec import is_zero
 from mozzi.model.frames import IDENTITY, PoseLike, as_number, as_pose
 from mozzi.model.joints.axis_screws import zero_screws
 from mozzi.program.scalar import Real
@@ -171,6 +172,31 @@ class Joint:
         """
         return tuple(v)
 
+    def spring_forces(
+        self, stiffness: Sequence[Real], rest: Sequence[Real], q: Sequence[Real]
+    ) -> Scalars:
+        """What springs of a joint resist with: the derivative of ½ Σ k δ², δ = q ⊖ rest, along the
+        group, (∂δ/∂q)ᵀ K δ. Where q ⊕ dv = q + dv it is K δ.
+
+        Args:
+            stiffness: k, one for each velocity.
+            rest: the configuration in which they are slack.
+            q: the joint's coordinates.
+
+        Example:
+            >>> mz.Revolute("z").spring_forces([5.0], [0.5], [1.5])
+            (5.0,)
+        """
+        if all(map(is_zero, stiffness)):
+            return (0.0,) * self.nv
+        stretch = self.difference(rest, q)
+        force = tuple(k * x for k, x in zip(stiffness, stretch, strict=True))
+        if self.flat:
+            return force
+        units = (tuple(float(r == c) for r in range(self.nv)) for c in range(self.nv))
+        columns = (self.increment_rates(stretch, unit) for unit in units)
+        return tuple(sum((f * x for f, x in zip(force, J, strict=True)), 0.0) for J in columns)
+
     def normalize(self, q: Sequence[Real]) -> Scalars:
         """The nearest valid configuration: quaternions brought to unit length.
 
@@ -184,7 +210,7 @@ class Joint:
         return tuple(q)
 
     def neutral(self) -> tuple[float, ...]:
-        """The configuration whose pose is the identity.
+        """The configuration whose pose is the identity; of a `Composite`, that of its factors.
 
         Example:
             >>> hinge = mz.Revolute("z")

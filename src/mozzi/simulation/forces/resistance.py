@@ -24,8 +24,8 @@ __all__ = ["Limits", "Resistance", "RigidStops", "Stops", "resistance_of", "stop
 
 @dataclass(frozen=True)
 class Resistance:
-    """−damping·v − friction·v/√(v² + slip²) − stiffness·(q ⊖ rest), as the model's joints have
-    them, and its springs and dampers between bodies.
+    """−damping·v − friction·v/√(v² + slip²) − ∂/∂q ½ Σ stiffness·(q ⊖ rest)², as the model's joints
+    have them, and its springs and dampers between bodies.
 
     Dry friction is smooth within ±``slip``, so that a joint creeps where it should stick. Springs
     and dampers are exact.
@@ -41,15 +41,16 @@ class Resistance:
         out = np.full(model.nv, 0.0, dtype=object)
         for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
             own, joint = body.dynamics, body.joint
-            stretch: Sequence[Real] = (0.0,) * joint.nv
+            springs: Sequence[Real] = (0.0,) * joint.nv
             if self.springs and not all(map(is_zero, own.stiffness)):
-                stretch = joint.difference(own.rest, q[i : i + joint.nq].tolist())
+                at: list[Real] = q[i : i + joint.nq].tolist()
+                springs = joint.spring_forces(own.stiffness, own.rest, at)
             for n in range(joint.nv):
                 x: Real = v.item(k + n)
                 force: Real = 0.0
                 if self.damping:
                     force = force - own.damping[n] * x
-                out[k + n] = force - own.stiffness[n] * stretch[n]
+                out[k + n] = force - springs[n]
         return out + self.dry(model, v)[0]
 
     def dry(self, model: Model, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
