@@ -2250,8 +2250,9 @@ def potential_energy_regressor(model: Model, q: ArrayLike) -> Array:
     """
 
 def joint_resistance(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
-    """What the joints resist with:  damping·v + friction·sign(v) + stiffness·(q ⊖ rest).
+    """What the joints resist with:  damping·v + friction·sign(v) + ∂/∂q ½ Σ stiffness·(q ⊖ rest)².
 
+    The last is stiffness·(q ⊖ rest) where coordinates add up, as those of hinges and slides do.
     From the model's joint data, joint by joint. `inverse_dynamics`, `forward_dynamics` and
     `hybrid_dynamics` leave it out unless they are called with ``resistance=True``, which adds
     `spring_wrenches` as well.

@@ -105,3 +105,20 @@ def test_hybrid_costs_no_more_than_forward(n):
     for prescribed in (model.joint_names[::2], model.joint_names[1::2], model.joint_names):
         hybrid = program_of(mz.hybrid_dynamics, model, options={"prescribed": prescribed}).flops
         assert hybrid <= 1.1 * forward
+
+
+def test_eulers_angles_are_a_joint():
+    """Three hinges z, x, z are singular where all are zero, and a joint elsewhere: a top moves on
+    them as in a ball.
+    """
+    top = mz.Inertia(1.0, (0.02, 0.0, 0.3), np.diag([0.1, 0.12, 0.03]))
+    angles = mz.Composite(mz.Revolute("z"), mz.Revolute("x"), mz.Revolute("z"))
+    by_angles = mz.Builder("angles").add("top", None, angles, top).build()
+    in_a_ball = mz.Builder("ball").add("top", None, mz.Spherical(), top).build()
+    q, v = np.array([0.1, 0.8, 0.2]), np.array([2.0, 0.5, 9.0])
+    R = mz.SE3.from_matrix(mz.pose(by_angles, q, "top")).R
+    ball = np.array([float(x) for x in R.quaternion().flatten()])
+    one = mz.simulate(by_angles, q, v, 0.2, 1e-3)
+    other = mz.simulate(in_a_ball, ball, mz.twists(by_angles, q, v)[0, :3], 0.2, 1e-3)
+    same = mz.pose(in_a_ball, other.q[-1], "top")
+    np.testing.assert_allclose(mz.pose(by_angles, one.q[-1], "top"), same, atol=1e-8)

@@ -53,13 +53,17 @@ def articulated(
 
 
 def check_inertias(model: Mechanism) -> None:
-    """No body at the end of a chain may be able to move without inertia."""
+    """No body at the end of a chain may be able to move without inertia, wherever it is: of a joint
+    whose screws turn with q, in a configuration like any other (Euler's angles are singular at 0).
+    """
     parents = {body.parent for body in model.bodies}
     for k, body in enumerate(model.bodies):
         known = all(number(x) is not None for x in body.inertia.flatten())
         if k in parents or all(body.held) or not known:
             continue
-        S = free_screws(body, body.joint.screws(body.joint.neutral()))
+        joint = body.joint
+        q = joint.neutral() if joint.subgroup else joint.random(np.random.default_rng(0))
+        S = free_screws(body, joint.screws([float(x) for x in q]))
         D = np.array(S.T @ (body.inertia.articulated() @ S), dtype=float)
         if not np.linalg.eigvalsh(D + np.diag(free(body, body.armature))).min() > 0.0:
             raise SingularError(
