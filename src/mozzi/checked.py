@@ -203,8 +203,9 @@ def _checked(
 
     @wraps(function)
     def door(*args: object, **kwargs: object) -> object:
-        given = (*zip(order, args, strict=False), *kwargs.items())
-        refuse_others(name, kinds(), given, told)
+        refuse_others(name, kinds(), zip(order, args), told)
+        if kwargs:
+            refuse_others(name, kinds(), kwargs.items(), told)
         return function(*args, **kwargs)
 
     return door
