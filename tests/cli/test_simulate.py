@@ -288,6 +288,12 @@ def test_what_is_held_stands_on_its_feet(tmp_path: Path):
     x = mz.Trajectory.load(out)
     assert np.abs(x.contact_forces[-1].sum(axis=0) - [0.0, 0.0, 3.8 * 9.81]).max() < 1e-6
     assert np.abs(x.q - x.q[0]).max() < 1e-9 and np.abs(x.v[-1]).max() < 1e-9
+    above = [*x.q[0, :2], x.q[0, 2] + 0.006, *x.q[0, 3:]]
+    result = run(file, "--base", "free", "--ground", "--duration", 0.3, "--controller", "hold",
+                 "--q0", ",".join(map(str, above)), "--out", tmp_path / "dropped.npz")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    dropped = mz.Trajectory.load(tmp_path / "dropped.npz")
+    assert np.abs(dropped.q[-1] - x.q[0]).max() < 1e-3  # files put feet a little above the ground
     pytest.importorskip("viser", reason="the extra viz is not installed")
     options = ["--no-browser", "--seconds", "0.2", "--port", "8473"]
     result = CliRunner().invoke(application(), ["view", str(out), *options])

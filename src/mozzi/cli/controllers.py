@@ -29,7 +29,7 @@ class Controller(StrEnum):
 RATE = 10.0
 """How fast controllers answer where nothing is said, in rad/s."""
 NEAR = 1e-3
-"""The gap (m) below which a contact carries at the start."""
+"""The gap (m) up to which a contact carries beside the one that the ground meets first."""
 STEADY = 0.4
 """Of a step: the time in which the dampers of a robot that stands may act, so that they do not
 overshoot in a step.
@@ -95,16 +95,18 @@ def law_of(
 
 
 def carried(model: Model, q: Array | list[float]) -> Array | None:
-    """The joint forces that carry a free base that rests at q: pressed up by its contacts, along
-    their normals; None where none touches, or the base is not free.
+    """The joint forces that carry a free base that rests at q, or comes down to rest from there:
+    pressed up by the contacts that meet first, along their normals; None where the base is not
+    free.
     """
     import numpy as np
 
     import mozzi as mz
 
-    near = np.flatnonzero(mz.contact_gaps(model, q) < NEAR)
-    if type(model.body(0).joint).__name__ != "Free" or not len(near):
+    if type(model.body(0).joint).__name__ != "Free":
         return None
+    gaps = mz.contact_gaps(model, q)
+    near = np.flatnonzero(gaps < gaps.min() + NEAR)
     still = np.zeros(model.nv)
     weight = mz.inverse_dynamics(model, q, still, still)
     normals = mz.contact_frames(model, q)[..., :3, 2]
