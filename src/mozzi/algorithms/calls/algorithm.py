@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypedDict, cast, overload, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
@@ -170,6 +171,8 @@ class Algorithm:
             from mozzi.compiler import lazily
 
             return lazily(self, model, arrays, others)
+        if met_loops(model) or self._on_arrays is not None:  # kernels look for themselves
+            refuse_others(self.name, self._array_kinds, arrays.items(), self.function)
         if self.tells_open and met_loops(model):
             tell_open(self.name, model, arrays["q"])
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
@@ -251,13 +254,18 @@ class Algorithm:
                 raise KindError(self.name, n, None, "an array of numbers")
         told = ((n, x) for n, x in others.items() if x is not self.defaults[n])
         refuse_others(self.name, self._kinds, told, self.function)
-        return arrays, cast("Options", others)
+        return arrays, cast("Options", {n: _listed(x) for n, x in others.items()})
 
     @cached_property
     def _kinds(self) -> Mapping[str, list[Kind]]:
         """The kinds of its options."""
         kinds = kinds_in(self.function)
         return kinds | {"wrenches_rep": kinds_of("Rep", {"Rep": Rep})} if self.converts else kinds
+
+    @cached_property
+    def _array_kinds(self) -> Mapping[str, list[Kind]]:
+        """The kinds of its arrays."""
+        return {name: kinds_of("ArrayLike", {}) for name in self.arrays}
 
     def _call(self) -> str:
         """How it is called: names and defaults, without types."""
@@ -301,6 +309,14 @@ def _for_numpy(result: object) -> object:
     if isinstance(result, tuple):
         return tuple(_for_numpy(x) for x in cast("tuple[object, ...]", result))
     return result.view(TracedArray) if isinstance(result, np.ndarray) else result
+
+
+def _listed(option: object) -> object:
+    """An option as it is, arrays of numbers as lists: programs are found by them."""
+    if not isinstance(option, np.ndarray):
+        return option
+    array = cast("NDArray[np.generic]", option)
+    return array if array.dtype.kind == "O" else array.tolist()
 
 
 def _plain(result: object) -> object:

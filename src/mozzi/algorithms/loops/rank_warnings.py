@@ -117,7 +117,7 @@ def _counts(
 def forward_dynamics_with_rank_warnings(model: Model, arrays: Arrays, options: Options) -> Array:
     """`forward_dynamics` of a model with loops."""
     if tuple(arrays) == forward_dynamics.required and not options["resistance"]:
-        return model.cache.setdefault(forward_dynamics, _Warning(model))(*arrays.values())
+        return model.cache.setdefault(forward_dynamics, _Warning(model)).answer(*arrays.values())
     a, rank, left_out = counted_forward_dynamics(model, **arrays, **options)
     regular = Regular.of(model)
     low = (left_out > regular.spare).any()
@@ -136,6 +136,10 @@ class _Warning:
     def __call__(self, *args: ArrayLike) -> Array:
         if not all(isinstance(x, (np.ndarray, list, tuple)) for x in args):
             return forward_dynamics(self.model, **dict(zip(forward_dynamics.required, args)))
+        return self.answer(*args)
+
+    def answer(self, *args: ArrayLike) -> Array:
+        """Of arguments that have been looked at."""
         if self.kernel is None:
             counted_forward_dynamics(self.model, *args)
             self.kernel = self._found()

@@ -26,7 +26,7 @@ from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import ByBody
-from mozzi.errors import LoopError
+from mozzi.errors import LoopError, ShapeError
 from mozzi.lie import Inertia, Twist, Wrench
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
@@ -97,6 +97,9 @@ def hybrid_directional(model: Model, arrays: Arrays, options: Options) -> tuple[
     dq, dv, dtau, da = (
         np.asarray(changes.pop(n, np.zeros(model.nv)), float) for n in ("dq", "dv", "dtau", "da")
     )
+    for n, y in (("dtau", dtau), ("da", da)):  # kernels look at the others
+        if y.shape[-1:] != (model.nv,):
+            raise ShapeError("hybrid_dynamics_directional", n, y.shape, (model.nv,))
     force = inverse_dynamics_directional(model, x.q, x.v, x.a, dq=dq, dv=dv, **changes, **x.given)
     pull, rows = loop_changes_along(model, x.q, x.v, x.a, x.multipliers, dq, dv)
     inputs = (force - pull, rows, dtau * ~x.held, da * x.held)
