@@ -119,6 +119,21 @@ def test_a_law_from_python_is_held_over_a_step(model):
     assert np.allclose(traced.q, held.q, atol=1e-13)
 
 
+def test_a_law_that_draws_numbers_draws_at_every_step():
+    """Traced, the first draw would act at all times, in silence; a stepper refuses it."""
+    rng, model = np.random.default_rng(0), double_pendulum()
+
+    def noisy(t, q, v):
+        return rng.normal(size=2)
+
+    with pytest.warns(UserWarning, match="other forces when it is asked again"):
+        motion = mz.simulate(model, [0.5, 0.0], [0.0, 0.0], 0.1, 1e-2, torque=noisy)
+    tau = mz.inverse_dynamics(model, motion.q[:-1], motion.v[:-1], np.diff(motion.v, axis=0) / 1e-2)
+    assert tau.std(axis=0).min() > 0.3
+    with pytest.raises(mz.ConfigurationError, match="other forces when it is asked again"):
+        mz.stepper(model, torque=noisy)
+
+
 def test_a_law_that_cannot_be_traced_is_told(model):
     def law(t, q, v):
         return np.where(q > 0.5, -1.0, 0.0) if q[0] > 0.0 else np.zeros(2)

@@ -18,6 +18,7 @@ from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, MozziError
 from mozzi.model import Model
 from mozzi.program.arrays import TracedArray, traced_array
+from mozzi.program.digest import digest
 from mozzi.program.scalar import Condition, Real, select
 from mozzi.simulation.parameters import Varying
 from mozzi.simulation.place import named
@@ -217,9 +218,8 @@ def check_traceable(
     law: Feedback | Law, model: Model, varying: Varying | None = None
 ) -> None:
     """Raise where a law cannot be traced: a `ConfigurationError` that names the line and what to
-    write there.
+    write there, or says that the law is no function of its arguments.
     """
-
     system = System(model, varying=varying)
 
     def plain(t: Real, q: Traced, v: Traced, **more: Traced) -> Traced:
@@ -237,12 +237,16 @@ def check_traceable(
     shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (model.nq,), "v": (model.nv,)}
     if varying is not None and varying.count:
         shapes["parameters"] = (varying.count,)
+    if isinstance(law, Law):
+        shapes |= {"x": (law.size(model),), "dt": ()}
+    traced = sampled if isinstance(law, Law) else plain
     try:
-        if isinstance(law, Law):
-            shapes |= {"x": (law.size(model),), "dt": ()}
-            named(sampled, shapes, model, "torque", target="interpret")
-        else:
-            named(plain, shapes, model, "torque", target="interpret")
+        kernels = [named(traced, shapes, model, "torque", target="interpret") for _ in range(2)]
+        if len({digest(x.program) for x in kernels}) > 1:
+            raise ValueError(  # traced, a random number would be one and the same at every step
+                "it gives other forces when it is asked again at the same t, q and v (a random "
+                "number, a clock, a counter?); draw numbers before, or say trace=False"
+            )
     except MozziError:
         raise
     except Exception as error:
