@@ -84,7 +84,10 @@ def replace(new: str | Path, path: Path) -> None:
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
-    """Write beside the file and rename: the file is complete, or as it was before."""
+    """Write beside the file and rename: the file is complete, or as it was before. The folder is
+    made where it is not there.
+    """
+    make_folder_of(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -119,6 +119,14 @@ def test_a_law_from_python_is_held_over_a_step(model):
     assert np.allclose(traced.q, held.q, atol=1e-13)
 
 
+def test_a_misspelt_argument_is_told_apart_from_options(model, tmp_path):
+    """What was meant is named; and a file finds its folder."""
+    with pytest.raises(mz.ConfigurationError, match="did you mean 'record_every'"):
+        mz.simulate(model, [1.0, 0.5], REST, 0.1, 1e-2, recordevery=2)
+    motion = mz.simulate(model, [1.0, 0.5], REST, 0.1, 1e-2)
+    assert motion.save(tmp_path / "new" / "folder" / "x.npz").exists()
+
+
 def test_a_law_that_draws_numbers_draws_at_every_step():
     """Traced, the first draw would act at all times, in silence; a stepper refuses it."""
     rng, model = np.random.default_rng(0), double_pendulum()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import TypeAlias, cast
 
 from mozzi.errors import ConfigurationError, known
@@ -48,8 +49,12 @@ def method_for(model: Model, method: Method | Integrator | None) -> Method | Int
     return method if method is not None else "moreau" if model.contacts else "rkmk4"
 
 
-def method_of(method: Method | Integrator, options: Mapping[str, object]) -> Integrator:
-    """A method, of its name and options or itself."""
+def method_of(
+    method: Method | Integrator, options: Mapping[str, object], beside: Iterable[str] = ()
+) -> Integrator:
+    """A method, of its name and options or itself; ``beside``: what else a caller may have meant
+    by an option that is not one.
+    """
     if not isinstance(method, str):
         if options:
             raise ConfigurationError(f"options {sorted(options)} go with the name of a method")
@@ -58,7 +63,7 @@ def method_of(method: Method | Integrator, options: Mapping[str, object]) -> Int
     own = set(inspect.signature(kind).parameters)
     if not options.keys() <= own:
         wrong = min(options.keys() - own)
-        raise ConfigurationError(
-            f"method {method!r} has no option {wrong!r}; it has {known(wrong, own)}"
-        )
+        meant = get_close_matches(wrong, list(beside), 1, cutoff=0.7)
+        there = f"did you mean {meant[0]!r}?" if meant else f"it has {known(wrong, own)}"
+        raise ConfigurationError(f"method {method!r} has no option {wrong!r}; {there}")
     return cast("Callable[..., Integrator]", kind)(**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -90,12 +91,13 @@ class Simulation:
         as_model(model, "simulate")
         check_model(model)
         method = method_for(model, method)
+        named = inspect.signature(Simulation).parameters
         self.user = model
         self.drives = None
         if prescribed or loop_offsets:
             self.drives = Drives(model, prescribed, loop_offsets)
             model = self.drives.model
-        self.model, self.method = model, method_of(method, options)
+        self.model, self.method = model, method_of(method, options, named)
         self.place = Place(target, dtype)
         self.method_name = method if isinstance(method, str) else type(method).__name__
         q0, v0 = self.place.given(q0, "q0"), self.place.given(v0, "v0")
