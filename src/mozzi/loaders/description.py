@@ -152,9 +152,9 @@ class Description:
     """Named configurations: coordinates by joint."""
     actuators: list[ActuatorData] = field(default_factory=list[ActuatorData])
     contacts: Callable[[], list[ContactData]] | None = None
+    """Finds which shapes may touch, where the format says it."""
     contact_pairs: int = 0
     """How many pairs of shapes may touch."""
-    """Finds which shapes may touch, where the format says it."""
     world: str | None = None
     root_pose: SE3 = IDENTITY
     by_name: bool = False

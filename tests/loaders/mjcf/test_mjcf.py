@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from loaders.support import mass_matrix, poses, write
 
-from mozzi.errors import ExtraMissingError, ModelError
+from mozzi.errors import ExtraMissingError, LeftOutWarning, ModelError
 from mozzi.loaders import load
 from mozzi.model import Box, Composite, Ellipsoid, Fixed, Free, Spherical
 
@@ -136,6 +136,67 @@ def test_gravity_may_be_switched_off(tmp_path):
     option = '<option><flag gravity="disable"/></option>'
     path = write(tmp_path, mjcf(MODELS["hinge"], option=option), "m.xml")
     assert load(path).gravity == (0.0, 0.0, 0.0)
+
+
+def test_what_a_file_switches_off_does_not_act(tmp_path):
+    """Flags of <option>: MuJoCo leaves out what they name, and so does the model."""
+    acts = 'damping="1" stiffness="2" frictionloss=".1" range="0 9"'
+    joint = f'<joint name="{{}}" axis="0 1 0" {acts}/>'
+    world = (
+        f'<geom name="g" type="plane" size="1 1 1"/><body name="a">{joint.format("j")}{GEOM}'
+        f'<body name="b" pos="0 0 1">{joint.format("k")}{GEOM}</body></body>'
+    )
+    rest = '<equality><joint joint1="j" joint2="k"/></equality>'
+    rest += '<actuator><motor joint="j"/></actuator>'
+
+    def loaded(flags: str, contacts: bool = False):
+        text = mjcf(world, rest, f"<option><flag {flags}/></option>")
+        return load(write(tmp_path, text, "m.xml"), contacts=contacts)
+
+    def acting(flags: str) -> set[str]:
+        model = loaded(flags)
+        data = model.body("a").dynamics
+        there = {"spring": data.stiffness[0], "damper": data.damping[0],
+                 "frictionloss": data.friction[0], "limit": math.isfinite(data.upper[0]),
+                 "equality": model.row_count, "actuation": len(model.actuators)}  # fmt: skip
+        return {word for word, x in there.items() if x}
+
+    every = acting('energy="enable"')
+    assert len(every) == 6
+    for word in every:
+        assert acting(f'{word}="disable"') == every - {word}
+    assert acting('constraint="disable"') == {"spring", "damper", "actuation"}
+    assert len(loaded('energy="enable"', contacts=True).contacts) == 2
+    assert len(loaded('filterparent="disable"', contacts=True).contacts) == 3
+    assert not loaded('contact="disable"', contacts=True).contacts
+
+
+def test_a_medium_is_told(tmp_path):
+    option = '<option density="1.2" viscosity="0" wind="0 0 0"/>'
+    with pytest.warns(LeftOutWarning, match="density of <option> is not read") as told:
+        load(write(tmp_path, mjcf(MODELS["hinge"], option=option), "m.xml"))
+    assert "viscosity" not in str(told[0].message)
+
+
+def test_the_range_of_a_ball_is_told(tmp_path):
+    ball = MODELS["ball"].replace('type="ball"', 'type="ball" range="0 60"')
+    with pytest.warns(LeftOutWarning, match="range of a ball joint"):
+        load(write(tmp_path, mjcf(ball), "m.xml"))
+
+
+def test_few_bytes_make_no_large_height_field(tmp_path):
+    """Counts in the file, and in the head of a picture."""
+    start = time.perf_counter()
+    ground = '<geom type="hfield" hfield="h"/>'
+    counts = '<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>'
+    with pytest.raises(ModelError, match="100000 x 100000 heights; give 1 to 4,000,000"):
+        load(write(tmp_path, mjcf(ground, counts), "m.xml"))
+    head = struct.pack(">4sIIBBBBB", b"IHDR", 60_000, 60_000, 8, 0, 0, 0, 0)
+    (tmp_path / "h.png").write_bytes(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + head)
+    picture = '<asset><hfield name="h" file="h.png" size="1 1 1 1"/></asset>'
+    with pytest.warns(LeftOutWarning, match="60000 x 60000 heights"):
+        load(write(tmp_path, mjcf(ground, picture), "m.xml"))
+    assert time.perf_counter() - start < 2.0
 
 
 def test_welded_bodies_and_sites_are_frames(tmp_path):

@@ -18,17 +18,16 @@ from mozzi.model.constraints.contact import meets
 
 __all__ = ["contacts_of", "pair_count"]
 
-FILTER_PARENT = 1 << 9
-"""mjDSBL_FILTERPARENT."""
-
-
 def contacts_of(
-    m: Any, shape_of: Mapping[int, int], shapes: list[ShapeData], place: Place, notes: Notes
-) -> list[ContactData]:
-    """All contacts of a compiled file. shape_of: the numbers of shapes by those of geoms."""
+    m: Any, shape_of: Mapping[int, int], shapes: list[ShapeData], place: Place, notes: Notes,
+    family: bool = False,
+) -> list[ContactData]:  # fmt: skip
+    """All contacts of a compiled file. shape_of: the numbers of shapes by those of geoms; family:
+    whether parents and children touch.
+    """
     found: list[ContactData] = []
     unmet: dict[str, int] = {}
-    for one, two, friction, dim in (*_pairs(m), *_filtered(m)):
+    for one, two, friction, dim in (*_pairs(m), *_filtered(m, family)):
         if one not in shape_of or two not in shape_of:
             continue
         a, b = shape_of[one], shape_of[two]
@@ -50,9 +49,9 @@ def contacts_of(
     return found
 
 
-def pair_count(m: Any, shape_of: Mapping[int, int]) -> int:
+def pair_count(m: Any, shape_of: Mapping[int, int], family: bool = False) -> int:
     """How many pairs of shapes may touch."""
-    pairs = (*_pairs(m), *_filtered(m))
+    pairs = (*_pairs(m), *_filtered(m, family))
     return sum(one in shape_of and two in shape_of for one, two, _, _ in pairs)
 
 
@@ -64,18 +63,17 @@ def _pairs(m: Any) -> Iterator[tuple[int, int, tuple[float, float], int]]:
         yield *geoms, (float(mu[0]), float(mu[1])), int(m.pair_dim[k])
 
 
-def _filtered(m: Any) -> Iterator[tuple[int, int, tuple[float, float], int]]:
+def _filtered(m: Any, family: bool) -> Iterator[tuple[int, int, tuple[float, float], int]]:
     """Pairs that the filters leave."""
     named = {frozenset((int(m.pair_geom1[k]), int(m.pair_geom2[k]))) for k in range(m.npair)}
     excluded = {int(x) for x in m.exclude_signature}
-    apart = not int(m.opt.disableflags) & FILTER_PARENT
     for i, j in combinations(range(m.ngeom), 2):
         a, b = sorted((int(m.geom_bodyid[i]), int(m.geom_bodyid[j])))
         A, B = int(m.body_weldid[a]), int(m.body_weldid[b])
         if A == B or frozenset((i, j)) in named or (a << 16) + b in excluded:
             continue
         above = [int(m.body_weldid[int(m.body_parentid[x])]) for x in (A, B)]
-        if apart and A and B and (above[0] == B or above[1] == A):
+        if not family and A and B and (above[0] == B or above[1] == A):
             continue
         one = int(m.geom_contype[i]) & int(m.geom_conaffinity[j])
         two = int(m.geom_contype[j]) & int(m.geom_conaffinity[i])

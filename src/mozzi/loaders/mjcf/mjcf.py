@@ -61,6 +61,13 @@ class Geom(IntEnum):
     PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
 
 
+SWITCHED = {  # what acts in joints: the flags that take it out
+    "damping": ("damper",),
+    "friction": ("frictionloss", "constraint"),
+    "stiffness": ("spring",),
+}
+
+
 def read_mjcf(
     root: Element, file: str, roots: Roots, notes: Notes, *, strict: bool = True
 ) -> Description:
@@ -155,7 +162,7 @@ class _Reader:
         m, notes = self.m, self.notes
         found = Description(self.safe.name, self.place, "MJCF", notes=notes, world=WORLD)
         found.gravity = tuple(float(g) for g in m.opt.gravity)
-        if self._gravity_is_off():
+        if self._off("gravity"):
             found.gravity = (0.0, 0.0, 0.0)
         for i, name in enumerate(self.bodies):
             place = self._at("body", name)
@@ -174,22 +181,27 @@ class _Reader:
             if name and name not in found.links:
                 T = _pose(m.site_pos[k], m.site_quat[k])
                 found.frames.append((name, self.bodies[m.site_bodyid[k]], T))
-        for k in range(m.neq):
+        for k in range(0 if self._off("equality", "constraint") else m.neq):
             self._equality(k, found)
         for k in range(m.ngeom):
             self._shape(k, found)
-        found.contacts = lambda: contacts_of(
-            m, self.shape_of, found.shapes, self.place, self.notes
-        )
-        found.contact_pairs = pair_count(m, self.shape_of)
-        for k in range(m.nu):
+        found.contacts = list
+        if not self._off("contact", "constraint"):
+            family = self._off("filterparent")
+            found.contacts = lambda: contacts_of(
+                m, self.shape_of, found.shapes, self.place, self.notes, family
+            )
+            found.contact_pairs = pair_count(m, self.shape_of, family)
+        for k in range(0 if self._off("actuation") else m.nu):
             self._actuator(k, found)
         self._states(found)
         return found
 
-    def _gravity_is_off(self) -> bool:
-        bit = int(_mujoco(self.place).mjtDisableBit.mjDSBL_GRAVITY)
-        return bool(int(self.m.opt.disableflags) & bit)
+    def _off(self, *flags: str) -> bool:
+        """Whether the file switches one of these off: <flag word="disable"/>."""
+        bits = _mujoco(self.place).mjtDisableBit
+        off = int(self.m.opt.disableflags)
+        return any(off & int(getattr(bits, f"mjDSBL_{word.upper()}")) for word in flags)
 
     def _link(self, i: int, name: str, place: Place) -> Link:
         m = self.m
@@ -245,11 +257,13 @@ class _Reader:
         }
         rest: list[float] = []
         inf = float("inf")
+        stops = not self._off("limit", "constraint")
         for j in joints:
             kind = int(m.jnt_type[j])
             nq, nv = {FREE: (7, 6), BALL: (4, 3)}.get(kind, (1, 1))
-            limited = bool(m.jnt_limited[j]) and nq == 1
-            if bool(m.jnt_limited[j]) and nq > 1:
+            limited = stops and bool(m.jnt_limited[j])
+            if limited and nq > 1:
+                limited = False
                 self._note(j, "the range of a ball joint is not read")
             found["lower"] += [float(m.jnt_range[j, 0])] if limited else [-inf] * nq
             found["upper"] += [float(m.jnt_range[j, 1])] if limited else [inf] * nq
@@ -271,10 +285,13 @@ class _Reader:
                 rows = [j] if word.startswith("jnt") else list(k)
                 if table is not None and table[rows].any():
                     self._note(j, f"{word.split('_')[1]} is not read: only linear terms are")
+        for word, flags in SWITCHED.items():
+            if self._off(*flags):
+                found[word] = [0.0] * len(found[word])
         return {word: tuple(values) for word, values in found.items()} | {"rest": tuple(rest)}
 
     def _note(self, j: int, fact: str) -> None:
-        self.notes.add(self._at("joint", self.joints[j]), f"joint {self.joints[j]!r}", fact)
+        self.notes.leave(self._at("joint", self.joints[j]), f"joint {self.joints[j]!r}", fact)
 
     # -- equalities ----------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,6 +36,7 @@ MAX_INCLUDED = 8 * 2**20  # bytes
 MAX_EXPANDED = 20_000
 MAX_MESH = 64 * 2**20
 MAX_MESHES = 256 * 2**20
+MAX_HEIGHTS = 4_000_000  # samples of a height field
 MESHES = frozenset({".stl", ".obj", ".msh"})
 HEIGHTS = frozenset({".png", ".hf", ".bin"})
 
@@ -45,6 +47,11 @@ COMPILER = {
     "coordinate", "eulerseq", "inertiafromgeom", "inertiagrouprange", "exactmeshinertia",
     "alignfree",
 }  # fmt: skip
+FLAGS = {
+    "gravity", "contact", "filterparent", "equality", "constraint", "limit", "spring", "damper",
+    "frictionloss", "actuation",
+}  # fmt: skip
+MEDIUM = ("density", "viscosity", "wind")
 TREE = {"body", "frame", "replicate", "joint", "freejoint", "geom", "inertial", "site", "composite"}
 MOTORS = {"motor", "position", "velocity", "general", "damper"}
 DEFAULTS = {"default", "joint", "geom", "mesh", "equality", "site", "material", "pair", *MOTORS}
@@ -118,7 +125,7 @@ def make_safe(
     safe = SafeText(root.attributes.get("model", ""))
     kept: list[Element] = [
         *(_compiler(element) for element in sections.get("compiler", [])),
-        *(_option(element) for element in sections.get("option", [])),
+        *(_option(element, notes) for element in sections.get("option", [])),
         *defaults,
         *_assets(sections, bodies, defaults, roots, safe, notes),
         *bodies,
@@ -279,8 +286,12 @@ def _compiler(element: Element) -> Element:
     return _copy(element, drop=set(element.attributes) - COMPILER)
 
 
-def _option(element: Element) -> Element:
-    flags = [_copy(flag, drop=set(flag.attributes) - {"gravity"}) for flag in element.all("flag")]
+def _option(element: Element, notes: Notes) -> Element:
+    flags = [_copy(flag, drop=set(flag.attributes) - FLAGS) for flag in element.all("flag")]
+    for word in (word for word in MEDIUM if word in element.attributes):
+        values = element.attributes[word].split()
+        if any(number(value, element, f"{word}=") for value in values):
+            notes.leave(element.place, f"{word} of <option>", "is not read: no medium acts")
     return _copy(element, flags, drop=set(element.attributes) - {"gravity"})
 
 
@@ -413,6 +424,9 @@ def _assets(
                 safe.tints[name] = colors[asset.attributes["texture"]]
         elif name not in wanted.get(asset.tag, ()):
             continue
+        elif asset.tag == "hfield" and not file:
+            counts = [number(asset.string(word), asset, f"{word}=") for word in ("nrow", "ncol")]
+            _check_heights(asset, *counts)
         elif file and asset.tag == "mesh":
             if options.get("strippath") == "true":
                 file = Path(file).name
@@ -434,6 +448,13 @@ def _assets(
                 continue
         kept.append(copy)
     return [Element("asset", {}, kept[0].file, kept[0].line, kept)] if kept else []
+
+
+def _check_heights(asset: Element, rows: float, columns: float) -> None:
+    """A few bytes can tell of any number of heights."""
+    if not all(1 <= count <= MAX_HEIGHTS for count in (rows, columns, rows * columns)):
+        fact = f"has {rows:g} x {columns:g} heights"
+        raise asset.error(fact, f"give 1 to {MAX_HEIGHTS:,}")
 
 
 def _looked_for(asset: Element, path: str, file: str, roots: Roots) -> tuple[str, Roots]:
@@ -487,7 +508,11 @@ def _read(
     found = roots.resolve(path, asset.place, asset.tag)
     left = MAX_MESHES - sum(map(len, safe.assets.values()))
     name = f"{asset.tag}_{len(safe.assets)}{suffix}"
-    safe.assets[name] = read_bytes(found, asset.tag, min(MAX_MESH, left), asset.place)
+    data = read_bytes(found, asset.tag, min(MAX_MESH, left), asset.place)
+    if suffix == ".png" and data[12:16] == b"IHDR":
+        columns, rows = struct.unpack(">II", data[16:24].ljust(8, b"\0"))
+        _check_heights(asset, rows, columns)
+    safe.assets[name] = data
     return name
 
 
