@@ -122,3 +122,26 @@ def test_eulers_angles_are_a_joint():
     other = mz.simulate(in_a_ball, ball, mz.twists(by_angles, q, v)[0, :3], 0.2, 1e-3)
     same = mz.pose(in_a_ball, other.q[-1], "top")
     np.testing.assert_allclose(mz.pose(by_angles, one.q[-1], "top"), same, atol=1e-8)
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 1), (0.3, 0.5, 0.7)])
+def test_what_turns_without_turning_mass_is_named(axis):
+    """A body without mass on an axis, and a heavy one on it about the same axis: the second gives
+    way to whatever turns the first, at any state.
+    """
+    heavy = mz.Inertia(1.0, (0.1, 0.2, 0.3), np.diag([0.1, 0.2, 0.25]))
+    model = (
+        mz.Builder().add("light", None, mz.Revolute(axis), mz.Inertia.zero())
+        .add("heavy", "light", mz.Revolute(axis), heavy).build()
+    )  # fmt: skip
+    zero = np.zeros(2)
+    for call in (
+        lambda: mz.forward_dynamics(model, zero, zero, zero),
+        lambda: mz.mass_matrix_inverse(model, zero),
+        lambda: mz.forward_dynamics_derivatives(model, zero, zero, zero),
+        lambda: mz.simulate(model, zero, zero, 0.1, 0.01),
+    ):
+        with pytest.raises(mz.SingularError, match="body 'light' has no inertia"):
+            call()
+    with pytest.raises(mz.SingularError, match="forces determine no acceleration"):
+        mz.simulate(model, zero, zero, 0.1, 0.01, "generalized_alpha")

@@ -97,9 +97,8 @@ def alike(model: Model) -> bool:
     key = "closures are alike"
     if key not in model.cache:
         kinds = None if model.nominal is not None else _by_kinds(mechanism(model))
-        short = kinds is not None and _Elimination(kinds).short
-        model.cache[key] = short and not overconstrained(model)
-    return model.cache[key]
+        model.cache[key] = kinds is not None and _Elimination(kinds).short
+    return model.cache[key] and not overconstrained(model)
 
 
 def _by_kinds(model: Mechanism) -> list[Closures] | None:

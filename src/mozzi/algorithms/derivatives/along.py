@@ -17,6 +17,7 @@ from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
+from mozzi.algorithms.recursion.articulated import inverse_inertia
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,
@@ -33,7 +34,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector, PerBody
 from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
-from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench, inverse_spd
+from mozzi.lie import ArticulatedInertia, Inertia, Screws, Twist, Wrench
 from mozzi.model import Joint, Model
 from mozzi.program.scalar import Real
 from mozzi.types import ArrayLike, JointChoice, Rep, Result
@@ -388,7 +389,7 @@ def _hybrid(
         x = _Joint(i, q, v, given)
         S, dS = free_screws(i, x.S), free_screws(i, x.dS)
         U[i], dU[i] = P[i] @ S, dP[i] @ S + P[i] @ dS  # K45: Î S
-        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))  # K45: Ψ
+        D[i] = inverse_inertia(i, diagonal_plus(S.T @ U[i], free(i, i.armature)))  # K45: Ψ
         dD[i] = negated(product(D[i], product(summed(dS.T @ U[i], S.T @ dU[i]), D[i])))  # K45
         u[i] = minus(free(i, tau[i]), S.T @ B[i])  # K45: τ − SᵀB̂
         du[i] = minus(free(i, dtau[i]), plus(dS.T @ B[i], S.T @ dB[i]))  # ∂ of K45

@@ -13,6 +13,7 @@ from mozzi.algorithms.dynamics.column_loops import (
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.dynamics.inverse_by_limbs import inverse_by_limbs
 from mozzi.algorithms.dynamics.momenta import AtRest
+from mozzi.algorithms.recursion.articulated import inverse_inertia
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,
@@ -33,7 +34,6 @@ from mozzi.algorithms.recursion.containers import (
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
-from mozzi.lie import inverse_spd
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
 
@@ -72,7 +72,7 @@ class InverseMass:
                 L[i, i] = _unit_where_held(i, L[i, i])
         for i in model.inward():
             n = i.joint.nv
-            D[i] = inverse_spd(rows(L[i, i], n))
+            D[i] = inverse_inertia(i, rows(L[i, i], n), rows(M[i, i], n))
             for j in i.parent.path():
                 M_ij = rows(L[i, j], n)
                 L_ij = product(D[i], M_ij)

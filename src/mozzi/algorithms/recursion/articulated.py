@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from mozzi.errors import SingularError
 from mozzi.lie import ArticulatedInertia, Screws, Wrench, inverse_spd
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
+from mozzi.program.scalar import Real
 
-__all__ = ["articulated", "articulated_containers", "check_inertias"]
+__all__ = ["articulated", "articulated_containers", "check_inertias", "inverse_inertia"]
+
+ROUNDING = 1e-13
 
 
 def articulated_containers(
@@ -45,11 +48,31 @@ def articulated(
     for i in model.inward():
         S = free_screws(i, i.joint.screws(q[i]))
         U[i] = P[i] @ S  # K45: Î S
-        D[i] = inverse_spd(diagonal_plus(S.T @ U[i], free(i, i.armature)))  # K45: Ψ
+        D[i] = inverse_inertia(i, diagonal_plus(S.T @ U[i], free(i, i.armature)))  # K45: Ψ
         bare = all(number(m) == 0.0 for m in i.armature)
         Pi = P[i].project(S, U[i], D[i], free=bare) if len(S) else P[i]
         yield i, Pi
         P[i.parent] += T[i].push(Pi)  # K49
+
+
+def inverse_inertia(
+    body: BodyView, D: Sequence[Sequence[Real]], whole: Sequence[Sequence[Real]] = ()
+) -> Matrix:
+    """D⁻¹ of what resists the joint of a body; refused where that is nothing at any state, or what
+    rounding leaves of ``whole``, which resists while the joints behind it are held.
+    """
+    left = (number(row[k]) for k, row in enumerate(D))
+    of = (number(row[k]) for k, row in enumerate(whole))
+    gone = any(x is not None and y and x <= ROUNDING * y for x, y in zip(left, of, strict=False))
+    try:
+        if not gone:
+            return inverse_spd(D)
+    except ZeroDivisionError:  # of numbers: what varies is zero in places at most
+        pass
+    raise SingularError(
+        f"body {body.name!r} has no inertia about its joint that the joints behind it do not take "
+        "away, so forces determine no acceleration; give it mass, or its joint armature"
+    )
 
 
 def check_inertias(model: Mechanism) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from mozzi.algorithms.calls.inlining import loops_over_units, units
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.recursion.rolled_or_not import rolls
+from mozzi.errors import SingularError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.program.program import Index, load, loop, store
@@ -63,7 +64,13 @@ def _correction(model: Model, r: Traced, x: Traced, known: Sequence[Traced | Rea
     n, rest = len(x), [0.0] * len(held)
     if not loops_over_units(model):
         tangent = forward(r, [*x, *held], np.vstack([np.eye(n), np.zeros((len(held), n))]))
-        return solve(tangent, r)
+        try:
+            return solve(tangent, r)
+        except ZeroDivisionError:  # of numbers: at any state
+            raise SingularError(
+                f"model {model.name!r}: its mass matrix has no inverse, so forces determine no "
+                "acceleration; give bodies mass, or joints armature"
+            ) from None
     equations = Memory("equations", (n + 1, n))  # columns of the tangent, and r
     for k, unit in units(n):
         equations.set_row(k, forward(r, [*x, *held], np.array([*unit, *rest], dtype=object)))
