@@ -1,6 +1,7 @@
 """Distances, witness points and normals of pairs of shapes."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from support.contact_models import box_inertia
 
 import mozzi as mz
 from mozzi.errors import ModelError
+from mozzi.viz.drawing.shapes import drawing
 
 HILLS = 0.1 * np.random.default_rng(0).normal(size=(6, 7))
 GEOMETRIES = {
@@ -230,3 +232,29 @@ def test_a_mesh_stands_on_the_lower_ends_of_its_diagonals(tmp_path):
         q = np.array([0.1, 0.2, 1.0, *turn])
         a, b = (mz.contact_frames(model, q)[:, :3, 3] for model in two)
         assert np.allclose(sorted(a.round(6).tolist()), sorted(b.round(6).tolist()), atol=1e-6)
+
+
+def test_a_mesh_in_millimetres_touches_where_it_is_drawn(tmp_path):
+    """COLLADA says its unit: pictures kept to it, and what touched was a thousand times larger."""
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("collada")
+    made = trimesh.exchange.dae.export_collada(trimesh.creation.box((200.0, 300.0, 100.0)))
+    unit = b'<unit name="millimeter" meter="0.001"/>'
+    text = re.sub(rb"<unit[^>]*/>", unit, made)
+    text = text if unit in text else text.replace(b"</asset>", unit + b"</asset>", 1)
+    (tmp_path / "box.dae").write_bytes(text)
+    builder = mz.Builder().add("box", None, mz.Free(), box_inertia(1.0))
+    model = builder.shape("box", mz.Mesh(tmp_path / "box.dae"), name="box").build().with_ground()
+    assert mz.contact_gaps(model, [0, 0, 0.3, 0, 0, 0, 1]) == pytest.approx([0.25] * 4)
+    drawn = drawing(model).parts[0].vertices
+    assert np.abs(drawn).max(axis=0) == pytest.approx([0.1, 0.15, 0.05])
+
+
+def test_a_broken_mesh_that_shall_touch_is_named(tmp_path):
+    """Whatever its reader stumbles over."""
+    pytest.importorskip("trimesh")
+    (tmp_path / "box.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 999999999\n")
+    builder = mz.Builder().add("box", None, mz.Free(), box_inertia(1.0))
+    model = builder.shape("box", mz.Mesh(tmp_path / "box.obj"), name="box").build()
+    with pytest.raises(mz.ModelError, match=r"box\.obj': cannot be read .*; check the file"):
+        model.with_ground()

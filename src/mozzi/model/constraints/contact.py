@@ -15,6 +15,7 @@ import numpy as np
 
 from mozzi.errors import ModelError
 from mozzi.model.frames import as_axis, as_number, as_vector, rotation_to
+from mozzi.model.mesh_file import surfaces
 from mozzi.model.shapes import Box, Capsule, HeightField, Mesh, Plane, Sphere
 from mozzi.model.surfaces import FRICTION, mixed
 
@@ -192,19 +193,8 @@ def extremal_points(shape: Shape) -> list[Point]:
     """
     if not isinstance(shape.geometry, Mesh):
         return []
-    try:
-        import trimesh
-    except ImportError:
-        raise ModelError(
-            f"shape {shape.name!r} is a mesh, which needs the package trimesh to be read: "
-            "pip install mozzi[viz], or give it a simpler shape to touch with"
-        ) from None
-    path = shape.geometry.file()
-    mesh: object = trimesh.load(path, force="mesh")  # pyright: ignore[reportUnknownMemberType]
-    vertices: np.ndarray = getattr(mesh, "vertices")  # noqa: B009
-    p = np.asarray(vertices, dtype=float) * np.asarray(shape.geometry.scale)
-    if len(p) == 0:
-        raise ModelError(f"shape {shape.name!r}: mesh {str(path)!r} has no points")
+    found = [points[np.unique(faces)] for points, faces, _ in surfaces(shape.geometry.file())]
+    p = np.concatenate(found) * np.asarray(shape.geometry.scale)
     middle, span = (p.max(0) + p.min(0)) / 2.0, np.maximum(np.ptp(p, axis=0), 1e-12)
     half = np.array([(1, y, z) for y in (1, -1) for z in (1, -1)])
     reach = ((p - middle) / span) @ half.T

@@ -13,6 +13,7 @@ import numpy as np
 from mozzi.errors import MozziError, NotShownWarning, warn
 from mozzi.lie import SE3
 from mozzi.model.body import Body
+from mozzi.model.mesh_file import surfaces
 from mozzi.model.shapes import (
     Box,
     Capsule,
@@ -27,7 +28,7 @@ from mozzi.model.shapes import (
     Sphere,
     Torus,
 )
-from mozzi.viz.drawing.meshes import clustered, surfaces
+from mozzi.viz.drawing.meshes import clustered
 from mozzi.viz.drawing.solids import Triangles, box, capsule, cylinder, field, sphere, torus
 
 if TYPE_CHECKING:
