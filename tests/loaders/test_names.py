@@ -51,3 +51,12 @@ def test_one_that_cannot_be_fetched_says_so(descriptions):
         mz.load("odd_description")
     with pytest.raises(mz.ModelError, match="did you mean 'toy_description'"):
         mz.load("toy_descriptio")
+
+
+def test_robots_in_sdf_have_names_and_states():
+    """Cassie is the SDF file that its package means by that name, and stands as its SRDF says."""
+    if "cassie" not in names.known():
+        pytest.skip("example-robot-data with cassie is not installed")
+    with pytest.warns(mz.LeftOutWarning):
+        cassie = mz.load("cassie", base="free")
+    assert (cassie.nv, len(cassie.loops)) == (28, 4) and "standing" in cassie.configurations

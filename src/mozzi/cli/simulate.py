@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 FAILED, INTERRUPTED = 1, 130
+ROUNDED = 1e-8
+"""How far (m or rad) loops may stay open whose numbers were rounded in a file."""
 
 
 def simulate(
@@ -289,7 +291,7 @@ def closed(
     from mozzi.algorithms.kinematics.configuration import difference
     from mozzi.algorithms.loops.assemble import assemble, consistent_velocities
 
-    new = assemble(model, q)
+    new = assemble(model, q, tolerance=ROUNDED)
     moved = float(np.abs(difference(model, np.asarray(q, dtype=float), new)).max())
     if moved > 1e-9:
         put(f"[yellow]note:[/] joints moved by up to {moved:.3g} (rad or m) to close the loops")

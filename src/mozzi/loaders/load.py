@@ -64,7 +64,7 @@ def load(
         contacts: whether the shapes touch that an MJCF file lets touch, by its pairs, exclusions,
             contype and conaffinity, with its friction (`model.contacts`); False adds none.
         srdf: a file whose group states become ``model.configurations``; by default the one beside
-            a URDF file, or in the folder ``srdf`` of its package, that is called like it.
+            a URDF or SDF file, or in the folder ``srdf`` of its package, that is called like it.
 
     Returns:
         The model, with joints, bodies and frames under their names in the file.
@@ -112,7 +112,7 @@ def read(
     if loops is not None:
         add_loops(found, loops)
     states = beside(Path(path), found.name) if srdf is None else Path(srdf)
-    if states is not None and (srdf is not None or found.format == "URDF"):
+    if states is not None and (srdf is not None or found.format in ("URDF", "SDF")):
         add_states(found, states, asked=srdf is not None)
     return found
 

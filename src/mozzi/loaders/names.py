@@ -15,7 +15,8 @@ from mozzi.loaders.xml.words import nearest
 __all__ = ["find", "known"]
 
 FORMATS = (".urdf", ".xml", ".sdf", ".world", ".xacro", ".mjcf")
-USUAL = {"talos": "talos_reduced", "anymal": "anymal_b", "solo": "solo12", "ur": "ur5"}
+USUAL = {"talos": "talos_reduced", "anymal": "anymal_b", "solo": "solo12", "ur": "ur5",
+         "cassie": "cassie_v2"}  # fmt: skip
 """Robots of which there are several, and which one is meant."""
 EXTRA = "pip install 'mozzi[robots]' brings robots by name"
 
@@ -53,13 +54,13 @@ def _is_path(text: str) -> bool:
 
 @cache
 def _examples() -> dict[str, Path]:
-    """The URDF files of example-robot-data: by their own names, and by those of their packages."""
+    """The files of example-robot-data: by their own names, and by those of their packages."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
         return {}
     found = sorted(
-        (file for file in files if file.suffix == ".urdf" and "robots" in file.parts),
+        (file for file in files if file.suffix in (".urdf", ".sdf") and "robots" in file.parts),
         key=lambda file: (len(file.name), str(file)),
     )
     table: dict[str, Path] = {}

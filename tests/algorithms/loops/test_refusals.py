@@ -134,3 +134,21 @@ def test_both_ends_on_one_body():
         tree.with_loop("loop", "body_1", "body_1", mz.Revolute("z"))
     with pytest.raises(mz.ModelError, match="both ends are on 'body_1'"):
         tree.with_distance("rod", "body_1", "body_1", (0, 0, 0), (1, 0, 0), 1.0)
+
+
+def test_rows_that_contradict_each_other_by_rounding_are_told_apart():
+    """An axis that is tilted by 1e-9, as in files of few digits: no guess is nearer, a tolerance
+    serves.
+    """
+    Z, rod = mz.Revolute("z"), mz.Inertia(1.0, (0.5, 0, 0), np.diag([0.01, 0.1, 0.1]))
+    tilted = np.eye(4)
+    tilted[:3, 3], tilted[1:3, 1:3] = (1.0, 0.0, 0.0), [[1.0, -1e-9], [1e-9, 1.0]]
+    model = (
+        mz.Builder().add("a", None, Z, rod).add("b", "a", Z, rod, placement=(1, 0, 0))
+        .add("c", None, Z, rod, placement=(1.2, 0, 0))
+        .loop("pin", "b", "c", Z, mz.SE3.from_matrix(tilted), (1, 0, 0)).build()
+    )  # fmt: skip
+    q = [1.2, -1.0, 1.4]
+    with pytest.raises(mz.LoopError, match=r"rounded in a file make them, take tolerance=1e-08"):
+        mz.assemble(model, q)
+    assert np.abs(mz.loop_residual(model, mz.assemble(model, q, tolerance=1e-8))).max() < 2e-9

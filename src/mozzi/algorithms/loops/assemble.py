@@ -29,6 +29,7 @@ from mozzi.types import Array, ArrayLike, JointChoice, Seed
 __all__ = ["Assembly", "assemble", "consistent_velocities"]
 
 STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
+ROUNDED = 1e-6  # what stays open by less (m or rad) is open by rounded numbers
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,15 @@ class Assembly:
         """
         if not self.closed.all():
             held = f" with {', '.join(map(str, self.hold))} held" if len(self.hold) else ""
+            remedy, worst = "give a nearer guess, or hold fewer joints", float(self.residual.max())
+            if worst < ROUNDED:
+                remedy = (
+                    "where rows contradict each other by that, as numbers rounded in a file make "
+                    f"them, take tolerance={10.0 ** np.ceil(np.log10(2.0 * worst)):.0e}"
+                )
             raise LoopError(
                 f"model {self.model.name!r} cannot be closed near this configuration{held}: "
-                f"{self.report()} (m or rad); give a nearer guess, or hold fewer joints"
+                f"{self.report()} (m or rad); {remedy}"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""Group states of an SRDF file: named configurations of a URDF robot."""
+"""Group states of an SRDF file: named configurations of a robot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["add_states", "beside"]
 
 
 def beside(path: Path, name: str) -> Path | None:
-    """The SRDF file of a URDF: in its folder or in the folder ``srdf`` of its package, called like
+    """The SRDF file of a robot: in its folder or in the folder ``srdf`` of its package, called like
     the file or like the robot.
     """
     folder = Path(os.path.realpath(path)).parent
