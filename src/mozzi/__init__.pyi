@@ -409,7 +409,7 @@ def load(
         contacts: whether the shapes touch that an MJCF file lets touch, by its pairs, exclusions,
             contype and conaffinity, with its friction (`model.contacts`); False adds none.
         srdf: a file whose group states become ``model.configurations``; by default the one beside
-            a URDF file, or in the folder ``srdf`` of its package, that is called like it.
+            a URDF or SDF file, or in the folder ``srdf`` of its package, that is called like it.
 
     Returns:
         The model, with joints, bodies and frames under their names in the file.
