@@ -1,4 +1,3 @@
-# pyright: basic
 """Triangles for pictures: coarsened, and smoothed but at edges."""
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ EDGE = np.cos(np.radians(35.0))
 
 def clustered(points: np.ndarray, faces: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
     """Vertices that share a cell of a grid become their mean; faces that collapse go."""
-    cells = np.round((points - points.min(axis=0)) / cell).astype(np.int64)
+    cells = np.rint((points - points.min(axis=0)) / cell).astype(np.int64)
     _, which, count = np.unique(_number(cells), return_inverse=True, return_counts=True)
     means = np.stack([np.bincount(which, points[:, k]) for k in range(3)], axis=1) / count[:, None]
     new = which[faces]
@@ -48,6 +47,6 @@ def smoothed(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndar
         alike = np.einsum("ij,ij->i", own[some], unit[other]) > EDGE
         total[some[alike]] += area[other[alike]]
     normals = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
-    rows = np.concatenate([corner[:, None], np.round(127.0 * normals).astype(int) + 127], axis=1)
+    rows = np.concatenate([corner[:, None], np.rint(127.0 * normals).astype(int) + 127], axis=1)
     _, first, which = np.unique(_number(rows), return_index=True, return_inverse=True)
     return points[corner[first]], normals[first], which.reshape(faces.shape)
