@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = [
-    "TARGETS", "compile", "forget", "program_of", "run", "set_checks", "settings_for",
+    "TARGETS", "compile", "forget", "kernel_key", "program_of", "run", "set_checks", "settings_for",
     "signature_of", "traced",
 ]  # fmt: skip
 
@@ -199,9 +199,7 @@ def compile(
             units = guard.units_of(function.__name__, tuple(shapes), model)
             with tracing(settings_for(target, rolled)):
                 roll = rolls(model, function, function.unrolled(model, options))
-            given = tuple(shapes.items())
-            of = model.digest, model.rows_depend
-            key = key_of(function.name, label, given, of, dtype, roll, rolled is False)
+            key = kernel_key(function, label, shapes, model, dtype, roll, rolled)
 
         title = name or getattr(function, "__name__", "kernel")
         packed = layout == "packed"
@@ -471,6 +469,16 @@ def _look(
             guard.look(function.__name__, here, dict(zip(names, arrays, strict=False)))
 
     return at
+
+
+def kernel_key(
+    function: Algorithm, label: object, shapes: Shapes, model: Model, dtype: DType, roll: bool,
+    rolled: bool | None,
+) -> str:  # fmt: skip
+    """What a kernel is kept under."""
+    of = model.digest, model.rows_depend
+    given = tuple(shapes.items())
+    return key_of(function.name, label, given, of, dtype, roll, rolled is False)
 
 
 def forget(model: Model) -> None:

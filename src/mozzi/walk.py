@@ -14,7 +14,7 @@ from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
 from mozzi.checked import checked
-from mozzi.compiler import DTYPES, settings_for, signature_of, traced
+from mozzi.compiler import DTYPES, kernel_key, settings_for, signature_of, traced
 from mozzi.errors import ConfigurationError, known
 from mozzi.lie.vec import number
 from mozzi.model import Model
@@ -131,9 +131,7 @@ def walk_of(
     given = ", ".join(x.name for x in program.inputs)
     results = ", ".join(x.name for x in program.outputs)
     walk.title = f"{function.name} of {model.name}: ({given}) -> ({results})"
-    key = disk_cache.key_of(
-        function.name, label, tuple(shapes.items()), model.digest, dtype, roll, rolled is False
-    )
+    key = kernel_key(function, label, shapes, model, dtype, roll, rolled)
     walk.facts = {
         "model": _size(model),
         "loops": _loops(function, model),
