@@ -4,14 +4,13 @@ give, and do not grow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from support.loop_models import pose
+from support.rolled_programs import rolled_as_straight
 
 import mozzi as mz
-from mozzi.algorithms.constraints.rolled_loops import alike
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.loops.rank_warnings import counted_forward_dynamics
 from mozzi.model.generate import leaning, n_four_bar
@@ -73,17 +72,6 @@ def state(model: mz.Model) -> np.ndarray:
     return model.random_configuration(3, closed=False)
 
 
-def same(function: Callable, model: mz.Model, *arrays: np.ndarray, **options: object) -> None:
-    found = []
-    for rolled in (True, False):
-        kernel = mz.compile(function, model, target="interpret", rolled=rolled, options=options)
-        out = kernel(*arrays)
-        found.append(out if isinstance(out, tuple) else (out,))
-    for x, y in zip(*found, strict=True):
-        size = max(1.0, np.abs(y).max(initial=0.0))
-        np.testing.assert_allclose(x, y, rtol=0.0, atol=3e-10 * size, err_msg=str(function))
-
-
 @pytest.mark.parametrize(
     "name", ["windows", "necklace", pytest.param("legs", marks=pytest.mark.slow)]
 )
@@ -93,9 +81,9 @@ def test_rolled_and_straight_programs_agree(name: str):
     assert alike(model)
     q = state(model)
     v, tau, c = np.random.default_rng(4).normal(size=(3, model.nv))
-    same(counted_forward_dynamics, model, q, v, tau)
-    same(loop_corrections, model, q, v)
-    same(mz.forward_dynamics_gradient, model, q, v, tau, c)
+    rolled_as_straight(counted_forward_dynamics, model, q, v, tau)
+    rolled_as_straight(loop_corrections, model, q, v)
+    rolled_as_straight(mz.forward_dynamics_gradient, model, q, v, tau, c)
 
 
 @pytest.mark.slow

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from support.loop_models import bennett, closed_tree, pose
+from support.rolled_programs import rolled_as_straight
 
 import mozzi as mz
 from mozzi.algorithms.constraints.row_choice import kept_rows
@@ -94,17 +93,6 @@ def model_of(name: str) -> tuple[mz.Model, np.ndarray]:
     return model, model.random_configuration(rng, closed=False)
 
 
-def same(function: Callable, model: mz.Model, *arrays: np.ndarray, **options: object) -> None:
-    found = []
-    for rolled in (True, False):
-        kernel = mz.compile(function, model, target="interpret", rolled=rolled, options=options)
-        out = kernel(*arrays)
-        found.append(out if isinstance(out, tuple) else (out,))
-    for x, y in zip(*found, strict=True):
-        size = max(1.0, np.abs(y).max(initial=0.0))
-        np.testing.assert_allclose(x, y, rtol=0.0, atol=3e-10 * size, err_msg=str(function))
-
-
 @pytest.mark.parametrize(
     "name",
     ["bennett", "spherical to the world", *(
@@ -115,25 +103,25 @@ def same(function: Callable, model: mz.Model, *arrays: np.ndarray, **options: ob
 def test_rolled_and_straight_programs_agree(name: str):
     model, q = model_of(name)
     v, tau, a = np.random.default_rng(4).normal(size=(3, model.nv))
-    same(mz.loop_residual, model, q)
-    same(mz.loop_jacobian, model, q)
-    same(mz.loop_acceleration, model, q, v, a)
-    same(kept_rows, model, q)
-    same(mz.loop_rank, model, q)
-    same(loop_corrections, model, q, v)
-    same(counted_forward_dynamics, model, q, v, tau)
-    same(counted_loop_forces, model, q, v, tau)
-    same(mz.forward_dynamics_gradient, model, q, v, tau, a)
+    rolled_as_straight(mz.loop_residual, model, q)
+    rolled_as_straight(mz.loop_jacobian, model, q)
+    rolled_as_straight(mz.loop_acceleration, model, q, v, a)
+    rolled_as_straight(kept_rows, model, q)
+    rolled_as_straight(mz.loop_rank, model, q)
+    rolled_as_straight(loop_corrections, model, q, v)
+    rolled_as_straight(counted_forward_dynamics, model, q, v, tau)
+    rolled_as_straight(counted_loop_forces, model, q, v, tau)
+    rolled_as_straight(mz.forward_dynamics_gradient, model, q, v, tau, a)
     held = model.joint_names[-1:]
-    same(counted_hybrid_dynamics, model, q, v, tau, a, prescribed=held)
+    rolled_as_straight(counted_hybrid_dynamics, model, q, v, tau, a, prescribed=held)
 
 
 def test_factors_in_loops_are_those_of_straight_programs():
     """Of rows of which eight count."""
     model, q = parallelograms(), np.tile([0.4, 0.4, -0.4], 4)
     v, tau, c = np.random.default_rng(4).normal(size=(3, model.nv))
-    same(mz.forward_dynamics, model, q, v, tau)
-    same(mz.forward_dynamics_gradient, model, q, v, tau, c)
+    rolled_as_straight(mz.forward_dynamics, model, q, v, tau)
+    rolled_as_straight(mz.forward_dynamics_gradient, model, q, v, tau, c)
     for rolled in (True, False):
         assert mz.compile(mz.loop_rank, model, target="interpret", rolled=rolled)(q)[0] == 8
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches
-from mozzi.algorithms.constraints.rolled_loops import alike
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.derivatives.configuration import spring_derivatives
 from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.forward import forward_dynamics

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.constraints.multipliers import Multipliers, loop_multipliers
-from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.dynamics.newton_euler import gyroscopic
 from mozzi.algorithms.dynamics.resistance import resisting
 from mozzi.algorithms.dynamics.springs import applied

@@ -7,9 +7,9 @@ from operator import add
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
-from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.row_choice import factor_of, propagated_rows, rows_kept
 from mozzi.algorithms.constraints.rows.rows import moving
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.blocks import apply, minus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body

@@ -16,9 +16,9 @@ from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.overconstrained import most_independent, overconstrained
 from mozzi.algorithms.constraints.rank import length_of, lengths, opening, ranks_of, scaled
-from mozzi.algorithms.constraints.rolled_loops import alike
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.open_loops import WIDE, warn_open, widely_open

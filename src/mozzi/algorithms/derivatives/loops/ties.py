@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rolled_loops import each_closure
 from mozzi.algorithms.constraints.rows.relative_motion import Ends, Moving
 from mozzi.algorithms.constraints.rows.rows import tie_rows
+from mozzi.algorithms.constraints.symbolic_closures import each_closure
 from mozzi.algorithms.derivatives.gradient import turning_screws
 from mozzi.algorithms.recursion.blocks import dot, plus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
