@@ -15,7 +15,20 @@ NEEDS = {"sharding.py": "jax", "ilqr_jax.py": "jax", "distributed.py": "torch"}
 NEEDS_ROBOTS = {"adaptive_control.py", "two_pandas.py"}
 
 
-@pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+LONG = {
+    "adaptive_five_bar.py", "bicycle.py", "gripper.py", "ilqr.py", "ilqr_jax.py",
+    "passive_walker.py", "push_through_contact.py", "quadruped.py", "spacecraft.py",
+}  # fmt: skip
+"""Run when the site is built, as all of them are."""
+
+
+def scripts() -> list:
+    found = sorted(FOLDER.glob("*.py"))
+    slow = lambda path: [pytest.mark.slow] if path.name in LONG else []
+    return [pytest.param(path, marks=slow(path), id=path.name) for path in found]
+
+
+@pytest.mark.parametrize("script", scripts())
 def test_example(script: Path, tmp_path: Path):
     if script.name in NEEDS_ROBOTS:
         pytest.importorskip("pinocchio", reason="example-robot-data is not installed")

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.cases import first
 
 import mozzi as mz
 from mozzi.loaders import names
@@ -107,7 +108,7 @@ def floating():
     return build.add("link", "base", mz.Revolute([0.3, 0.5, 0.8]), body, joint_name="hinge").build()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", first(4, NAMES))
 def test_laws_of_every_layout(floating, name):
     """Velocities are rates of what they are said to be; power is the same; dynamics inverts."""
     model, (q, v, a), h = floating, state(floating, 1), 1e-5

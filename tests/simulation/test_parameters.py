@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import first
 from support.mechanics import agree, loaded_tree
 
 import mozzi as mz
@@ -30,7 +31,7 @@ def models(model, given, n):
     return [model.with_parameters({k: float(x[i]) for k, x in given.items()}) for i in range(n)]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", first(3, METHODS))
 def test_a_sample_is_the_motion_of_its_model(method):
     rng, given = np.random.default_rng(0), numbers(TREE, NAMES, 3)
     q0, v0 = TREE.random_configuration(rng, 3), rng.normal(size=(3, TREE.nv))

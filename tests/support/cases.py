@@ -9,8 +9,10 @@ __all__ = ["first"]
 
 def first(number: int, cases: Iterable) -> list:
     """So many of them are normal; the others are slow, each a few seconds of compiling."""
-    values = lambda x: x if isinstance(x, tuple) else (x,)
-    return [
-        x if k < number else pytest.param(*values(x), marks=pytest.mark.slow)
-        for k, x in enumerate(cases)
-    ]
+
+    def slow(x: object):
+        if hasattr(x, "marks"):  # it says so itself
+            return x
+        return pytest.param(*(x if isinstance(x, tuple) else (x,)), marks=pytest.mark.slow)
+
+    return [x if k < number else slow(x) for k, x in enumerate(cases)]

@@ -76,9 +76,9 @@ def seen(points: np.ndarray, data: dict, width: float, height: float) -> np.ndar
     return np.stack([width / 2 - scale * x / z, height / 2 + scale * y / z], axis=1)
 
 
-FAST = ["walker", "crane", "four-bar", "panda_description/urdf/panda.urdf",
-        "solo_description/robots/solo12.urdf", "ur_description/urdf/ur5_robot.urdf"]  # fmt: skip
-SLOW = ["talos_data/robots/talos_reduced.urdf", "anymal_b_simple_description/robots/anymal.urdf",
+FAST = ["walker", "four-bar", "panda_description/urdf/panda.urdf"]
+SLOW = ["crane", "solo_description/robots/solo12.urdf", "ur_description/urdf/ur5_robot.urdf",
+        "talos_data/robots/talos_reduced.urdf", "anymal_b_simple_description/robots/anymal.urdf",
         "tiago_description/robots/tiago.urdf"]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import first
 from support.loop_models import pose
 
 import mozzi as mz
@@ -31,9 +32,7 @@ def mechanism(seed: int) -> tuple[mz.Model, np.ndarray]:
     return model, q
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(16), *(pytest.param(k, marks=pytest.mark.slow) for k in range(16, 160))]
-)
+@pytest.mark.parametrize("seed", first(8, range(160)))
 def test_random_mechanisms(seed: int):
     """Accelerations are unique although rows are redundant; where rows disagree there are none.
 

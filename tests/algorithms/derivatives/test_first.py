@@ -155,7 +155,7 @@ def test_program_differentiation(which, mode, seed):
 # -- one source, three lives --
 
 
-@pytest.mark.parametrize("seed", first(1, range(4)))
+@pytest.mark.parametrize("seed", first(0, range(4)))
 def test_rolled_is_unrolled(seed):
     model = loaded_tree(4, seed)
     q, v, x, y = state(model, seed)

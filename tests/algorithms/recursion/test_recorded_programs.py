@@ -121,7 +121,9 @@ def agree(one: list[float], other: list[float]) -> bool:
     return len(one) == len(other) and np.allclose(one, other, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("where", MODELS)
+@pytest.mark.parametrize(
+    "where", [pytest.param(x, marks=[pytest.mark.slow] * (x == "tree rolled")) for x in MODELS]
+)
 def test_programs_are_what_they_were(
     where: str, recorded: dict[str, Any], pytestconfig: pytest.Config
 ):

@@ -55,7 +55,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("method", "options"), cases())
-@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("batch", [(3,), pytest.param((), marks=pytest.mark.slow)])
 def test_broken_off_and_resumed_it_is_the_same(method, options, batch, tmp_path):
     """Abandoned in the middle of a block, twice: bitwise the unbroken run, from the last block."""
     model = double_pendulum()

@@ -92,9 +92,13 @@ def on_the_cpu(folder, kernel, args, columns=False):
     ("function", "dtype", "columns"),
     [
         (mz.mass_matrix_inverse, "float32", False),
-        (mz.inverse_dynamics_derivatives, "float64", True),
+        pytest.param(
+            mz.inverse_dynamics_derivatives, "float64", True, marks=pytest.mark.slow
+        ),
         (mz.inverse_dynamics_derivatives, "float32", False),
-        (mz.forward_dynamics_derivatives, "float64", False),
+        pytest.param(
+            mz.forward_dynamics_derivatives, "float64", False, marks=pytest.mark.slow
+        ),
         (mz.forward_dynamics_derivatives, "float32", True),
     ],
     ids=lambda x: getattr(x, "__name__", str(x)),

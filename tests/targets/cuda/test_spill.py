@@ -41,7 +41,7 @@ def small(monkeypatch):
     ("registers", "many", "packed", "dtype"),
     [
         (30, (1, 2, 3), True, "float32"),
-        (20, (1, 2), False, "float64"),
+        pytest.param(20, (1, 2), False, "float64", marks=pytest.mark.slow),
         pytest.param(8, (1,), True, "float64", marks=pytest.mark.slow),
     ],
 )
