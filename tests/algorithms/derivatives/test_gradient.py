@@ -48,6 +48,8 @@ def test_a_body_more_costs_the_same_at_every_size(name):
     assert max(further) < 1.05 * min(further)
     each = [count / n for count, n in zip(counts, SIZES)]
     assert max(each[1:]) < 1.05 * min(each[1:])
+    middle = (max(each) + min(each)) / 2
+    assert max(each) < 1.1 * middle and min(each) > 0.9 * middle
     assert each[-1] < (331 if name.startswith("inverse") else 740)
 
 
