@@ -66,9 +66,11 @@ MAKE = {"windows": lambda: windows(18), "necklace": lambda: necklace(18), "legs"
 
 
 def state(model: mz.Model) -> np.ndarray:
+    change = 1e-5 * np.random.default_rng(2).normal(size=model.nv)
     if model.name == "n_four_bar":
-        rng = np.random.default_rng(2)
-        return leaning(model, 0.3) + 1e-5 * rng.normal(size=model.nq)
+        return leaning(model, 0.3) + change
+    if model.name == "legs":
+        return mz.integrate(model, model.neutral(), change)
     return model.random_configuration(3, closed=False)
 
 
