@@ -162,15 +162,17 @@ def test_a_budget_that_is_used_up_is_no_divergence(model):
     np.testing.assert_allclose(x.q[-1], y.q[-1], atol=1e-7)
 
 
-def test_a_step_that_underflows_is_divergence_and_keeps_what_was(model):
+@pytest.mark.parametrize("events", [(), (lambda t, q, v: t - 0.1,)])
+def test_a_step_that_underflows_is_divergence_and_keeps_what_was(events):
     """A force that is infinite at t = 0.3: the state just before it is kept, though it is no
-    record; a smaller dt is not advised.
+    record; a smaller dt is not advised. Events that end nothing do not hide it.
     """
     body = Inertia(1.0, (0, 0, 0), np.eye(3))
     wheel = Builder().add("wheel", None, Revolute("z"), body).build()
     law = lambda t, q, v: np.array([1.0 / (0.3 - t) ** 2])
     with pytest.warns(mz.DivergenceWarning, match="diverged .* shorter than rounding") as told:
-        x = mz.simulate(wheel, [0.0], [0.0], 1.0, 1.0, "dopri5", torque=law)
+        x = mz.simulate(wheel, [0.0], [0.0], 1.0, 1.0, "dopri5", torque=law, events=events)
+    assert len(x.events) == len(events)
     assert not any("smaller dt" in str(w.message) for w in told)
     assert len(x.t) == 2 and x.t[-1] == pytest.approx(0.3, abs=1e-6) == x.diverged[()]
     assert np.isfinite(x.v).all() and x.v[-1, 0] > 1e3

@@ -62,12 +62,26 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
     if run.contact:
         residual = run.records.rows["residual"][: run.records.done, ..., 0]
         tell_residual(residual, run.grid.t, MISSED_SPEED[run.place.dtype])
+    missed = run.records.missed
+    if missed.speed > MISSED_SPEED[run.place.dtype]:
+        warn(
+            f"dopri5: the laws of contact {missed.contact!r} are missed by {missed.speed:.1e} m/s "
+            f"at t = {missed.t:g} s: see what its friction and inertias ask for there, or take "
+            "method='moreau'",
+            ContactWarning,
+        )
     if not run.driven():
         tell_energy(run, t, q, v)
     smaller = f"take a smaller dt than {run.dt:g} s"
     if run.adaptive:
         smaller = "its steps became shorter than rounding: see what the forces do there"
-    tell_ends(run.records.diverged, run.batch, "diverged", smaller)
+    diverged, stuck = run.records.diverged, run.records.stuck
+    smooth = {k: t for k, t in diverged.items() if k not in stuck}
+    tell_ends(smooth, run.batch, "diverged", smaller)
+    for name in sorted(set(stuck.values())):
+        still = {k: t for k, t in diverged.items() if stuck.get(k) == name}
+        what = f"found events without end at one instant at contact {name!r}"
+        tell_ends(still, run.batch, what, "take method='moreau', which needs no modes")
     spent = f"used up its tries ({getattr(run.method, 'tries', 0)})"
     tell_ends(run.records.spent, run.batch, spent, "give more tries, or larger rtol and atol")
 

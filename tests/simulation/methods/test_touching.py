@@ -9,7 +9,8 @@ from support.contact_models import ball, boxes
 from truth.test_contact import rimless_wheel
 
 import mozzi as mz
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ContactWarning, DivergenceWarning
+from mozzi.simulation.methods.touching import SLIDES, Touching
 
 G = 9.81
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
@@ -48,6 +49,35 @@ def test_rimless_wheel(inertia):
     after = np.array([x.v[2] for x in run.events])
     assert len(after) >= 5
     np.testing.assert_allclose(after, steady, rtol=1e-9 if inertia > 1e-3 else 5e-9)
+
+
+@pytest.mark.slow
+def test_impacts_that_are_not_solved_are_told():
+    """A hub so light that the impulse of a spoke is not found."""
+    model, q, v = rimless_wheel(1e-7)
+    with pytest.warns(ContactWarning, match=r"'ground:spoke1' are missed by .* at t = 0\.42"):
+        mz.simulate(model, q, v * 0.558, 0.45, 0.05, "dopri5", **TIGHT)
+
+
+def test_events_without_end_are_told(monkeypatch):
+    """A ball that is said to slide against its slip, again and again: it ends, and it is told when
+    and where, though other events came before.
+    """
+    model, q = ball(friction=0.3), np.zeros(7)
+    q[2], q[6] = 0.1, 1.0
+    true = Touching._modes
+
+    def modes(self, q, v, t, forces, near):
+        found = true(self, q, v, t, forces, near)
+        turned = found[:, :1] == SLIDES
+        return np.where(turned & (t > 0.05), found * [1.0, -1.0, -1.0], found)
+
+    monkeypatch.setattr(Touching, "_modes", modes)
+    q[2] += 0.02
+    with pytest.warns(DivergenceWarning, match=r"at contact 'c' after t = 0\.06\d* s"):
+        run = mz.simulate(model, q, [0, 0, 0, 3.0, 0, 0], 1.0, 0.1, "dopri5", **TIGHT)
+    assert abs(run.diverged[()] - math.sqrt(2 * 0.02 / G)) < 1e-9
+    assert len(run.events) < 200
 
 
 @pytest.mark.parametrize(("v0", "w0", "mu"), [(3.0, 0.0, 0.3), (1.0, -40.0, 0.2)])
@@ -125,18 +155,23 @@ def test_parameters_vary():
     np.testing.assert_allclose(w[:, 1] - w[:, 0], e, atol=1e-12)
 
 
-def test_a_driven_table():
-    """A ball on a table that moves with A sin ω t bounces once a period (Holmes, 1982)."""
-    e, w = 0.6, 2 * math.pi * 4.0
-    A = 1.2 * math.pi * G * (1 - e) / (1 + e) / w**2
-    phase, T = math.acos(1 / 1.2), 2 * math.pi / w
+def table_and_ball(e):
+    """A table that moves up and down, and a ball on it."""
     builder = mz.Builder("table")
     for name in ("table", "ball"):
         body = mz.Inertia(1.0, (0, 0, 0), np.eye(3))
         builder.add(name, None, mz.Prismatic("z"), body)
     builder.shape("table", mz.Plane(), name="top")
     builder.shape("ball", mz.Sphere(0.01), name="ball")
-    model = builder.build().with_contact("c", "ball", "top", 0.0, e)
+    return builder.build().with_contact("c", "ball", "top", 0.0, e)
+
+
+def test_a_driven_table():
+    """A ball on a table that moves with A sin ω t bounces once a period (Holmes, 1982)."""
+    e, w = 0.6, 2 * math.pi * 4.0
+    A = 1.2 * math.pi * G * (1 - e) / (1 + e) / w**2
+    phase, T = math.acos(1 / 1.2), 2 * math.pi / w
+    model = table_and_ball(e)
     q = A * math.sin(phase) + np.array([0.0, 0.01])
     v = A * w * math.cos(phase) + np.array([0.0, e * G * T / (1 + e)])
     driven = {model.joint_names[0]: lambda t: A * np.sin(w * t + phase)}
@@ -144,3 +179,18 @@ def test_a_driven_table():
     times = [x.t for x in run.events if x.t > 0.1 * T]
     np.testing.assert_allclose(times, T * np.arange(1, 5), atol=1e-7)
     np.testing.assert_allclose(run.q[:, 0], A * np.sin(w * run.t + phase), atol=1e-10)
+
+
+def test_a_table_falls_away():
+    """A ball leaves it where its acceleration passes −g, and rides until then."""
+    model, A, w = table_and_ball(0.0), 0.1, 12.0
+    driven = {model.joint_names[0]: lambda t: A * np.sin(w * t)}
+    start = [0.0, 0.01], [A * w, A * w]
+    run = mz.simulate(model, *start, 0.2, 0.01, "dopri5", prescribed=driven, **TIGHT)
+    leaves = math.asin(G / (A * w**2)) / w
+    assert abs(run.events[0].t - leaves) < 1e-8
+    assert (run.contact_modes[:, 0] == (run.t < leaves)).all()
+    up = A * math.sin(w * leaves) + A * w * math.cos(w * leaves) * (run.t - leaves)
+    free = 0.01 + up - G / 2 * (run.t - leaves) ** 2
+    flies = run.t > leaves
+    np.testing.assert_allclose(run.q[flies, 1], free[flies], atol=1e-9)

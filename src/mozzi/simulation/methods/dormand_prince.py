@@ -261,6 +261,11 @@ class Adaptive:
         self._g = [at[f"g_{k}"] for k in range(len(self._g))]
         self.events = list(events)
 
+    def ended_by(self, event: Event) -> bool:
+        """Whether this event ended the motion of its sample."""
+        ends = event.number >= 0 and getattr(self.method.events[event.number], "terminal", False)
+        return bool(ends) and event.t == self.end[event.sample]
+
     def share(self, t0: float, end: float) -> float:
         """How far the last sample has come."""
         t = np.where(self.stopped, end, self.here("t"))

@@ -28,7 +28,7 @@ from mozzi.simulation.place import CPU, Place, Shapes, named
 from mozzi.simulation.system import System
 from mozzi.types import Array, Kernel, Traced
 
-__all__ = ["OPEN", "SLIDES", "STICKS", "TouchKernels", "Touching", "touch_kernels"]
+__all__ = ["OPEN", "SLIDES", "STICKS", "Missed", "TouchKernels", "Touching", "touch_kernels"]
 
 OPEN, STICKS, SLIDES = 0.0, 1.0, 2.0
 
@@ -36,8 +36,10 @@ SHORT_SECONDS = 1e-4
 """A time (s) in which accelerations become velocities that decide on modes."""
 
 CLOSED_GAP = 1e-8  # m: gaps below it take part in an impact
+CLEAR = 1e-6  # of a force or a change of velocity: what is no rounding
 LOOSE_FORCE = 1e-9  # of a force: how far it may miss its law before that is an event
-EVENTS_AT_ONCE_MAX = 100  # events without time between them, after which a motion stops
+EVENTS_AT_ONCE_MAX = 100  # events at one instant, after which a motion stops
+INSTANT = 1e-10  # s, or of the time: in it a motion that goes on has no more events than that
 GAP_LOOKS = 8  # places of a step where gaps are looked at
 
 
@@ -103,6 +105,15 @@ def touch_kernels(system: System, forces: Shapes) -> TouchKernels:
     )
 
 
+@dataclass(frozen=True)
+class Missed:
+    """The largest velocity by which an impact missed a law, when, and at which contact."""
+
+    speed: float = 0.0
+    t: float = 0.0
+    contact: str = ""
+
+
 class Touching(Adaptive):
     """`Adaptive` with contacts: ``touch`` (B, k, 3) are the modes and slips of the points."""
 
@@ -119,6 +130,7 @@ class Touching(Adaptive):
         self.sizes = kernels.rows
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(int)
         self.before = self.touch.copy()  # of the last step
+        self.missed = Missed()
         self.x = {name: np.array(value, dtype=float) for name, value in self.x.items()}
         for sample in np.ndindex(*q.shape[:-1]):
             own = self._own(sample, forces)
@@ -126,7 +138,9 @@ class Touching(Adaptive):
             if near.any():
                 self.x["v"][sample] = self._settle(sample, q[sample], v[sample], t, near, own)
         self.before = self.touch.copy()
-        self.stuck = np.zeros(q.shape[:-1], dtype=int)  # events in a row without time between them
+        self.instant = np.full(q.shape[:-1], -np.inf)  # when the first of these events was
+        self.at_once = np.zeros(q.shape[:-1], dtype=int)  # events at one instant
+        self.stuck: dict[tuple[int, ...], str] = {}  # samples that these stopped, with the contact
 
     @property
     def watched(self) -> bool:
@@ -134,12 +148,14 @@ class Touching(Adaptive):
 
     def checkpoint(self) -> dict[str, Array]:
         own = {"touch": self.touch.copy(), "before": self.before.copy()}
-        return super().checkpoint() | own | {"stuck": self.stuck.astype(float)}
+        own |= {"instant": self.instant.copy(), "at_once": self.at_once.astype(float)}
+        return super().checkpoint() | own
 
     def restore(self, at: Mapping[str, Array], events: Sequence[Event]) -> None:
         super().restore(at, events)
         self.touch, self.before = np.array(at["touch"]), np.array(at["before"])
-        self.stuck = np.asarray(at["stuck"]).astype(int)
+        self.instant = np.array(at["instant"])
+        self.at_once = np.asarray(at["at_once"]).astype(int)
 
     def inputs(self, forces: Sequence[Array]) -> Sequence[Array]:
         return [*forces, self.touch.reshape(*self.touch.shape[:-2], -1)]
@@ -149,23 +165,18 @@ class Touching(Adaptive):
         self.x = {name: np.array(value) for name, value in self.x.items()}  # to be written to
         moved = np.asarray(moved)
         self.before = np.where(moved[..., None, None], self.touch, self.before)
-        ends: dict[tuple[int, ...], float] = {}
+        ends: dict[tuple[int, ...], int] = {}
         for where in np.argwhere(moved):
             sample = tuple(map(int, where))
             own = self._own(sample, forces)
             found = self._first(sample, own)
             if found is not None:
-                ends[sample] = found
-                self._cut(sample, found, own)
+                ends[sample] = self._cut(sample, found, own)
         if self.method.events:
             self._look(moved)
-        for sample, time in ends.items():
+        for sample, point in ends.items():
             self._change(sample, self._own(sample, forces))
-            at_once = time - float(self.x["t_old"][sample]) < 1e-12
-            self.stuck[sample] += 1 if at_once else -EVENTS_AT_ONCE_MAX
-            self.stuck[sample] = max(self.stuck[sample], 0)
-            if self.stuck[sample] > EVENTS_AT_ONCE_MAX:  # no modes agree: Painlevé's paradox
-                self.stopped[sample], self.end[sample] = True, time
+            self._count(sample, point)
         if ends and self.method.events:  # what jumped does not cross
             now = [np.asarray(g(*map(self.here, ("t", "q", "v")))) for g in self.method.events]
             jumped = np.zeros(moved.shape, dtype=bool)
@@ -193,6 +204,11 @@ class Touching(Adaptive):
         batch = self.touch.shape[:-2]
         pairs = zip(forces, self.kernels.cores, strict=True)
         return [np.broadcast_to(f, (*batch, *core))[sample] for f, core in pairs]
+
+    def _contact(self, point: int) -> str:
+        """The contact that a point belongs to."""
+        parts = contact_points(self.model).items()
+        return next(name for name, part in parts if point < part.stop)
 
     def _gaps(self, q: Array, forces: Sequence[Array]) -> Array:
         return np.asarray(self.kernels.gaps(q, *forces[self.kernels.numbers]))
@@ -254,8 +270,10 @@ class Touching(Adaptive):
             low, high = (low, middle) if ends(middle) else (middle, high)
         return high
 
-    def _cut(self, sample: tuple[int, ...], t: float, forces: Sequence[Array]) -> None:
-        """End the last step of a sample at a time, mended by steps of the full order."""
+    def _cut(self, sample: tuple[int, ...], t: float, forces: Sequence[Array]) -> int:
+        """End the last step of a sample at a time, mended by steps of the full order; which point
+        ends it.
+        """
         old = {name: np.array(x[sample]) for name, x in self.x.items()}
         start = old | {"q": old["q_old"], "v": old["v_old"], "t": old["t_old"]}
         t_old, last = float(old["t_old"]), float(old["t"])
@@ -288,6 +306,7 @@ class Touching(Adaptive):
             done = old | {"q": q, "v": v, "t": np.array(t)}
         for name in ("q", "v", "t", "q_old", "v_old", "t_old", "h_old", "dense"):
             self.x[name][sample] = done[name]
+        return worst
 
     def _change(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
         """The impact laws and the modes that follow, at the end of a step."""
@@ -298,6 +317,18 @@ class Touching(Adaptive):
         number = -1 - int(np.argmin(np.where(near, gaps, np.inf)))
         self.events.append(Event(sample, float(t), number, q.copy(), self.x["v"][sample].copy()))
 
+    def _count(self, sample: tuple[int, ...], point: int) -> None:
+        """Stop a sample whose events, the last at this point, do not end at one instant: no modes
+        agree there.
+        """
+        t = float(self.x["t"][sample])
+        if t - self.instant[sample] > INSTANT * max(1.0, abs(t)):
+            self.instant[sample], self.at_once[sample] = t, 0
+        self.at_once[sample] += 1
+        if self.at_once[sample] > EVENTS_AT_ONCE_MAX:
+            self.stuck[sample] = self._contact(point)
+            self.stopped[sample], self.end[sample] = True, t
+
     def _settle(
         self, sample: tuple[int, ...], q: Array, v: Array, t: float, near: NDArray[np.bool_],
         forces: Sequence[Array],
@@ -305,11 +336,22 @@ class Touching(Adaptive):
         """v after impacts; sets the modes of what touches."""
         w = self._speeds(q, v, forces)
         if (near & (w[self.starts] < -SLOW)).any():
-            varies = forces[self.kernels.numbers]
-            v = np.asarray(self.kernels.settle(q, v, 1.0 * near, 0.0 * w, *varies)[0])
+            v = self._impact(q, v, t, near.astype(float), 0.0 * w, forces)[0]
             w = self._speeds(q, v, forces)
         self.touch[sample] = self._modes(q, v, t, forces, near & (w[self.starts] < SLOW))
         return v
+
+    def _impact(
+        self, q: Array, v: Array, t: float, touching: Array, drift: Array, forces: Sequence[Array]
+    ) -> tuple[Array, Array]:
+        """(v⁺, x) of the impact laws (`settled`); what misses them most is kept to be told."""
+        found = self.kernels.settle(q, v, touching, drift, *forces[self.kernels.numbers])
+        soon, x, missed = (np.asarray(y) for y in found)
+        if missed[0] > self.missed.speed:
+            w = (self._speeds(q, soon, forces) + drift)[self.starts]
+            point = int(np.argmin(np.where(touching > 0.5, w, np.inf)))
+            self.missed = Missed(float(missed[0]), t, self._contact(point))
+        return soon, x
 
     def _modes(
         self, q: Array, v: Array, t: float, forces: Sequence[Array], near: NDArray[np.bool_]
@@ -319,23 +361,25 @@ class Touching(Adaptive):
         if not near.any():
             return touch
         a, drift = (np.asarray(x) for x in self.kernels.free(q, v, t, *forces))
-        found = self.kernels.settle(
-            q, v + SHORT_SECONDS * a, 2.0 * near, SHORT_SECONDS * drift,
-            *forces[self.kernels.numbers],
-        )  # fmt: skip
-        soon, x = np.asarray(found[0]), np.asarray(found[1])
+        short, touching = SHORT_SECONDS, 2.0 * near.astype(float)
+        soon, x = self._impact(q, v + short * a, t, touching, short * drift, forces)
         w = self._speeds(q, v, forces)
-        later = self._speeds(q, soon, forces) + SHORT_SECONDS * drift
+        later = self._speeds(q, soon, forces) + short * drift
         pull = self._speeds(q, a, forces) + drift
-        least = 1e-8 * SHORT_SECONDS * np.abs(pull).max(initial=1e-9)
-        tiny = 1e-9 * np.abs(x).max(initial=0.0)
+        least = 1e-8 * short * np.abs(pull).max(initial=1e-9)
+        took = later - w - short * pull  # by impulses
+        most = np.abs(x).max(initial=0.0)
         for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
-            if not near[k] or later[start] > least or x[start] < -tiny:
+            rounded = max(least, CLEAR * np.linalg.norm(took[start : start + size]))
+            presses = x[start] > CLEAR * most  # so what it moves with is rounding
+            opens = later[start] > (rounded if presses else least)
+            if not near[k] or opens or x[start] < -1e-9 * most:
                 continue
             touch[k, 0] = STICKS
             if size == 1:
                 continue
-            for slip, bound in ((w, SLOW), (later, least)):
+            holds = x[start] - np.hypot(x[start + 1], x[start + 2]) > CLEAR * most
+            for slip, bound in ((w, SLOW), (later, rounded if holds else least)):
                 along = slip[start + 1 : start + 3]
                 if np.hypot(*along) > bound:
                     touch[k] = SLIDES, *(along / np.hypot(*along))

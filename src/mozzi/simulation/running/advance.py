@@ -154,7 +154,10 @@ def _ends(run: Simulation, x: Adaptive, now: float) -> None:
     """Which samples ended before now, and why."""
     records = run.records
     records.events = x.events
-    records.ended = {e.sample for e in x.events if now > x.end[e.sample]}
+    records.ended = {e.sample for e in x.events if x.ended_by(e) and now > e.t}
+    if isinstance(x, Touching):
+        records.stuck |= x.stuck
+        records.missed = max(records.missed, x.missed, key=lambda m: m.speed)
     for sample in (tuple(map(int, k)) for k in np.argwhere(x.stopped & (now > x.end))):
         if sample not in records.ended:
             kind = records.spent if x.spent[sample] else records.diverged

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mozzi.simulation.methods.dormand_prince import Event
+from mozzi.simulation.methods.touching import Missed
 from mozzi.simulation.place import on_the_host
 from mozzi.types import Array
 
@@ -37,6 +38,8 @@ class Records:
         self.events: list[Event] = []
         self.ended: set[Sample] = set()  # samples that an event ended
         self.spent: dict[Sample, float] = {}  # samples that used up their tries
+        self.stuck: dict[Sample, str] = {}  # samples whose events do not end, and at which contact
+        self.missed = Missed()  # of dopri5 with contacts
 
     @property
     def at(self) -> int:

@@ -31,6 +31,7 @@ from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep, sizes
 from mozzi.simulation.methods.moreau import Moreau, honoured
 from mozzi.simulation.methods.options import MethodOptions
+from mozzi.simulation.methods.touching import Missed
 from mozzi.simulation.pace import Pace
 from mozzi.simulation.parameters import varying_of
 from mozzi.simulation.place import Place, held_inputs, on_the_host
@@ -196,6 +197,8 @@ class Simulation:
         x.done = x.checked = x.first = saved.records
         x.diverged = {tuple(k): t for k, t in saved.head.get("diverged", ())}
         x.spent = {tuple(k): t for k, t in saved.head.get("spent", ())}
+        x.stuck = {tuple(k): name for k, name in saved.head.get("stuck", ())}
+        x.missed = Missed(*saved.head.get("missed", ()))
         x.ended = {tuple(k) for k in saved.head.get("ended", ())}
         self.defect = saved.head.get("defect", 0.0)
         return saved
@@ -215,6 +218,8 @@ class Simulation:
         told: dict[str, object] = {
             "diverged": [[list(k), t] for k, t in x.diverged.items()],
             "spent": [[list(k), t] for k, t in x.spent.items()],
+            "stuck": [[list(k), name] for k, name in x.stuck.items()],
+            "missed": [x.missed.speed, x.missed.t, x.missed.contact],
             "ended": [list(k) for k in x.ended],
             "events": [[list(e.sample), e.t, e.number, e.q.tolist(), e.v.tolist()]
                        for e in x.events],
