@@ -137,7 +137,7 @@ def walk_of(
         "loops": _loops(function, model),
         "program": _rolled(function, model, rolled, roll),
         "regrouping": _regrouped(function, model),
-        "operations": _operations(program, roll),
+        "operations": _operations(program),
         "disk cache": _cached(place_of(key, dtype, W)),
         "machine code": f"{len(code):,} bytes for {jit.host()[1]}, vectors of {W} {dtype}",
     }
@@ -189,10 +189,10 @@ def _numbers(bodies: tuple[BodyData, ...]) -> int:
     return sum(number(x) != 0.0 for body in bodies for x in body.inertia.flatten())
 
 
-def _operations(program: Program, roll: bool) -> str:
+def _operations(program: Program) -> str:
     kinds = sorted(program.operations.items(), key=lambda item: -item[1])
-    once = " (of each loop, once)" if roll else ""
-    return f"{program.flops:,}{once}: " + ", ".join(f"{n:,} {kind}" for kind, n in kinds)
+    written = f"; {program.length:,} are written down, in loops" if program.rolled else ""
+    return f"{program.flops:,}: " + ", ".join(f"{n:,} {kind}" for kind, n in kinds) + written
 
 
 def _cached(place: str) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 
+from mozzi.program.executed import executed
 from mozzi.program.node import Node, Region, active, constant, intern, operation, trace_into
 from mozzi.program.scalar import Real
+from mozzi.program.statements import Address, Buffer, Index, Loop, Statement, Store
 
 __all__ = [
     "Address", "Buffer", "Index", "Input", "Loop", "Output", "Program", "Statement", "Store",
@@ -38,82 +40,6 @@ class Input:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=int))
-
-
-@dataclass(eq=False)
-class Buffer:
-    """Memory of a program, addressed in scalars.
-
-    kind: "input" (an argument), "scratch" (per evaluation), "table" (constants `data`, the same
-    for all evaluations). held: what is loaded from it counts as a constant where derivatives are
-    taken; who fills it adds what changes.
-    """
-
-    name: str
-    size: int
-    kind: str
-    data: np.ndarray | None = None
-    position: int = -1  # which input
-    held: bool = False
-
-
-@dataclass(eq=False)
-class Index:
-    """An integer known when the program runs.
-
-    A loop's variable (neither table nor terms), an entry table[at], or a sum Σ factor · index over
-    the terms.
-    """
-
-    table: np.ndarray | None = None
-    at: Index | None = None
-    terms: tuple[tuple[Index, int], ...] = ()
-    name: str = "k"
-
-
-class Address(NamedTuple):
-    """buffer[at · stride + offset]."""
-
-    buffer: Buffer
-    at: Index | None
-    stride: int
-    offset: int
-
-
-@dataclass(eq=False)
-class Store:
-    """buffer[index · stride + offset] = value."""
-
-    buffer: Buffer
-    index: Index | None
-    stride: int
-    offset: int
-    value: Node
-
-
-@dataclass(eq=False)
-class Loop:
-    """Run a branch for every value of the variable.
-
-    Counted: from start to stop (exclusive) by step; a stop that is a value of the program is
-    the same for all samples of a call (how many steps to take). Or with `follow`: from start, then
-    follow[start] and so on, while it is ≥ stop. The branch is chosen by which[variable] where
-    there are several. going: where it is zero, what is left of the iterations changes nothing that
-    is read behind them: they may be left out where that is so of all samples that run together.
-    """
-
-    variable: Index
-    start: int | Index
-    stop: int | Node
-    step: int
-    follow: np.ndarray | None
-    which: np.ndarray | None
-    branches: list[Region]
-    going: Address | None = None
-
-
-#: What a region is made of.
-Statement: TypeAlias = Node | Store | Loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,14 +133,21 @@ class Program:
 
     @property
     def operations(self) -> dict[str, int]:
-        """How many operations of each kind the program has; a loop's body counts once."""
-        own: Counter[str] = Counter()
-        for region in self.regions():
-            own.update([s.op for s in region.statements if type(s) is Node])
+        """How many operations of each kind one evaluation takes.
+
+        Those of a loop's body count as often as it runs (`executed`); `length` counts them once.
+        """
         count: Counter[str] = Counter()
-        for op in own.keys() - {"const", "input", "load"}:
-            count[KINDS.get(op, op)] += own[op]
+        for op, times in executed(self.region).items():
+            if times and op not in ("const", "input", "load", "store"):
+                count[KINDS.get(op, op)] += times
         return dict(sorted(count.items()))
+
+    @property
+    def length(self) -> int:
+        """How many operations are written down: a loop's body counts once."""
+        own = (s.op for region in self.regions() for s in region.statements if type(s) is Node)
+        return sum(op not in ("const", "input", "load") for op in own)
 
     @property
     def flops(self) -> int:

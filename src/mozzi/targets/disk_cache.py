@@ -32,7 +32,7 @@ __all__ = [
     "Entry", "clear", "contents", "folder", "key_of", "lookup", "prune", "read", "store", "write",
 ]  # fmt: skip
 
-MAGIC = b"mozzi 2\n"
+MAGIC = b"mozzi 3\n"
 MAX_TOTAL = 512 * 2**20  # bytes of all files together
 MAX_ENTRY = 256 * 2**20  # bytes of one
 WRITES_PER_PRUNE = 64

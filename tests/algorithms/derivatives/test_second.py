@@ -145,10 +145,10 @@ def test_loops_over_directions_compute_what_straight_lines_do(function, monkeypa
     given = {"q": q, "v": v, "a": a, "tau": a, "covector": covector}
     args = [given[name] for name in function.required]
     exact = mz.compile(function, model, rolled=False)(*args)
-    flat = program_of(function, model, rolled=False).flops
+    flat = program_of(function, model, rolled=False).length
     monkeypatch.setattr(inlining, "LONG_WAYS", 0)
     if function is not mz.forward_dynamics_hessian:  # its products of matrices are dense then
-        assert program_of(function, model).flops < flat
+        assert program_of(function, model).length < flat
     for found in (
         mz.compile(function, model)(*args),
         mz.compile(function, model, target="interpret")(*args),

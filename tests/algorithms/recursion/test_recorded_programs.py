@@ -107,7 +107,7 @@ def outcome(program: Program, model: Model) -> list[float]:
 def described(program: Program | None, where: str) -> dict[str, Any] | None:
     if program is None:
         return None
-    count, model = sum(program.operations.values()), mechanism(where.split()[0])
+    count, model = program.length, mechanism(where.split()[0])
     found = {"digest": digest(program, DIGITS), "operations": count}
     return found | {"results": [float(f"{x:.12g}") for x in outcome(program, model)]}
 

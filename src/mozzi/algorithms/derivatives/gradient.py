@@ -31,8 +31,7 @@ from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.derivatives.configuration import spring_derivatives
 from mozzi.algorithms.derivatives.springs import SpringPowers
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.inverse_mass import mass_matrix_solve
+from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward
 from mozzi.algorithms.dynamics.springs import applied
 from mozzi.algorithms.kinematics.motion import Arrival, arriving, departing
 from mozzi.algorithms.recursion.blocks import apply, transposed
@@ -163,8 +162,9 @@ def forward_dynamics_gradient(
         >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q) @ v)
         True
     """
-    a = forward_dynamics(model, q, v, tau, wrenches, resistance)
-    mu = mass_matrix_solve(model, q, covector)
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    a, _ = forward(x)
+    mu, _ = at_rest(x, None, covector)
     by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, mu, wrenches, resistance)
     return _negative(model, by_q), _negative(model, by_v), mu
 

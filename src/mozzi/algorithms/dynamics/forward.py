@@ -157,8 +157,8 @@ def _closed(
 
 
 def at_rest(
-    x: Sweeps, loops: Multipliers, tau: JointVector
-) -> tuple[BlockArray, Multipliers]:
+    x: Sweeps, loops: Multipliers | None, tau: JointVector
+) -> tuple[BlockArray, Multipliers | None]:
     """(μ, ν) with M μ = τ + Aᵀ ν and A μ = 0, by the articulated bodies and the factors that sweeps
     at this configuration have left: forces at rest, without gravity.
     """
@@ -172,6 +172,10 @@ def at_rest(
         u[i] = minus(free(i, tau[i]), S.T @ B[i])  # K45
         Du[i] = apply(x.D[i], u[i])
         B[i.parent] += x.T[i].push(B[i] + x.U[i] @ Du[i] if len(S) else B[i])  # K50, K53
+    if loops is None:
+        for i, solved in x.outward(A, REST, lambda i: u[i]):
+            mu[i] = solved
+        return mu, None
     corrected, total = _closed(x, loops.at_rest(x.model, Du), A, REST, u, ZERO)
     for i in x.model.outward():
         mu[i] = corrected[i]

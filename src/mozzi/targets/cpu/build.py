@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mozzi.locks import Aside
-from mozzi.program.node import Node, Region
-from mozzi.program.program import Program, Store, flops_of
+from mozzi.program.executed import executed
+from mozzi.program.node import Region
+from mozzi.program.program import Program, flops_of
 from mozzi.program.reroll import rerolled
 from mozzi.program.schedule import CALLS, schedule
 from mozzi.targets import disk_cache
@@ -133,20 +134,8 @@ def module_text(
 
 
 def _work(region: Region) -> float:
-    """Operations of one evaluation; a walk to the base is taken to pass a quarter of the bodies."""
-    total = 0.0
-    for s in region.statements:
-        if isinstance(s, Node):
-            total += 20.0 if s.op in CALLS else 1.0
-        elif not isinstance(s, Store):
-            if isinstance(s.start, int) and isinstance(s.stop, int) and s.follow is None:
-                steps = len(range(s.start, s.stop, s.step))
-            else:
-                steps = len(s.follow) / 4 if s.follow is not None else 10.0
-            total += steps * max(_work(b) for b in s.branches)
-        else:
-            total += 1.0
-    return total
+    """Statements of one evaluation, a call of a function as twenty."""
+    return float(sum(n * (20 if op in CALLS else 1) for op, n in executed(region).items()))
 
 
 def place_of(key: str, dtype: str, W: int) -> str:

@@ -38,7 +38,7 @@ def by_rows(program: Program, dtype: str, packed: bool, numbers: int = 0) -> Fun
         source = CudaSource(program, dtype, packed, resident, numbers=numbers)
         return Function(cupy, partial(machine_code, cupy, source.text), source.shared)
 
-    function, function.block = choose(make, program.flops > COMPILED_ONCE_OPERATIONS)
+    function, function.block = choose(make, program.length > COMPILED_ONCE_OPERATIONS)
     return function
 
 
