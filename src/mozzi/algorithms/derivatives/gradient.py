@@ -80,21 +80,59 @@ def inverse_dynamics_gradient(
         >>> np.allclose(da, mz.mass_matrix(arm, q) @ v)
         True
     """
-    lam = covector
+    return _power_gradient(model, q, v, a, covector, wrenches, resistance)
+
+
+@algorithm(
+    regroup="moments", loops="honour", tells_open=True, rolled_paths=True, rolled_loops=alike
+)
+def forward_dynamics_gradient(
+    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
+    """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
+
+    With μ = M⁻¹ λ, by articulated bodies, it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from
+    `inverse_dynamics_gradient` at the same motion: O(n), without a Jacobian. With loops:
+    `derivatives/loops/solve.py` (2).
+
+    Returns:
+        dq (B, nv): with respect to q, along the group.
+        dv (B, nv): with respect to v.
+        dtau (B, nv): with respect to τ.
+
+    Example:
+        >>> arm = mz.load("arm.urdf")
+        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
+        >>> dq, dv, dtau = mz.forward_dynamics_gradient(arm, q, v, tau, v)
+        >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q) @ v)
+        True
+    """
+    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
+    a, _ = forward(x)
+    mu, _ = at_rest(x, None, covector)
+    by_q, by_v, _ = _power_gradient(model, q, v, a, mu, wrenches, resistance, x)
+    return _negative(model, by_q), _negative(model, by_v), mu
+
+
+def _power_gradient(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, lam: JointVector,
+    wrenches: ByBody[Wrench] | None, resistance: bool, moves: Sweeps | None = None,
+) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
+    """The gradient of λᵀ τ by q, v and a, (1) to (3). moves: sweeps that have left this motion."""
     by_q, by_v, by_a = (joint_vector(model, letter) for letter in ("by_q", "by_v", "by_a"))
-    T, before, L = per_body(model, "T X L", Local[RelativePose], Local[Arrival], Twist)
-    w, A, F = per_body(model, "w A F", Vec3, Twist, Wrench)
+    before, L, F = per_body(model, "X L F", Local[Arrival], Twist, Wrench)
     G, H, N = per_body(model, "G H N", Wrench, Vec3, Mat3)
-    A[model.world] = model.upward
+    T, w, A = (moves.T, moves.w, moves.A) if moves is not None else _motion(model)
     F_ext = applied(model, q, v, wrenches, resistance)
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])
-        Sv = S @ v[i]
-        T[i] = i.pose(q[i])
-        x = arriving(T[i], A[p], w[p], w[p])
-        before[i] = x
-        w[i], _, moved = departing(T[i], x, Sv, Sv)
-        A[i] = moved + S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ v[i]
+        if moves is None:
+            T[i] = i.pose(q[i])
+        before[i] = x = arriving(T[i], A[p], w[p], w[p])
+        if moves is None:
+            w[i], _, moved = departing(T[i], x, S @ v[i], S @ v[i])
+            A[i] = moved + S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ v[i]
         L[i] = T[i].pull(L[p]) + S @ lam[i]
         F[i] = AccelerationField(A[i].ang, w[i], w[i]).wrench(i.inertia, A[i].lin) - F_ext[i]  # (1)
         N[i] = linear_moments(i.inertia, L[i])  # (2)
@@ -137,36 +175,13 @@ def inverse_dynamics_gradient(
     return by_q, by_v, by_a
 
 
-@algorithm(
-    regroup="moments", loops="honour", tells_open=True, rolled_paths=True, rolled_loops=alike
-)
-def forward_dynamics_gradient(
-    model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
-    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
-) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
-    """((∂a/∂q)ᵀ λ, (∂a/∂v)ᵀ λ, (∂a/∂τ)ᵀ λ) of `forward_dynamics`: the gradient of λᵀ a.
-
-    With μ = M⁻¹ λ, by articulated bodies, it is −(∂τ/∂q)ᵀ μ, −(∂τ/∂v)ᵀ μ and μ, from
-    `inverse_dynamics_gradient` at the same motion: O(n), without a Jacobian. With loops:
-    `derivatives/loops/solve.py` (2).
-
-    Returns:
-        dq (B, nv): with respect to q, along the group.
-        dv (B, nv): with respect to v.
-        dtau (B, nv): with respect to τ.
-
-    Example:
-        >>> arm = mz.load("arm.urdf")
-        >>> q, v, tau = arm.random_configuration(0), np.ones(arm.nv), np.zeros(arm.nv)
-        >>> dq, dv, dtau = mz.forward_dynamics_gradient(arm, q, v, tau, v)
-        >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q) @ v)
-        True
-    """
-    x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
-    a, _ = forward(x)
-    mu, _ = at_rest(x, None, covector)
-    by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, mu, wrenches, resistance)
-    return _negative(model, by_q), _negative(model, by_v), mu
+def _motion(
+    model: Mechanism,
+) -> tuple[PerBody[RelativePose], PerBody[Vec3], PerBody[Twist]]:
+    """Where T, ω and A of a motion go that is still to be found."""
+    T, w, A = per_body(model, "T w A", Local[RelativePose], Vec3, Twist)
+    A[model.world] = model.upward
+    return T, w, A
 
 
 def _negative(model: Mechanism, x: JointVector) -> BlockArray:
