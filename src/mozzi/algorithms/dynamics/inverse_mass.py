@@ -10,9 +10,8 @@ from mozzi.algorithms.dynamics.column_loops import (
     loops_over_columns,
     products_by_column_loops,
 )
-from mozzi.algorithms.dynamics.forward import Sweeps, forward
+from mozzi.algorithms.dynamics.forward import ArticulatedBodies, at_rest
 from mozzi.algorithms.dynamics.inverse_by_limbs import inverse_by_limbs
-from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.recursion.articulated import inverse_inertia
 from mozzi.algorithms.recursion.blocks import (
     Block,
@@ -25,7 +24,6 @@ from mozzi.algorithms.recursion.blocks import (
     transposed,
 )
 from mozzi.algorithms.recursion.containers import (
-    ZERO,
     BlockArray,
     Local,
     joint_array,
@@ -46,7 +44,12 @@ def mass_matrix_solve(model: Mechanism, q: JointVector, tau: JointVector) -> Blo
 
     Articulated bodies, O(n).
     """
-    return forward(Sweeps(AtRest(model), q, ZERO, tau))[0]
+    x = ArticulatedBodies(model, q)
+    for i in model.outward():
+        x.T[i] = i.pose(q[i])
+    for _ in x.inward():
+        pass
+    return at_rest(x, None, tau)[0]
 
 
 class InverseMass:
