@@ -42,6 +42,17 @@ def test_a_page_names_only_what_there_is(page: Path):
         assert (page.parent / target).exists(), f"{page.name} links {target}"
 
 
+def test_sources_that_are_named_are_there():
+    """A page names files of the repository as they are called today, by the end of their path."""
+    root = DOCS.parent
+    folders = (root / x for x in ("src", "tests", "docs", "benchmarks"))
+    there = {f"/{p.relative_to(root).as_posix()}" for x in folders for p in x.rglob("*.py")}
+    around = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    for page in [*pages(), *around]:
+        for name in re.findall(r"`((?:[a-z_0-9]+/)+[a-z_0-9]+\.py)`", page.read_text("utf-8")):
+            assert any(x.endswith(f"/{name}") for x in there), f"{page.name} names {name}"
+
+
 def test_every_extra_is_on_the_page_that_installs():
     """And what cells import that is not the core's is brought by the extra docs."""
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
