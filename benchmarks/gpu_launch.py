@@ -42,7 +42,8 @@ def shapes(cupy: Any, models: Models) -> list[dict[str, Any]]:
     def build(job: Any) -> Any:
         case, block, resident = job
         source = CudaSource(kernels[case].program, case[2], True, resident, block)
-        return job, Function(cupy, machine_code(cupy, source.text), source.shared, block)
+        code = machine_code(cupy, source.text)  # here: the compiler works on all at once
+        return job, Function(cupy, lambda: code, source.shared, block)
 
     with ThreadPoolExecutor() as pool:
         free = dict(pool.map(build, [(case, n, 0) for case in kernels for n in (128, 256)]))

@@ -165,7 +165,7 @@ def n_four_bars(n: int, rounds: int) -> dict[str, Any]:
     made = time.perf_counter() - start
     q = np.repeat(q[None], CLOSED_BATCH, axis=0)
     v = np.zeros((CLOSED_BATCH, model.nv))
-    row: dict[str, Any] = {"n_four_bar": n, "bodies": model.nb, "made_s": made}
+    row: dict[str, Any] = {"windows": n, "bodies": model.nb, "made_s": made}
     for name, run, count in (
         ("forward_us", lambda: forward(q, v, v), 1),
         ("step_us", lambda: step(q, v, 0.0, DT, float(STEPS)), STEPS),
@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("--no-save", action="store_true", help="print only")
     options = parser.parse_args()
     mz.set_num_threads(1)
-    result: dict[str, Any] = {"machine": machine(), "beside": [], "n_four_bar": []}
+    result: dict[str, Any] = {"machine": machine(), "beside": [], "windows": []}
     with tempfile.TemporaryDirectory() as folder:
         program = compiled_peer(Path(folder))
         for name, case in (("panda", pinned_panda()), ("solo12", standing_solo())):
@@ -199,8 +199,8 @@ def main() -> int:
             result["beside"].append(row)
             print(row, flush=True)
     for n in (10, 40, 160):
-        row = n_four_bar(n, options.rounds)
-        result["n_four_bar"].append(row)
+        row = n_four_bars(n, options.rounds)
+        result["windows"].append(row)
         print({k: round(x, 2) for k, x in row.items()}, flush=True)
     if not options.no_save:
         print("saved", save("loops", result).name)
