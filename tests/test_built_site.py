@@ -21,7 +21,6 @@ PAGES = sorted(
 )
 TOP = [p for p in PAGES if "api" not in p.relative_to(SITE).parts]  # the reference: one look each
 PLAYING = [p for p in PAGES if "srcdoc=" in p.read_text(encoding="utf-8")]
-FIRST = "document.querySelector('iframe[srcdoc]').contentDocument"
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,6 @@ from mozzi.loaders import load
 from mozzi.loaders.loops_file import read_yaml
 from mozzi.model import Composite, Fixed, Spherical
 
-LIMITS = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
-
 
 @pytest.fixture
 def urdf(tmp_path):

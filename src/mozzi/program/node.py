@@ -57,14 +57,6 @@ class Region:
             region = region.outer
         return None
 
-    def encloses(self, other: Region | None) -> bool:
-        """Whether code in the other region sees the values of this one."""
-        while other is not None:
-            if other is self:
-                return True
-            other = other.outer
-        return False
-
 
 class _Tracing(threading.local):
     """What is being traced now, in this thread."""
