@@ -16,8 +16,9 @@ NEEDS_ROBOTS = {"adaptive_control.py", "two_pandas.py"}
 
 
 LONG = {
-    "adaptive_five_bar.py", "bicycle.py", "gripper.py", "ilqr.py", "ilqr_jax.py",
-    "passive_walker.py", "push_through_contact.py", "quadruped.py", "spacecraft.py",
+    "adaptive_control.py", "adaptive_five_bar.py", "bicycle.py", "calibration.py", "gripper.py",
+    "heavy_top.py", "ilqr.py", "ilqr_jax.py", "many_arms.py", "passive_walker.py",
+    "push_through_contact.py", "quadruped.py", "spacecraft.py", "two_pandas.py",
 }  # fmt: skip
 """Run when the site is built, as all of them are."""
 

@@ -253,7 +253,7 @@ def program_of(
     parameters: Sequence[str] = (),
 ) -> Program:
     """The program that `compile` would hand to the CPU, for float64."""
-    with _LOCK, tracing(settings_for("cpu", rolled)):
+    with _LOCK, _no_collection(), tracing(settings_for("cpu", rolled)):
         function, options = _plain(function, model, options or {})
         shapes, call, _ = signature_of(
             function, model, inputs or {}, options, _names(parameters)

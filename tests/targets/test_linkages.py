@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import first
 from support.cuts import Cuts
 
 import mozzi as mz
@@ -64,7 +65,7 @@ def double():
     jax.config.update("jax_enable_x64", before)
 
 
-@pytest.mark.parametrize("name", LINKAGES)
+@pytest.mark.parametrize("name", first(1, LINKAGES))
 def test_motion_in_the_interpreter(name: str):
     model, q, v = state(name)
     agree(name, mz.stepper(model, target="interpret")(q, v, 0.0, H, STEPS))
@@ -160,7 +161,7 @@ def test_derivatives_of_steps_in_torch(name: str):
     assert np.abs(force.grad.numpy() - slopes).max() < 1e-7 * (1.0 + np.abs(slopes).max())
 
 
-@pytest.mark.parametrize("name", LINKAGES)
+@pytest.mark.parametrize("name", first(1, LINKAGES))
 def test_derivatives_of_steps_in_jax(name: str, double):
     model, q, v = state(name)
     tau, slopes = differences(name)

@@ -60,7 +60,7 @@ def test_hybrid(seed):
 @pytest.mark.parametrize("seed", first(1, range(4)))
 def test_inertias_and_geometry(seed):
     """∂I and ∂h: the same as sensitivities to named parameters, all at once."""
-    model, q, v, tau, a, *_ = setting(seed, 4)
+    model, q, v, tau, a, *_ = setting(seed, 3)
     rng = np.random.default_rng(seed)
     dI, dh = rng.normal(size=(model.nb, 10)), rng.normal(size=(model.nb, 6))
     ten = ("mass", "hx", "hy", "hz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")

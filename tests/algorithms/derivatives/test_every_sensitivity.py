@@ -61,7 +61,7 @@ def test_differences_say_the_same_or_it_is_refused(name: str, where: str):
 
     def at(change: float) -> list[np.ndarray]:
         inertia = mz.Inertia.from_parameters([ten[0] + change, *ten[1:]])
-        return parts(function(model.with_inertia(body, inertia), *given, **options))
+        return parts(function.python(model.with_inertia(body, inertia), *given, **options))
 
     for new, old, derivative in zip(at(h), at(-h), found, strict=True):
         expected = (new - old) / (2 * h)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import first
 from support.kinematic_models import (
     REPS,
     apart,
@@ -59,8 +60,7 @@ def test_time_derivatives_of_jacobians(rep):
     assert apart(mz.jacobian_rate.python(model, q, v, "tip", rep), first) < TIGHT
 
 
-@pytest.mark.parametrize("rep", REPS)
-@pytest.mark.parametrize("order", (1, 2, 3))
+@pytest.mark.parametrize(("order", "rep"), first(9, itertools.product((1, 2, 3), REPS)))
 def test_partial_derivatives(rep, order):
     """∂ᵛ⁺¹J is the derivative of ∂ᵛJ along the group, the new index last."""
     model = branched() if order < 3 else chain(3, mz.Spherical, seed=1)

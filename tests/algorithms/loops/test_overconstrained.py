@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.cases import first
+from support.cases import first, normal
 from support.cuts import Cuts, apart, exact_rank, on_base
 
 import mozzi as mz
@@ -33,6 +33,8 @@ CASES = [
 ]
 NORMAL = [*LINKAGES, "wohlhart"]
 FIRST = [x for x in CASES if x[1] == 0 and x[2] == "joint_2" and x[0] in NORMAL]
+SHORT = [(name, 0, "joint_2") for name in ("planar_4", "spherical_4", "bennett", "goldberg")]
+RANKS = {"planar_4", "spherical_4", "bennett", "bricard_line", "sarrus"}
 
 
 @cache
@@ -46,7 +48,7 @@ def cut(name: str, seed: int, joint: str) -> tuple[Model, np.ndarray, np.ndarray
     return cuts(name, seed).cut(joint)
 
 
-@pytest.mark.parametrize(("name", "seed", "joint"), first(6, FIRST))
+@pytest.mark.parametrize(("name", "seed", "joint"), normal(SHORT, FIRST))
 def test_a_motion_is_that_of_the_linkage(name: str, seed: int, joint: str):
     cuts(name, seed).check(joint, 0.5)
 
@@ -65,10 +67,10 @@ MOVING = [
     for joint in ("joint_3", "joint_5")
     if joint in {x.name for x in EVERY[name](0).joints}
 ]
-MOVING.sort(key=lambda x: x[0] != "bricard_line")
+MOVING.sort(key=lambda x: (x[0] != "bricard_line", x[3]))
 
 
-@pytest.mark.parametrize(("name", "seed", "kind", "joint"), first(3, MOVING))
+@pytest.mark.parametrize(("name", "seed", "kind", "joint"), first(2, MOVING))
 def test_a_linkage_on_what_moves(name: str, seed: int, kind: str, joint: str):
     """Rigid assemblies of the same links have full rank, and move along with what they are on:
     they say nothing about those that move by themselves.
@@ -77,7 +79,7 @@ def test_a_linkage_on_what_moves(name: str, seed: int, kind: str, joint: str):
     Cuts(on_base(EVERY[name](seed), base), seed).check(joint, 0.5)
 
 
-@pytest.mark.parametrize("name", first(len(LINKAGES), EVERY))
+@pytest.mark.parametrize("name", normal(RANKS, EVERY))
 def test_rank_is_that_of_50_digits(name: str):
     """Of all cuts, with as many rows kept."""
     for joint in EVERY[name](0).joints[::2]:

@@ -148,7 +148,7 @@ def test_forward_dynamics_tells(name: str):
     agree(silent(kernel, q, v, tau), a)
 
 
-@pytest.mark.parametrize("name", [long(x, "delta", "twice") for x in REGULAR])
+@pytest.mark.parametrize("name", [long(x, "delta", "twice", "stewart") for x in REGULAR])
 def test_regular_configurations_are_silent(name: str):
     """Also those whose rows are redundant everywhere."""
     model, q = REGULAR[name]()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.cases import first
+from support.cases import first, normal
 from support.closed_motions import CASES, case, tangents
 from support.mechanics import agree
 
@@ -53,7 +53,7 @@ def test_one_step_along_closed_motions(name, method):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(x, marks=[pytest.mark.slow] * (x in ("delta", "composite"))) for x in CASES],
+    normal({"windows", "pinned", "universal", "rod", "bennett"}, CASES),
 )
 def test_deviations_of_velocities_end_on_the_loops(name):
     """A δv′ + ∂(A v′)/∂q δ′ = 0, also where what came in opened the loops."""
