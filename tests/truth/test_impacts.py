@@ -12,6 +12,7 @@ from support.contact_models import ball, box_inertia
 
 import mozzi as mz
 from mozzi.lie import SE3
+from mozzi.simulation import RigidStops
 
 G = 9.81
 
@@ -65,6 +66,30 @@ def test_a_rocking_block():
         np.testing.assert_allclose(w[at], peak, rtol=2e-3)
         np.testing.assert_allclose(w[at + 2 : at + 6].max() / w[at], 1 - 1.5 * math.sin(alpha) ** 2,
                                    rtol=1e-2)  # fmt: skip
+
+
+@pytest.mark.parametrize("e", [1.0, 0.5])
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_ball_between_two_walls(e, stops):
+    """It comes back with e times its speed, wherever in a step it meets: also where that is the end
+    of one, to rounding, as for speeds and distances in round numbers.
+    """
+    builder = mz.Builder("ball")
+    limits = {"lower": (-0.9,), "upper": (0.9,)} if stops else {}
+    body = mz.Inertia(1.0, (0, 0, 0), 0.004 * np.eye(3))
+    builder.add("ball", None, mz.Prismatic("x"), body, **limits)
+    builder.shape("ball", mz.Sphere(0.1), name="ball")
+    for x, angle in ((-1.0, 0.5 * math.pi), (1.0, -0.5 * math.pi)):
+        wall = SE3.translation(x, 0, 0) @ SE3.exp(mz.Twist.screw((0, 1, 0)), angle)
+        builder.shape(None, mz.Plane(), wall, name=f"{x:+}")
+    model = builder.build()
+    for wall in () if stops else ("-1.0", "+1.0"):
+        model = model.with_contact(wall, "ball", wall, restitution=e)
+    near = np.array([0.0, 1e-17, 1e-16, 1e-14, 1e-12, 1e-11, 1e-9, -1e-16, -1e-13, -1e-9, 4e-4])
+    kinds = {"limits": RigidStops(restitution=e)} if stops else {}
+    run = mz.simulate(model, near[:, None], [3.0], 0.6, 1e-3, method="moreau", **kinds)
+    np.testing.assert_allclose(run.v[:, -1, 0], -3.0 * e, rtol=3e-6)
+    np.testing.assert_allclose(run.q[:, -1, 0], 0.9 - e * (0.9 + near), atol=1e-5)
 
 
 def test_newtons_cradle():

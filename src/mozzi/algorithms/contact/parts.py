@@ -80,6 +80,11 @@ class Part:
         time = divide(2.0 * start, maximum(root - begin, 1e-15), nonzero=True)
         return select(self.fast(before, after, bend) > 0.5, time, self.left)
 
+    def at_once(self, gap: Real, before: Real, after: Real, bend: Real = 0.0) -> Real:
+        """1 where an impact is at the start: sooner than the shortest part ends, else 0."""
+        shortest = SHORTEST[settings().dtype] * self.h
+        return select(self.closing(gap, before, after, bend) < shortest, 1.0, 0.0)
+
     def cut(self, times: list[Real]) -> None:
         """The length, of the times of impacts."""
         first = self.left

@@ -217,8 +217,7 @@ def _least(
     back = _bounce(least, begin, later, end + bend * part.until_end, e, end - before)
     comes = select(part.fast(before, after, bend) > 0.5, part.first, 0.0) > 0.5  # later
     slack = maximum(before - after, after - before) + SLOW + part.play  # open until it meets
-    start = gap - (before - 0.5 * bend * part.ahead) * part.ahead
-    free = select(start > 0.0, least - slack, APART)
+    free = select(part.at_once(gap, before, after, bend) > 0.5, APART, least - slack)
     return select(comes, free, back)
 
 
