@@ -43,7 +43,8 @@ def assemble(
     tree = span(found)
     if base == "free":
         _free_the_base(found, tree)
-    _check_mimics(found)
+    if couplings:
+        _check_mimics(found)
     _judge(found, tree, base, physical)
     gravity = {} if found.gravity is None else {"gravity": found.gravity}
     builder = Builder(found.name or "robot", **gravity)
@@ -249,7 +250,8 @@ def _check_mimics(found: Description) -> None:
         leader = found.edges.get(edge.mimic.joint)
         if leader is None:
             fact = f"mimics joint {edge.mimic.joint!r}, which does not exist"
-            raise place.error(thing, fact, "name a joint of the robot")
+            remedy = "name a joint of the robot, or load with couplings=False"
+            raise place.error(thing, fact, remedy)
         if leader is edge:
             raise place.error(thing, "mimics itself", "name another joint")
         if leader.joint is None or leader.joint.nv != 1:
