@@ -1,5 +1,7 @@
 """What a person reads when something is wrong: the argument, the fact, the remedy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,27 @@ def test_an_unknown_configuration_says_which_there_are():
     with pytest.raises(KeyError):
         model.configurations["hme"]
     assert model.configurations.get("hme") is None and "hme" not in model.configurations
+
+
+def wrong_calls():
+    stop = mz.Interrupted(mz.simulate(MODEL, q, v, 0.01, 1e-3))
+    yield stop
+    for call in (
+        lambda: mz.mass_matrix(MODEL, q[:3]),
+        lambda: mz.pose(MODEL, q, 3),  # pyright: ignore[reportArgumentType]
+        lambda: mz.pose(MODEL, q, "nowhere"),
+        lambda: MODEL.configurations["nowhere"],
+        lambda: mz.mass_matrix(MODEL, q * np.nan),
+        lambda: mz.load("nowhere.urdf"),
+    ):
+        with pytest.raises(mz.MozziError) as error:
+            call()
+        yield error.value
+
+
+def test_errors_come_out_of_other_processes():
+    """With their words and fields: a pool of processes waits for ever for one that does not."""
+    for error in wrong_calls():
+        other = pickle.loads(pickle.dumps(error))
+        assert type(other) is type(error) and str(other) == str(error)
+        assert other.__dict__.keys() == error.__dict__.keys()

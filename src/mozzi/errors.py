@@ -34,6 +34,7 @@ __all__ = [
     "StiffWarning",
     "UnknownNameError",
     "UnphysicalWarning",
+    "again",
     "as_numbers",
     "known",
     "nearest",
@@ -57,6 +58,17 @@ def nearest(word: object, known: Iterable[str]) -> list[str]:
 def known(word: object, words: Iterable[str]) -> str:
     """All of the words for a message, the nearest spelling first."""
     return ", ".join(map(repr, nearest(word, words))) or "none"
+
+
+def again(
+    kind: type[BaseException], args: tuple[object, ...], fields: dict[str, object]
+) -> BaseException:
+    """An error from its message and fields, without its constructor: how it comes out of another
+    process (a pool waits for ever for what cannot be made again).
+    """
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class MozziError(Exception):
@@ -134,6 +146,9 @@ class ShapeError(ConfigurationError):
             last = fact or "give numbers"
         super().__init__(f"{function}: {argument} has shape {shape}; {last}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return again, (type(self), self.args, self.__dict__)
+
 
 class KindError(ConfigurationError, TypeError):
     """An argument of a wrong kind: a word where a number is needed, a number where a model is.
@@ -150,6 +165,9 @@ class KindError(ConfigurationError, TypeError):
     def __init__(self, function: str, argument: str, given: object, wanted: str) -> None:
         self.function, self.argument, self.wanted = function, argument, wanted
         super().__init__(f"{function}: {argument} is {given!r:.60}; give {wanted}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return again, (type(self), self.args, self.__dict__)
 
 
 class LoopError(MozziError, ValueError):

@@ -1,6 +1,7 @@
 """Sensitivities to named inertial and geometric parameters."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -108,6 +109,8 @@ def test_other_parameters_need_no_other_kernel():
     other = rebuilt(rebuilt(model, chosen[0], 0.3), chosen[1], 0.2)
     numbers = kernel.nominal + np.array([0.3, 0.2])
     agree(kernel.value(q, v, tau, parameters=numbers), mz.forward_dynamics(other, q, v, tau), 1e-9)
+    sent = pickle.loads(pickle.dumps(kernel))
+    assert np.array_equal(sent(q, v, tau), kernel(q, v, tau))
 
 
 def test_batches_and_several_outputs():

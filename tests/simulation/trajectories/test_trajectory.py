@@ -1,6 +1,8 @@
 """Trajectories: what follows from them, files, pictures."""
 
+import copy
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +49,34 @@ def test_samples_are_trajectories(batch):
     assert np.array_equal(one.a, batch.a[1, 2])
     with pytest.raises(mz.ConfigurationError, match="no samples"):
         one[0]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_know_what_the_run_knew(batch, copied):
+    """Also what is computed when it is asked for: accelerations, the torques of a law, what loops
+    and drives exert. The run itself does not travel.
+    """
+    rod = mz.Inertia(1.0, (0, 0, 0.5), np.diag([0.1, 0.1, 0.01]))
+    builder = mz.Builder("bars").add("a", None, mz.Revolute("y"), rod)
+    builder.add("b", "a", mz.Revolute("y"), rod, placement=(0, 0, 1))
+    builder.add("c", "b", mz.Revolute("y"), rod, placement=(0, 0, 1))
+    bars = builder.loop("tie", "c", None, mz.Revolute("y"), (0, 0, 1), (1, 0, 0)).build()
+    q = mz.assemble(bars, [0.0, 1.5, 1.7], hold=["a"])
+    turn = {"a": lambda t: q[0] + 0.5 * t * t}
+    brakes = np.array([0.0, 1.0, 1.0])
+    driven = mz.simulate(
+        bars, q, np.zeros(3), 0.02, 1e-3, torque=lambda t, q, v: -brakes * v, prescribed=turn
+    )
+    for x in (batch, batch[1, 2], driven):
+        y = copied(x)
+        for name in ("t", "q", "v", "a"):
+            assert np.array_equal(getattr(x, name), getattr(y, name)), name
+        assert np.array_equal(x.energy(), y.energy()) and y.model == x.model
+        assert x.all_reactions().keys() == y.all_reactions().keys()
+        assert len(x.events) == len(y.events)
+    y = copied(driven)
+    assert np.array_equal(driven.joint_forces(), y.joint_forces())
+    assert np.array_equal(driven.drive_work(), y.drive_work())
 
 
 @pytest.mark.parametrize("kind", [".npz", ".csv"])

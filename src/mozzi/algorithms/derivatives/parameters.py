@@ -135,6 +135,7 @@ class Sensitivity:
         self, function: Algorithm, model: Model, names: tuple[str, ...], options: Options,
         hold: JointChoice | None = None,
     ):  # fmt: skip
+        self._made_from = function, model, names, options, hold
         self.function, self.model, self.names = function, model, names
         self.hold = (hold,) if isinstance(hold, str) else hold if hold is None else tuple(hold)
         self.nominal = nominal_numbers(model, names)
@@ -147,6 +148,9 @@ class Sensitivity:
         what: What = "derivative" if self.hold is None else "followed"
         self.derivative = _varying(function, what, tuple(arrays), tuple(self.options))
         self.plain = _varying(function, "value", tuple(arrays), tuple(self.options))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Sensitivity, self._made_from
 
     def __call__(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""

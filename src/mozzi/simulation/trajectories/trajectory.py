@@ -20,7 +20,7 @@ from mozzi.algorithms.dynamics.energy import kinetic_energy, momentum, potential
 from mozzi.algorithms.kinematics.poses import forward_kinematics
 from mozzi.algorithms.loops.wrenches import LoopWrench, drive_wrenches, loop_wrenches
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, again
 from mozzi.model import Model
 from mozzi.simulation.methods.dormand_prince import Event
 from mozzi.simulation.parameters import Varying
@@ -123,6 +123,16 @@ class Trajectory:
             driven=self.driven,
             parameters=numbers,
         )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, object]:
+        """What travels to other processes, and into copies: everything that the run knows how to
+        compute, computed; the run, with its kernels and laws, stays behind.
+        """
+        self.derived()
+        self.joint_forces()
+        self.all_reactions()
+        left = dict.fromkeys(("accelerations", "reactions", "applied"))
+        return self.__dict__ | {"stored": dict(self.stored)} | left
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -569,3 +579,6 @@ class Interrupted(KeyboardInterrupt):
             f"stopped at t = {trajectory.t[-1]:g} s; what was computed is the trajectory of this "
             "error: except mozzi.Interrupted as stop: stop.trajectory"
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return again, (type(self), self.args, self.__dict__)
