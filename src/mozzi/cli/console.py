@@ -11,7 +11,8 @@ from rich.console import Console
 __all__ = ["complain", "escape", "put", "stderr", "stdout", "visible"]
 
 # Tables fit the terminal; in a file or a pipe nothing is cut.
-stdout = Console(highlight=False, width=None if sys.stdout.isatty() else 10_000)
+TERMINAL = sys.stdout is not None and sys.stdout.isatty()  # None: closed, or without a console
+stdout = Console(highlight=False, width=None if TERMINAL else 10_000)
 stderr = Console(highlight=False, stderr=True)
 
 

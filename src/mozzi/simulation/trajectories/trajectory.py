@@ -131,8 +131,8 @@ class Trajectory:
         self.derived()
         self.joint_forces()
         self.all_reactions()
-        left = dict.fromkeys(("accelerations", "reactions", "applied"))
-        return self.__dict__ | {"stored": dict(self.stored)} | left
+        state: dict[str, object] = {**self.__dict__, "stored": dict(self.stored)}
+        return state | dict.fromkeys(("accelerations", "reactions", "applied"))
 
     @property
     def batch(self) -> tuple[int, ...]:
