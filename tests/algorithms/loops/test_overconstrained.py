@@ -79,6 +79,22 @@ def test_a_linkage_on_what_moves(name: str, seed: int, kind: str, joint: str):
     Cuts(on_base(EVERY[name](seed), base), seed).check(joint, 0.5)
 
 
+@pytest.mark.parametrize("name", ["planar_4", "bennett"])
+def test_loops_do_nothing_to_what_carries_them(name: str):
+    """Also where they are a little open: rows that vanish would turn it, with a pivot of the square
+    of how open they are, and count (a four-bar linkage on an arm diverged).
+    """
+    linkage = on_base(EVERY[name](1), mz.Revolute((1.0, 2.0, 3.0)))
+    model = linkage.model(["joint_2"])
+    rng = np.random.default_rng(0)
+    q = mz.integrate(model, model.neutral(), 1e-3 * rng.normal(size=model.nv))
+    a, rest = rng.normal(size=model.nv), np.zeros(model.nv)
+    moved = mz.loop_acceleration(model, q, rest, a)
+    assert np.abs(moved - mz.loop_jacobian(model, q) @ a).max() < 1e-14
+    motion = mz.simulate(*Cuts(linkage, 1).cut("joint_2"), 1.0, 4e-3)
+    assert motion.energy_drift() < 1e-6 * np.abs(motion.energy()).max()
+
+
 @pytest.mark.parametrize("name", normal(RANKS, EVERY))
 def test_rank_is_that_of_50_digits(name: str):
     """Of all cuts, with as many rows kept."""

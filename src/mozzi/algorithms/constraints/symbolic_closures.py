@@ -228,11 +228,7 @@ class _SymbolicPair(Pair):
         own = closure.numbers
         self.F_a, self.F_b = SE3.unflatten(own[:12]), SE3.unflatten(own[12:24])
         self._far = own[24:]
-        above = {i.index for i in self.a.path()}
-        common = next((i.index for i in self.b.path() if i.index in above), WORLD)
-        self.path_a, self.path_b = (
-            [i for i in body.path() if i.index > common][::-1] for body in (self.a, self.b)
-        )
+        self._find_paths()
 
     @property
     def levers(self) -> Mapping[int, Real]:

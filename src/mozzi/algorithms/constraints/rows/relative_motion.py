@@ -92,9 +92,11 @@ def widest(every: Sequence[Rows], size: float) -> Real:
 class Pair:
     """A frame A on body a and a frame B on body b, and how B moves relative to A.
 
-    Poses and twists are taken relative to the nearest body that carries both. T holds the poses of
-    the bodies in their parents, w their angular velocities.
+    Poses and twists are taken relative to the nearest body that carries both; carried: whether that
+    moves. T holds the poses of the bodies in their parents, w their angular velocities.
     """
+
+    carried: bool
 
     def __init__(
         self, model: Mechanism, ends: tuple[int, int], frames: tuple[SE3, SE3], move: Moving
@@ -105,8 +107,13 @@ class Pair:
             tidy_pose(body.frame @ F) if body.index != WORLD else F
             for body, F in zip((self.a, self.b), frames, strict=True)
         )
+        self._find_paths()
+
+    def _find_paths(self) -> None:
+        """From the nearest body that carries both to each of them."""
         above = {k.index for k in self.a.path()}
         common = next((k.index for k in self.b.path() if k.index in above), WORLD)
+        self.carried = common != WORLD
         self.path_a, self.path_b = (
             [k for k in body.path() if k.index > common][::-1] for body in (self.a, self.b)
         )
@@ -221,7 +228,10 @@ class Pair:
 class Ends(Pair):
     """Two frames of which it is known how their bodies move: G, and the twists of the bodies."""
 
-    def __init__(self, frames: tuple[SE3, SE3], G: SE3, twists: tuple[Twist, Twist]):
+    def __init__(
+        self, frames: tuple[SE3, SE3], G: SE3, twists: tuple[Twist, Twist], carried: bool = False
+    ):
+        self.carried = carried
         self.a, self.b = Body(0, None, None), Body(1, None, None)
         self.F_a, self.F_b = frames
         self._twists = twists

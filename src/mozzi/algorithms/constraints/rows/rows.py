@@ -152,16 +152,20 @@ def tie_rows(part: Loop | Distance, pair: Pair, moves: bool) -> Rows:
 
 
 def loop_of(loop: Loop, pair: Pair, moves: bool) -> Rows:
-    """The rows of a loop."""
+    """The rows of a loop.
+
+    On what moves the wrenches on both bodies meet at one point, also where A and B are a little
+    apart: else they would turn it, and a row that vanishes would not.
+    """
     met = meet(loop.joint, pair.G)
-    R = met.rows
+    R, pinned = met.rows, met.pinned and not pair.carried
     bias: Sequence[Real] = [0.0] * len(R)
     if moves and len(R):
-        drift = pair.drift(met.pinned, met.turns)
+        drift = pair.drift(pinned, met.turns)
         if not loop.joint.subgroup:
             drift = drift - met.drift(pair.V)
         bias = R.T @ drift
-    on = pair.wrenches(R, met.pinned)
+    on = pair.wrenches(R, pinned)
     norms = None if met.exact else [W.ang.dot(W.ang) + W.lin.dot(W.lin) for W in R]
 
     def open_by(small: bool) -> Sequence[Real]:

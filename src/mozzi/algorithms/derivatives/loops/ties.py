@@ -120,7 +120,7 @@ def _add_gains(
         given = [pair.F_a.flatten(), pair.F_b.flatten(), pair.G.flatten()]
         for field in (x.V, x.A, x.L):
             given += [field[i].flatten() for i in ends]
-        found = interpret(_program(part), [*map(list, given), lam, nu])
+        found = interpret(_program(part, pair.carried), [*map(list, given), lam, nu])
         g, *others = (Wrench.unflatten(w) for w in found)
         moved = -pair.F_a.push(pair.G.push(g)), pair.F_b.push(g)
         for k, i in enumerate(ends):
@@ -134,20 +134,20 @@ def _add_gains(
 _PROGRAMS: dict[Hashable, Program] = {}
 
 
-def _program(part: Loop | Distance) -> Program:
+def _program(part: Loop | Distance, carried: bool) -> Program:
     """(F_a, F_b, G, twists, λ, ν) ↦ what L gains from a displacement of B relative to A, in the
-    axes of B, and from each of the twists.
+    axes of B, and from each of the twists. carried: whether what carries both moves.
     """
     key: Hashable = "distance"
     if isinstance(part, Loop):
-        key = part.joint.kind, tuple(part.joint.parameters())
+        key = part.joint.kind, tuple(part.joint.parameters()), carried
     if key not in _PROGRAMS:
         inputs = [Input(name, (12,)) for name in ("F_a", "F_b", "G")]
         inputs += [Input(name, (6,)) for name in TWISTS]
         inputs += [Input(name, (part.rows,)) for name in ("lam", "nu")]
 
         def make(*arrays: Traced) -> tuple[Traced, ...]:
-            return _gains(part, *arrays)
+            return _gains(part, carried, *arrays)
 
         with tracing(replace(settings(), rolled=False)):
             _PROGRAMS[key] = prune(trace(make, inputs, "ties"))
@@ -155,10 +155,10 @@ def _program(part: Loop | Distance) -> Program:
 
 
 def _gains(
-    part: Loop | Distance, F_a: Traced, F_b: Traced, G: Traced, *others: Traced
+    part: Loop | Distance, carried: bool, F_a: Traced, F_b: Traced, G: Traced, *others: Traced
 ) -> tuple[Traced, ...]:
     twists, (lam, nu) = others[: len(TWISTS)], others[len(TWISTS) :]
-    L = _power(part, F_a, F_b, G, twists, lam, nu)
+    L = _power(part, carried, F_a, F_b, G, twists, lam, nu)
     by = reverse(L, np.concatenate([G, *twists]), 1.0)
     R, by_R, by_p = (x.reshape(3, -1) for x in (G[:9], by[:9], by[9:12]))
     turned: list[Real] = []
@@ -170,13 +170,13 @@ def _gains(
 
 
 def _power(
-    part: Loop | Distance, F_a: Traced, F_b: Traced, G: Traced, twists: Sequence[Traced],
-    lam: Traced, nu: Traced,
+    part: Loop | Distance, carried: bool, F_a: Traced, F_b: Traced, G: Traced,
+    twists: Sequence[Traced], lam: Traced, nu: Traced,
 ) -> Real:  # fmt: skip
     """(1)."""
     V_a, V_b, A_a, A_b, L_a, L_b = (Twist.unflatten(list(x)) for x in twists)
     frames = SE3.unflatten(list(F_a)), SE3.unflatten(list(F_b))
-    ends = Ends(frames, SE3.unflatten(list(G)), (V_a, V_b))
+    ends = Ends(frames, SE3.unflatten(list(G)), (V_a, V_b), carried)
     rows = tie_rows(part, ends, True)
     W_a, W_b = rows.wrenches[0], rows.wrenches[1]
     a, b = _of_points(A_a, V_a), _of_points(A_b, V_b)
