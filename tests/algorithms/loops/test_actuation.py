@@ -142,3 +142,39 @@ def test_more_prescribed_than_free(minimize: str):
         assert size(found) < size(plain)
     else:
         agree(found, plain, 1e-7)
+
+
+def ring_of_five(size: float, mass: float) -> tuple[mz.Model, np.ndarray]:
+    """A five-bar linkage of this size and these masses, closed."""
+    corners = size * np.array([[0.0, 0.0], [1.0, 0.3], [1.6, 1.2], [0.7, 1.9], [-0.3, 1.1]])
+
+    def at(k: int, n: int) -> tuple[float, ...]:
+        return (*(corners[k] - corners[n]).tolist(), 0.0)
+
+    link = mz.Inertia(mass, (0.3 * size, 0.2 * size, 0.0), 0.1 * mass * size**2 * np.eye(3))
+    builder = mz.Builder("five", gravity=(0.0, -9.81, 0.0))
+    for k in range(4):
+        parent = str(k - 1) if k else None
+        builder.add(str(k), parent, mz.Revolute("z"), link, placement=at(k, max(0, k - 1)))
+    builder.loop("ring", "3", None, mz.Revolute("z"), at(4, 3), at(4, 0))
+    return builder.build(), np.zeros(4)
+
+
+@pytest.mark.parametrize(("size", "mass"), [(1.0, 1.0), (1e-3, 1e-6), (100.0, 1e4)])
+def test_too_few_actuators_are_refused_at_any_scale(size: float, mass: float):
+    """Forces and accelerations are measured by the mechanism: of a milligram on millimetres all
+    torques are below 1e-6 N m, and any of them passed for a balance.
+    """
+    model, q = ring_of_five(size, mass)
+    v = mz.consistent_velocities(model, q, [1.0, 0.5, -0.5, 0.2])
+    a = mz.consistent_accelerations(model, q, v, [3.0, -2.0, 1.0, 4.0])
+    with pytest.raises(mz.LoopError, match="underactuated by 0:"):
+        mz.inverse_dynamics(model, q, v, a, actuated=["0"])
+    one = mz.compile(mz.inverse_dynamics, model, options={"actuated": ["0"]})
+    assert not np.isfinite(one(q, v, a)).any()
+    tau = mz.inverse_dynamics(model, q, v, a, actuated=["0", "1"])
+    two = mz.compile(mz.inverse_dynamics, model, options={"actuated": ["0", "1"]})
+    agree(two(q, v, a) / np.abs(tau).max(), tau / np.abs(tau).max(), 1e-9)
+    agree(mz.forward_dynamics(model, q, v, tau), a, 1e-9)
+    with pytest.raises(mz.LoopError, match="open its loops"):
+        mz.inverse_dynamics(model, q, v, a + 1e-4 * np.eye(4)[0], actuated=["0", "1"])

@@ -10,30 +10,33 @@ belong to λ, columns to joints; a: actuated, p: passive, r: the tree with all j
 
 from __future__ import annotations
 
+import math
 from types import NotImplementedType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options
-from mozzi.algorithms.constraints.rank import SHARE, pinv, sines
+from mozzi.algorithms.constraints.rank import SHARE, length_of, lengths, pinv, sines
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.rank_warnings import warn_of_passive_joints
 from mozzi.algorithms.loops.shown import least_share
 from mozzi.errors import ConfigurationError, LoopError, ShapeError, known
+from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.types import Array, ArrayLike, JointChoice, Minimize, words
 
 __all__ = [
     "Shares", "actuated_forces", "actuated_mask", "check_accelerations", "shared", "shares",
-    "sharing_of", "weights_of",
+    "sharing_of", "torque_of", "weights_of",
 ]  # fmt: skip
 
 MINIMIZE = words(Minimize)
 SHARING = ("actuated", "minimize", "weighting")  # the options that say how
 OPEN = 1e-6  # relative: accelerations that disagree more with the loops are refused
+MISSED = 1e-8  # relative: forces that are balanced worse are refused
 
 
 class Shares:
@@ -144,20 +147,30 @@ def check_accelerations(
 
 def opens(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, left: Array) -> bool:
     """Whether what is left of rows opens the loops of a sample that moves like this, by more than
-    they are open already.
+    they are open already. Lengths are measured by the mechanism.
     """
+    rows, columns = lengths(model)
+    a, v = np.asarray(a) / columns, np.asarray(v) / columns
     scale = 1.0 + np.abs(a).max(-1, initial=0.0) + np.square(v).max(-1, initial=0.0)
-    over = np.abs(left).max(-1, initial=0.0) / scale
+    over = np.abs(left / rows).max(-1, initial=0.0) / scale
     return bool((over > OPEN).any() and (over > OPEN + sines(model, loop_residual(model, q))).any())
+
+
+def torque_of(model: Model) -> float:
+    """A torque of the mechanism, beside which others are rounding: all its mass at its length, in
+    gravity, or at one radian per second squared where that is more.
+    """
+    of = model.nominal or model
+    mass, size = sum(number(body.inertia.mass) or 0.0 for body in of), length_of(of)
+    return mass * size * max(math.hypot(*(number(x) or 0.0 for x in of.gravity)), size)
 
 
 def _refuse(model: Model, result: Shares, tau_r: Array, joints: JointChoice | None) -> None:
     """No torques of too few actuators make a motion; tell what is missing."""
-    left = np.abs(result.unbalanced)
-    most = 1e-8 * (1.0 + np.abs(tau_r).max(-1, initial=0.0))
-    if (left.max(-1, initial=0.0) <= most).all():
+    left, passive, columns = np.abs(result.unbalanced), ~result.actuated, lengths(model)[1]
+    needed = torque_of(model) + np.abs(tau_r * columns).max(-1, initial=0.0)
+    if ((left * columns[passive]).max(-1, initial=0.0) <= MISSED * needed).all():
         return
-    passive = ~result.actuated
     rank = np.linalg.matrix_rank(result.A[..., passive], rtol=SHARE).min()
     names = [n for n, p in zip(model.v_names, passive) if p]
     worst = names[int(left.reshape(-1, len(names)).max(0).argmax())]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, pinv, scaled
+from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, lengths, pinv, scaled
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.constraints.single_loops import LARGE
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -353,8 +353,9 @@ def consistent_velocities(
     change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
     change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
     out = v + change
-    left = np.abs((A @ out[..., None])[..., 0] - U).max(-1, initial=0.0)
-    size = 1.0 + np.abs(v).max(-1, initial=0.0) + np.abs(U).max(-1, initial=0.0)
+    rows, columns = lengths(model)
+    left = np.abs(((A @ out[..., None])[..., 0] - U) / rows).max(-1, initial=0.0)
+    size = 1.0 + np.abs(v / columns).max(-1, initial=0.0) + np.abs(U / rows).max(-1, initial=0.0)
     if (left > (1e-9 + least) * size).any():
         raise LoopError(
             f"model {model.name!r}: no velocities with these held keep its loops closed; rows "

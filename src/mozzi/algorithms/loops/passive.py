@@ -18,6 +18,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.inlining import inlined
+from mozzi.algorithms.constraints.rank import lengths
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian
 from mozzi.algorithms.dynamics.inverse import passive_inverse_dynamics
 from mozzi.algorithms.dynamics.regressor import inverse_dynamics_regressor
@@ -77,9 +78,11 @@ def _passive_on_arrays(model: Model, arrays: Arrays, options: Options) -> Array:
         A = loop_jacobian(model, q)
         opens = {"v_ref": (A @ v_ref[..., None])[..., 0]}
         opens["a_ref"] = (A @ a_ref[..., None])[..., 0] + rows_turning(model, q, v, v_ref)
-        size = 1.0 + np.abs(a_ref).max(initial=0.0) + np.abs(v).max(initial=0.0) ** 2
+        rows, columns = lengths(model)
+        rate = np.abs(v / columns).max(initial=0.0)
+        size = 1.0 + np.abs(a_ref / columns).max(initial=0.0) + rate**2
         for name, left in opens.items():
-            if np.abs(left).max(initial=0.0) > OPEN * size:
+            if np.abs(left / rows).max(initial=0.0) > OPEN * size:
                 raise LoopError(
                     f"passive_inverse_dynamics: {name} opens the loops of {model.name!r} (rows move"
                     f" by {np.abs(left).max():.3g}); take it from consistent_velocities or "

@@ -33,7 +33,13 @@ from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import Row, elimination_order, gram
 from mozzi.algorithms.dynamics.forward import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
-from mozzi.algorithms.loops.actuation import OPEN, actuated_mask, sharing_of, weights_of
+from mozzi.algorithms.loops.actuation import (
+    OPEN,
+    actuated_mask,
+    sharing_of,
+    torque_of,
+    weights_of,
+)
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody
@@ -87,6 +93,7 @@ class Sharing:
         rows, columns = lengths(model)
         A = loop_jacobian.python(model, q)
         self.actuated, self.minimize, self.columns = actuated, minimize, columns
+        self.torque = torque_of(model)
         w = weights_of(weighting, minimize, int(actuated.sum()), len(rows))
         open2 = None
         if overconstrained(model):
@@ -109,19 +116,19 @@ class Sharing:
         return x
 
     def forces(self, tau_r: Traced) -> tuple[Traced, Traced]:
-        """(τ, what is not balanced) of the forces that the tree needs."""
+        """(τ, what is not balanced, forces at a length) of the forces that the tree needs."""
         act, out = self.actuated, np.zeros(len(tau_r)).astype(object)
         if self.minimize == "torque":
             b = self.projected(tau_r * self.columns)
             y = self.B_inverse.solve(self.B.T @ b, least=True)
             y = y + self.B_inverse.solve(self.B.T @ (b - self.B @ y), least=True)
             out[act] = y * self.s
-            return out, (b - self.B @ y) / self.columns
+            return out, b - self.B @ y
         b = tau_r[~act] * self.columns[~act]
         lam = self._lam(b)
         lam = lam + self._lam(b - self.passive.T @ lam)
         out[act] = tau_r[act] - self.A[:, act].T @ lam
-        return out, (b - self.passive.T @ lam) / self.columns[~act]
+        return out, b - self.passive.T @ lam
 
     def _lam(self, b: Traced) -> Traced:
         return (self.passive @ self.passive_inverse.solve(b)) / self.w
@@ -129,7 +136,7 @@ class Sharing:
     def checked(self, tau_r: Traced, open_by: Real = 0.0) -> Traced:
         """τ, or no numbers where something is not balanced (open_by 1: or the loops open)."""
         tau, left = self.forces(tau_r)
-        allowed = MISSED[settings().dtype] * (1.0 + _largest(tau_r))
+        allowed = MISSED[settings().dtype] * (self.torque + _largest(tau_r * self.columns))
         ok = select(_largest(left) > allowed, inf, 1.0)
         return tau * select(maximum(open_by, 0.0) > 0.5, inf, ok)
 
@@ -137,11 +144,12 @@ class Sharing:
 def opened(model: Model, q: Traced, v: Traced, a: Traced) -> Real:
     """1 where a motion opens the loops by more than they are open, else 0: `actuation.opens`."""
     left = loop_acceleration.python(model, q, v, a)
+    rows, columns = lengths(model)
+    a, v = a / columns, v / columns
     scale = 1.0 + _largest(a) + _largest(v) * _largest(v)
-    rows = lengths(model)[0].tolist()
     allowed = (OPEN if settings().dtype == "float64" else 1e-2) * scale
-    gap = opening(list(loop_residual.python(model, q)), rows)  # the square of a sine
-    over = maximum(_largest(left) - allowed, 0.0)
+    gap = opening(list(loop_residual.python(model, q)), rows.tolist())  # the square of a sine
+    over = maximum(_largest(left / rows) - allowed, 0.0)
     return select(over * over > gap * scale * scale, 1.0, 0.0)
 
 
