@@ -242,3 +242,18 @@ def test_systems_have_names():
             mz.ClosedSystem({"arm": wrong})  # type: ignore[dict-item]
     with pytest.raises(mz.ModelError, match="system 1: its name is a word, not int"):
         mz.ClosedSystem({1: (arm, ["body_1"])})  # type: ignore[dict-item]
+
+
+def test_a_system_that_cannot_move():
+    """A bar on a rock, which has a frame and no joint: as on the world."""
+    inertia = mz.Inertia(0.7, (0.02, 0.0, 0.01), 0.02 * np.eye(3))
+    rock = mz.Builder("rock").add("rock", None, mz.Fixed(), inertia).frame("top", "rock", (0, 0, 1))
+    both = mz.ClosedSystem({"rock": (rock.build(), ["top"]), "bar": (bar(), ["bar"])})
+    q = {"rock": np.zeros(0), "bar": bar().random_configuration(1)}
+    held = both.attach("hinge", ("rock", "top"), ("bar", "bar"), mz.Revolute("x"), at=q)
+    v = held.consistent_velocities(q, {"rock": np.zeros(0), "bar": np.ones(6)})
+    on_world = both.attach("hinge", ("world", ""), ("bar", "bar"), mz.Revolute("x"), (0, 0, 1),
+                           held.attachments[0].placement_b)  # fmt: skip
+    exact = on_world.forward_dynamics(q, v)["bar"]
+    agree(held.distributed_accelerations(q, v)[0]["bar"], exact, 1e-9)
+    agree(held.forward_dynamics(q, v)["bar"], exact, 1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -236,6 +237,48 @@ def test_tables_of_arrays_by_body(held: tuple):
     np.testing.assert_array_equal(system.whole("wrenches", table, "b"), W)
     with pytest.raises(mz.ShapeError, match=r"last axes are \(7, 6\)"):
         system.parts(np.zeros(system.model.nv), "b")
+
+
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_one_array_of_a_table(count: int):
+    """What a table says, however it says it: by a program for few systems, by NumPy for many."""
+    models = {f"s{k}": chain(k % 3 + 1, seed=k) for k in range(count)}
+    system = mz.ClosedSystem({name: (model, []) for name, model in models.items()})
+    rng = np.random.default_rng(0)
+    for lead in ((), (3,), (2, 1)):
+        table = {n: rng.normal(size=(*lead, m.nv)) for n, m in models.items()}
+        wanted = np.concatenate([*table.values()], axis=-1)
+        again = {n: table[n] for n in reversed(table)}
+        lists = {n: x.tolist() for n, x in table.items()}
+        wide = {n: np.stack([x, 0.0 * x], axis=-1)[..., 0] for n, x in table.items()}
+        for given in (table, again, lists, wide, {**table, "s0": table["s0"].astype("f4")}):
+            off = np.abs(system.whole("v", given) - wanted).max()
+            assert off == 0.0 or (off < 1e-6 and given["s0"].dtype == "f4")
+        some = {n: x for n, x in table.items() if n == "s0"}
+        padded = np.concatenate([table["s0"], np.zeros((*lead, wanted.shape[-1] - 1))], axis=-1)
+        np.testing.assert_array_equal(system.whole("tau", some), padded)
+        for name, x in system.parts(wanted).items():
+            np.testing.assert_array_equal(x, table[name])
+    one = system.whole("v", {n: np.ones(m.nv, int) for n, m in models.items()})
+    assert (one == 1.0).all()
+    one[:] = 7.0  # an array of one's own
+    assert (system.whole("tau", None) == 0.0).all()
+    with pytest.raises(mz.ConfigurationError, match="v of 's0' has shape"):
+        system.whole("v", {**table, "s0": np.zeros(models["s0"].nv + 1)})
+    for wrong in ("abc", [[1.0], [2.0, 3.0]], np.zeros(1, complex), object()):
+        with pytest.raises(mz.KindError, match=r"v of 's0' is .*; give an array of real numbers"):
+            system.whole("v", {**table, "s0": wrong})
+    for wrong in (None, 3, [1.0], np.zeros(3), "s0"):
+        with pytest.raises(mz.KindError, match=r"v is .*; give a dict: the name of a system"):
+            system.whole("v", wrong)  # type: ignore[arg-type]
+
+
+def test_systems_are_kept_as_what_they_are(held: tuple):
+    system, q, v = held
+    system.residual(q)
+    again = pickle.loads(pickle.dumps(system))
+    assert again.attachments == system.attachments and again.model == system.model
+    np.testing.assert_array_equal(again.energy(q, v), system.energy(q, v))
 
 
 def test_what_was_there_before_is_not_compiled_again(held: tuple):

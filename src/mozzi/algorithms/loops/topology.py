@@ -119,9 +119,10 @@ def frame_accelerations(
 ) -> Array:
     """α (B, 6 k) of the closure frames, where the joints accelerate by a."""
     dV: Array = accelerations(model, q, v, a)
-    parts = [np.zeros((*dV.shape[:-2], 0))]
+    still = np.zeros((*dV.shape[:-2], 6))
+    parts = [still[..., :0]]
     for body, back in (_back(model, name) for name in frames):
-        parts.append(dV[..., body, :] @ back.T if body >= 0 else 0.0 * dV[..., 0, :])
+        parts.append(dV[..., body, :] @ back.T if body >= 0 else still)
     return np.concatenate(parts, axis=-1)
 
 

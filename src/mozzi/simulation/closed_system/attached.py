@@ -11,7 +11,7 @@ import numpy as np
 from mozzi.algorithms.constraints.rows.rows import loop_rows
 from mozzi.algorithms.kinematics.poses import pose
 from mozzi.algorithms.loops.topology import Attachment, State
-from mozzi.checked import are_names, checked, is_listed
+from mozzi.checked import are_names, checked, is_array, is_listed, is_table
 from mozzi.errors import (
     ConfigurationError,
     KindError,
@@ -25,11 +25,15 @@ from mozzi.lie import SE3
 from mozzi.model import Fixed, Joint, Model
 from mozzi.model.frames import PoseLike, as_pose
 from mozzi.model.join import joined
+from mozzi.simulation.closed_system.tables import Layout, Place
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["AttachedSystems", "Joints", "Parts", "broadcast"]
 
 WORLD = "world"
+
+STATES = ("q", "v", "a")
+"""Tables in which every system has an array; in those of forces, what is missing is zero."""
 
 Parts = dict[str, Array]
 """The name of a system → its array."""
@@ -65,6 +69,10 @@ class AttachedSystems:
                 raise KindError("ClosedSystem", "attachments", part, "Attachments, or attach()")
             for system, frame in (part.a, part.b):
                 self._check_place(system, frame, part.name)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        """To be made anew from what it is, without what was found out about it."""
+        return type(self), (self.systems, self.attachments)
 
     @staticmethod
     def _checked(name: object, given: object) -> tuple[Model, tuple[str, ...]]:
@@ -248,14 +256,20 @@ class AttachedSystems:
     # -- tables and arrays --
 
     @cached_property
-    def _slices(self) -> dict[str, dict[str, slice]]:
-        out: dict[str, dict[str, slice]] = {"q": {}, "v": {}, "b": {}}
-        for axis, own in out.items():
-            start = 0
-            for name, (model, _) in self.systems.items():
-                size = {"q": model.nq, "v": model.nv, "b": model.nb}[axis]
-                own[name], start = slice(start, start + size), start + size
-        return out
+    def _layouts(self) -> dict[str, Layout]:
+        """How tables of arrays lie in one array, by axis."""
+        models = {name: model for name, (model, _) in self.systems.items()}
+        sizes = {
+            "q": {name: (model.nq,) for name, model in models.items()},
+            "v": {name: (model.nv,) for name, model in models.items()},
+            "b": {name: (model.nb, 6) for name, model in models.items()},
+        }
+        return {axis: Layout(shapes) for axis, shapes in sizes.items()}
+
+    def _layout(self, what: str, axis: str) -> Layout:
+        if axis not in self._layouts:
+            raise ConfigurationError(f"{what}: no axis {axis!r}; give {known(axis, self._layouts)}")
+        return self._layouts[axis]
 
     def whole(self, what: str, state: State | None, axis: str = "v") -> Array:
         """The arrays of a table as one array of `model`; what is missing is an error for states
@@ -272,53 +286,44 @@ class AttachedSystems:
             >>> both.whole("v", {"arm": np.ones(3), "ball": np.zeros(6)}).shape
             (9,)
         """
-        own, needed = state or {}, what in ("q", "v", "a")
-        if axis not in self._zeros:
-            raise ConfigurationError(f"whole: no axis {axis!r}; give {known(axis, self._zeros)}")
-        arrays: list[Array] = []
-        found = 0
-        for name, zero in self._zeros[axis].items():
-            given = own.get(name)
-            found += given is not None
-            x = zero if given is None and not needed else np.asarray(given)
-            if x.shape != zero.shape:
-                return self._broadcast(what, own, axis, needed)
-            arrays.append(x)
-        if found < len(own):
-            return self._broadcast(what, own, axis, needed)
-        return np.concatenate(arrays)
+        try:  # a table as most calls give it, which the program that joins its arrays looks at
+            layout = self._layouts[axis]
+            table = cast(State, state) if what in STATES else {**layout.zeros, **(state or {})}
+            if len(table) == len(layout.shapes):
+                return layout.join(*layout.arrays(table))
+        except (LookupError, TypeError, ValueError):
+            pass  # any other table, or what is wrong with it:
+        return self._broadcast(what, state, self._layout("whole", axis))
 
-    @cached_property
-    def _zeros(self) -> dict[str, dict[str, Array]]:
-        out: dict[str, dict[str, Array]] = {}
-        for axis, slices in self._slices.items():
-            tail = (6,) if axis == "b" else ()
-            out[axis] = {n: np.zeros((s.stop - s.start, *tail)) for n, s in slices.items()}
-        return out
-
-    def _broadcast(self, what: str, own: State, axis: str, needed: bool) -> Array:
-        """The same of batches, or what is wrong with the table."""
-        slices = self._slices[axis]
+    def _broadcast(self, what: str, state: State | None, layout: Layout) -> Array:
+        """The same of any table, or what is wrong with it."""
+        if not is_table(state) and (what in STATES or state is not None):
+            raise KindError("ClosedSystem", what, state, "a dict: the name of a system → its array")
+        given = cast("Mapping[str, ArrayLike | None]", {} if state is None else state)
+        own = {name: x for name, x in given.items() if x is not None}
         self._refuse_unknown(what, own)
-        if needed and (missing := [name for name in slices if name not in own]):
+        missing = [name for name in layout.zeros if name not in own]
+        if missing and what in STATES:
             names = ", ".join(map(repr, missing))
             raise ConfigurationError(f"{what}: nothing for {names}; give each system its own")
-        tail = (6,) if axis == "b" else ()
-        arrays: list[Array] = []
-        for name, s in slices.items():
-            shape = (s.stop - s.start, *tail)
-            x = np.asarray(own[name]) if name in own else np.zeros(shape)
-            if x.shape[x.ndim - len(shape) :] != shape:
+        for name, x in own.items():
+            if not is_array(x):
+                wanted = "an array of real numbers"
+                raise KindError("ClosedSystem", f"{what} of {name!r}", x, wanted)
+        arrays = {name: np.asarray(own.get(name, zero)) for name, zero in layout.zeros.items()}
+        for name, shape in layout.shapes.items():
+            x = arrays[name]
+            if x.shape[max(x.ndim - len(shape), 0) :] != shape:
                 raise ConfigurationError(
                     f"{what} of {name!r} has shape {x.shape}; its last axes are {shape}"
                 )
-            arrays.append(x)
-        lead = 1 + len(tail)
-        shapes = {n: x.shape[: x.ndim - lead] for n, x in zip(slices, arrays, strict=True)}
+        lead = len(layout.places[0][1]) - 1
+        shapes = {name: x.shape[: x.ndim - lead] for name, x in arrays.items()}
+        joined = [*arrays.values()]
         if len(set(shapes.values())) > 1:
             batch = broadcast(what, shapes)
-            arrays = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in arrays]
-        return np.concatenate(arrays, axis=-lead)
+            joined = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in joined]
+        return np.concatenate(joined, axis=-lead)
 
     def _refuse_unknown(self, what: str, table: State) -> None:
         if unknown := [name for name in table if name not in self.systems]:
@@ -339,29 +344,28 @@ class AttachedSystems:
             >>> {name: x.shape for name, x in both.parts(np.zeros(9)).items()}
             {'arm': (3,), 'ball': (6,)}
         """
-        if axis not in self._slices:
-            raise ConfigurationError(f"parts: no axis {axis!r}; give {known(axis, self._slices)}")
+        layout = self._layout("parts", axis)
         array, model = np.asarray(array), self.model
         wanted = {"q": (model.nq,), "v": (model.nv,), "b": (model.nb, 6)}[axis]
         if array.shape[max(array.ndim - len(wanted), 0) :] != wanted:
             raise ShapeError("parts", "array", array.shape, wanted)
-        return self._table(array, axis)
+        return {name: array[at] for name, at in layout.places}
 
     def _table(self, array: Array, axis: str = "v") -> Parts:
         """`parts` of an array that is known to fit."""
-        slices = self._slices[axis]
-        if axis == "b":
-            return {name: array[..., s, :] for name, s in slices.items()}
-        return {name: array[..., s] for name, s in slices.items()}
+        return {name: array[at] for name, at in self._layouts[axis].places}
 
     @cached_property
     def _row_slices(self) -> Mapping[str, slice]:
         return loop_rows(self.model)
 
+    @cached_property
+    def _row_places(self) -> list[tuple[str, Place]]:
+        return [(part.name, (..., self._row_slices[part.name])) for part in self.attachments]
+
     def _by_attachment(self, rows: Array) -> Parts:
         """Numbers of all rows of `model`, by attachments."""
-        slices = self._row_slices
-        return {part.name: rows[..., slices[part.name]] for part in self.attachments}
+        return {name: rows[at] for name, at in self._row_places}
 
     def _rows(self, what: str, rows: Mapping[str, ArrayLike] | None) -> Array | None:
         """A table of rows, by attachments, as an array of all rows of `model`."""
@@ -404,6 +408,8 @@ class AttachedSystems:
         wrenches_rep: Rep = "body",
     ) -> dict[str, Array | Rep]:  # fmt: skip
         out: dict[str, Array | Rep] = {}
+        if wrenches is None and loop_accelerations is None:
+            return out
         if wrenches is not None:
             out["wrenches"] = self.whole("wrenches", wrenches, "b")
         if wrenches is not None and wrenches_rep != "body":

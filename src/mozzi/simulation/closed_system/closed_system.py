@@ -11,9 +11,11 @@ meet in one small matrix, and nothing is compiled when an attachment comes or go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rows.joints import meet
 from mozzi.algorithms.constraints.rows.rows import loop_residual
@@ -65,7 +67,6 @@ class ClosedSystem(AttachedSystems):
 
     # -- closing --
 
-    @checked
     def residual(self, q: State) -> Parts:
         """How far each attachment is open (B, m), row by row: see `loop_residual`.
 
@@ -104,15 +105,23 @@ class ClosedSystem(AttachedSystems):
         found: Array = loop_residual(self.model, self.whole("q", q, "q"))
         offsets = self._rows("loop_offsets", loop_offsets)
         found = found if offsets is None else found - offsets
-        gaps = self._by_attachment(found)
-        for part in self.attachments:
-            turns = [any(number(x) != 0.0 for x in W.ang)
-                     for W in meet(part.joint, SE3.identity()).rows]  # fmt: skip
-            gap = gaps[part.name]
+        if np.vdot(found, found) <= tolerance**2:  # all rows of all samples together
+            return
+        for name, gap in self._by_attachment(found).items():
+            turns = self._turning_rows[name]
             error = np.zeros((*gap.shape[:-1], 6))
-            error[..., 0] = np.linalg.norm(gap[..., np.array(turns, bool)], axis=-1)
-            error[..., 3] = np.linalg.norm(gap[..., ~np.array(turns, bool)], axis=-1)
-            refuse_open(part.name, error, tolerance)
+            error[..., 0] = np.linalg.norm(gap[..., turns], axis=-1)
+            error[..., 3] = np.linalg.norm(gap[..., ~turns], axis=-1)
+            refuse_open(name, error, tolerance)
+
+    @cached_property
+    def _turning_rows(self) -> dict[str, NDArray[np.bool_]]:
+        """Which rows of attachments are angles; others are lengths."""
+        rows = {part.name: meet(part.joint, SE3.identity()).rows for part in self.attachments}
+        return {
+            name: np.array([any(number(x) != 0.0 for x in W.ang) for W in own], bool)
+            for name, own in rows.items()
+        }
 
     @checked
     def assemble(
@@ -298,6 +307,8 @@ class ClosedSystem(AttachedSystems):
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("a", a)
         given = self._given(wrenches, None, wrenches_rep)
+        if actuated is None and not (resistance or given or options):
+            return self._table(inverse_dynamics(self.model, *state))
         joints = self._joints(actuated)
         found = inverse_dynamics(
             self.model, *state, actuated=joints, resistance=resistance, **given, **options
@@ -376,7 +387,6 @@ class ClosedSystem(AttachedSystems):
         found: Array = loop_forces(self.model, *state, resistance=resistance, **given)
         return loop_wrenches(self.model, state[0], found)
 
-    @checked
     def energy(self, q: State, v: State) -> Array:
         """Kinetic and potential energy of all systems together, with their springs.
 
