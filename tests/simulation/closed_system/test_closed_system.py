@@ -150,6 +150,49 @@ def test_rows_with_a_motion_of_their_own(held: tuple):
         np.testing.assert_allclose(f[name], x, atol=1e-8)
 
 
+@pytest.mark.parametrize("joint", first(1, [
+    mz.Spherical().between(None, (0.1, 0.2, 0.3)), mz.Fixed(), mz.Revolute((1, 2, 2)),
+    mz.Universal("x", "y"), mz.Screw("y", pitch=0.3), mz.Planar("x"),
+]))  # fmt: skip
+@pytest.mark.parametrize("far", [0.0, 0.3])
+def test_residuals_have_the_rates_that_are_asked_for(joint: mz.Joint, far: float):
+    """φ̇ and φ̈ against differences of φ, where attachments move: closed, and open by an offset."""
+    rng = np.random.default_rng(5)
+    both = mz.ClosedSystem({"arm": (arm(), ["hand"]), "bar": (bar(), ["bar"])})
+    q = {"arm": rng.normal(size=3), "bar": bar().random_configuration(rng)}
+    held = both.attach("grip", ("arm", "hand"), ("bar", "bar"), joint, at=q)
+    q["bar"] = mz.integrate(bar(), q["bar"], far * rng.normal(size=6))
+    rate, more = rng.normal(size=(2, held.model.row_count))
+    v = {"arm": rng.normal(size=3), "bar": rng.normal(size=6)}
+    v = held.consistent_velocities(q, v, loop_rates={"grip": rate})
+    asked = {"loop_accelerations": {"grip": more}}
+    a = held.forward_dynamics(q, v, **asked)
+    p, u, w = (flat(held, x) for x in (q, v, a))
+
+    def phi(t: float) -> np.ndarray:
+        now = mz.integrate(held.model, p, t * u + 0.5 * t * t * w)
+        return held.residual(held.parts(now, "q"))["grip"]
+
+    h = 1e-3
+    before, now, after = (phi(k * h) for k in (-1, 0, 1))
+    np.testing.assert_allclose((after - before) / (2 * h), rate, atol=2e-4)
+    np.testing.assert_allclose((after - 2 * now + before) / h**2, more, atol=2e-3)
+    same, multipliers = held.accelerations(q, v, **asked)
+    np.testing.assert_allclose(flat(held, same), w, atol=1e-9)
+    _, back = held.hybrid_dynamics(q, v, {}, a, "arm", **asked)
+    np.testing.assert_allclose(flat(held, back), w, atol=1e-9)
+    force = held.loop_forces(q, v, **asked)["grip"]
+    left = mz.inverse_dynamics(bar(), q["bar"], v["bar"], a["bar"])  # what moves the bar
+    C, k = mz.pose(bar(), q["bar"], "bar"), force.bodies.index("bar.bar")
+    moment = force.wrenches[k, :3] + np.cross(force.points[k] - C[:3, 3], force.wrenches[k, 3:])
+    acting = np.concatenate([C[:3, :3].T @ moment, C[:3, :3].T @ force.wrenches[k, 3:]])
+    np.testing.assert_allclose(acting, left, atol=1e-9)
+    if far == 0.0:
+        other, f = held.distributed_accelerations(q, v, **asked)
+        np.testing.assert_allclose(flat(held, other), w, atol=1e-9)
+        np.testing.assert_allclose(f["grip"], multipliers["grip"], atol=1e-8)
+
+
 def test_forces_are_world_wrenches_in_balance(held: tuple):
     """What acts on the bar, with its weight, is what it accelerates by."""
     system, q, v = held
@@ -421,6 +464,23 @@ def test_events_in_a_batch(method: str | DormandPrince):
     assert calls < 4 * (len(compiled) - calls)  # what is compiled is compiled once for all samples
     with pytest.raises(mz.ConfigurationError, match=r"phases\.samples\[i\]\[k\]"):
         all_[0]
+
+
+@pytest.mark.parametrize("method", ["dopri5", "rkmk4"])
+def test_the_next_zero_is_another_one(method: str):
+    """What begins at an event has passed it, whatever the last digit of its time: a second change
+    that waits for the same function does not come at once.
+    """
+    free, same = mz.ClosedSystem({"bar": (bar(), ["bar"])}), lambda x, q: x
+    through = lambda t, q, v: q["bar"][..., 2]
+    rng = np.random.default_rng(0)
+    for height in rng.uniform(0.1, 0.5, size=6):
+        q = {"bar": np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])}
+        v = {"bar": rng.normal(size=6)}
+        x = free.simulate(q, v, 0.6, 0.02, changes=[(through, same)] * 2, method=method)
+        assert len(x) == 2 and -1e-13 < x[0].q["bar"][-1, 2] <= 0.0
+    with pytest.raises(mz.ConfigurationError, match=r"duration -0\.1 is not positive"):
+        free.simulate(q, v, -0.1, 0.02)
 
 
 def test_what_simulate_cannot_use_is_named(system: mz.ClosedSystem):

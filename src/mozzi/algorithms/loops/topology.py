@@ -19,7 +19,7 @@ side of the arms, in its second, with M_S.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias, cast
@@ -48,7 +48,7 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.errors import LoopError
 from mozzi.lie import SE3, Inertia
-from mozzi.model import Builder, Free, Joint, Model
+from mozzi.model import Builder, Free, Guided, Joint, Model
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
@@ -164,7 +164,7 @@ def distributed_accelerations(
     rates: Mapping[str, ArrayLike],
 ) -> tuple[dict[str, Array], dict[str, Array]]:  # fmt: skip
     """Accelerations (B, nv) by system, and the multipliers (B, m) of the attachments, of least
-    norm; rates: what their rows shall accelerate by, where not zero.
+    norm; rates: φ̈ of the residuals of those that move.
     """
     free: dict[str, Frames] = {}
     start: dict[str, int] = {}
@@ -175,7 +175,7 @@ def distributed_accelerations(
         free[name] = closure_frames(model, q[name], v[name], force, frames=frames)
         start[name], total = total, total + 6 * len(frames)
     batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
-    A, bias, sine = _rows(systems, attachments, free, start, total, batch)
+    A, bias, sine = _rows(systems, attachments, free, start, total, batch, rates)
     Lam, alpha = np.zeros((*batch, total, total)), np.zeros((*batch, total))
     for name, x in free.items():
         n = x[4].shape[-1]
@@ -204,7 +204,7 @@ def distributed_accelerations(
 
 def _rows(
     systems: Systems, attachments: Sequence[Attachment], free: dict[str, Frames],
-    start: dict[str, int], total: int, batch: tuple[int, ...],
+    start: dict[str, int], total: int, batch: tuple[int, ...], moving: Container[str],
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """A over the twists of all closure frames, Ȧ V, and the sine from which rows count: ten
     times what is open, as in programs (`constraints/rank.py`).
@@ -220,7 +220,8 @@ def _rows(
             q[..., 14 * n : 14 * n + 7] = free[system][1][..., k, :] if k >= 0 else NOWHERE
             q[..., 14 * n + 7 : 14 * n + 14] = T
             v[..., 12 * n : 12 * n + 6] = free[system][2][..., k, :] if k >= 0 else 0.0
-        J, bias, left = attachment_rows(rows_between(part.joint.with_frames(None, None)), q, v)
+        rows = rows_between(part.joint.with_frames(None, None), part.name in moving)
+        J, bias, left = attachment_rows(rows, q, v)
         R = J[..., 18:]  # along the twist of the joint's own frame on b
         refuse_open(part.name, (left[..., None, :] @ R)[..., 0, :])
         opening = opening + np.square(left).sum(axis=-1)
@@ -236,15 +237,20 @@ def _rows(
 
 
 @lru_cache(maxsize=64)
-def rows_between(joint: Joint) -> Model:
+def rows_between(joint: Joint, moving: bool = False) -> Model:
     """A frame on another frame, two times, and this joint between them as a loop: its rows are
-    those of an attachment, wherever it is. One for each kind of joint.
+    those of an attachment, wherever it is; of its residual, where that moves. One for each kind of
+    joint.
     """
     b, unit = Builder("attachment"), Inertia(1.0, (0.0, 0.0, 0.0), np.eye(3))
     for side in "ab":
         b.add(f"frame_{side}", None, Free(), unit)
         b.add(f"place_{side}", f"frame_{side}", Free(), unit)
-    return b.loop("joint", "place_a", "place_b", joint).build()
+    tied = b.loop("joint", "place_a", "place_b", joint).build()
+    if not moving:
+        return tied
+    guided = [Guided(x) for x in tied.loops]
+    return tied._replace(loops=[], drives=guided)  # pyright: ignore[reportPrivateUsage]
 
 
 @algorithm(loops="honour")
@@ -264,7 +270,7 @@ def refuse_open(name: str, error: Array, tolerance: float = WIDE) -> None:
         float(np.linalg.norm(error[..., s], axis=-1).max(initial=0.0))
         for s in (slice(0, 3), slice(3, 6))
     )
-    if max(turn, gap) > tolerance:
+    if not (turn <= tolerance and gap <= tolerance):  # nor NaN
         raise LoopError(
             f"attachment {name!r} is open by {gap:.2e} m and {turn:.2e} rad, more than "
             f"{tolerance:g}; bring its frames together before it is attached"

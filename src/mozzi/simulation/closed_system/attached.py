@@ -26,6 +26,7 @@ from mozzi.model import Fixed, Joint, Model
 from mozzi.model.frames import PoseLike, as_pose
 from mozzi.model.join import joined
 from mozzi.simulation.closed_system.tables import Layout, Place
+from mozzi.simulation.forces.drives import driven
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["AttachedSystems", "Joints", "Parts", "broadcast"]
@@ -363,12 +364,25 @@ class AttachedSystems:
     def _row_places(self) -> list[tuple[str, Place]]:
         return [(part.name, (..., self._row_slices[part.name])) for part in self.attachments]
 
-    def _by_attachment(self, rows: Array) -> Parts:
-        """Numbers of all rows of `model`, by attachments."""
-        return {name: rows[at] for name, at in self._row_places}
+    def _by_attachment(self, rows: Array, model: Model | None = None) -> Parts:
+        """Numbers of all rows of a model (else `model`), by attachments."""
+        if model is None or model is self.model:
+            return {name: rows[at] for name, at in self._row_places}
+        places = loop_rows(model)
+        return {part.name: rows[..., places[part.name]] for part in self.attachments}
 
-    def _rows(self, what: str, rows: Mapping[str, ArrayLike] | None) -> Array | None:
-        """A table of rows, by attachments, as an array of all rows of `model`."""
+    def _moved(self, rows: Mapping[str, ArrayLike] | None) -> Model:
+        """The model whose rows for these attachments are those of their residuals, φ̇ = A v and
+        φ̈ = A a + Ȧ v, also where they move: rows of loops are those of closed ones at rest.
+        """
+        if not rows:
+            return self.model
+        return driven(self.model, (), tuple(x.name for x in self.model.loops if x.name in rows))
+
+    def _rows(
+        self, what: str, rows: Mapping[str, ArrayLike] | None, model: Model | None = None
+    ) -> Array | None:
+        """A table of rows, by attachments, as an array of all rows of a model (else `model`)."""
         if rows is None:
             return None
         there = self._row_slices
@@ -378,14 +392,17 @@ class AttachedSystems:
                 raise ConfigurationError(
                     f"{what}: no attachment {name!r}; there are {known(name, there)}"
                 )
+            if not is_array(x):
+                raise KindError(what, f"that of {name!r}", x, "an array of real numbers")
             given[name] = np.asarray(x, dtype=float)
             wanted = (there[name].stop - there[name].start,)
             if given[name].shape[-1:] != wanted:
                 raise ShapeError(what, f"that of {name!r}", given[name].shape, wanted)
         batch = broadcast(what, {name: x.shape[:-1] for name, x in given.items()})
         out = np.zeros((*batch, self.model.row_count))
+        places = there if model is None else loop_rows(model)
         for name, x in given.items():
-            out[..., there[name]] = x
+            out[..., places[name]] = x
         return out
 
     def _joints(self, choice: Joints | None) -> list[str] | None:
@@ -406,16 +423,20 @@ class AttachedSystems:
     def _given(
         self, wrenches: State | None, loop_accelerations: Mapping[str, ArrayLike] | None,
         wrenches_rep: Rep = "body",
-    ) -> dict[str, Array | Rep]:  # fmt: skip
+    ) -> tuple[Model, dict[str, Array | Rep]]:  # fmt: skip
+        """The model that answers, and optional arguments of its algorithms."""
         out: dict[str, Array | Rep] = {}
-        if wrenches is None and loop_accelerations is None:
-            return out
+        if wrenches is None and not loop_accelerations:
+            return self.model, out
         if wrenches is not None:
             out["wrenches"] = self.whole("wrenches", wrenches, "b")
         if wrenches is not None and wrenches_rep != "body":
             out["wrenches_rep"] = wrenches_rep
-        rates = self._rows("loop_accelerations", loop_accelerations)
-        return out if rates is None else out | {"loop_accelerations": rates}
+        if not loop_accelerations:
+            return self.model, out
+        model = self._moved(loop_accelerations)
+        rates = self._rows("loop_accelerations", loop_accelerations, model)
+        return model, out if rates is None else out | {"loop_accelerations": rates}
 
 
 def broadcast(what: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

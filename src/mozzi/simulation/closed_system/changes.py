@@ -14,6 +14,7 @@ from mozzi.algorithms.loops.topology import State
 from mozzi.errors import ConfigurationError, KindError, known
 from mozzi.model import Model
 from mozzi.program.scalar import Real
+from mozzi.simulation.checks import positive
 from mozzi.simulation.closed_system.attached import broadcast
 from mozzi.simulation.closed_system.events import until_event
 from mozzi.simulation.closed_system.phases import (
@@ -68,7 +69,7 @@ def simulated(
             raise ConfigurationError(
                 f"changes: one at t = {after:g} s comes after t = {before:g} s; give them in order"
             )
-    run = _Run(duration, dt, changes, tolerance, {})
+    run = _Run(positive(duration, "duration"), dt, changes, tolerance, {})
     at, u = system.whole("q", q0, "q"), system.whole("v", v0)
     batch = broadcast("the states", {"q0": at.shape[:-1], "v0": u.shape[:-1]})
     if 0 in batch:
@@ -125,7 +126,7 @@ class _Run:
     ) -> Phases:  # fmt: skip
         """One motion, or samples that change together."""
         start = float(options.get("t0", 0.0))
-        t, end, left = start, start + float(self.duration), list(self.changes)
+        t, end, left = start, start + self.duration, list(self.changes)
         q, v = dict(q0), dict(v0)
         phases: list[Phase] = []
         taken: Array = np.zeros(())

@@ -158,7 +158,7 @@ class ClosedSystem(AttachedSystems):
         Args:
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
-            loop_rates: rates that the rows of attachments shall have, by attachment (B, m).
+            loop_rates: φ̇ of the residuals of attachments that move, by attachment (B, m).
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -169,9 +169,10 @@ class ClosedSystem(AttachedSystems):
             >>> v["ball"].shape
             (6,)
         """
-        rates = self._rows("loop_rates", loop_rates)
+        model = self._moved(loop_rates)
+        rates = self._rows("loop_rates", loop_rates, model)
         at, u = self.whole("q", q, "q"), self.whole("v", v)
-        return self._table(consistent_velocities(self.model, at, u, loop_rates=rates))
+        return self._table(consistent_velocities(model, at, u, loop_rates=rates))
 
     # -- dynamics --
 
@@ -188,7 +189,7 @@ class ClosedSystem(AttachedSystems):
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
-            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -201,11 +202,11 @@ class ClosedSystem(AttachedSystems):
             ((3,), (6,))
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(None, loop_accelerations)
-        a = self._table(forward_dynamics(self.model, *state, **given))
-        if not self.model.closures:
+        model, given = self._given(None, loop_accelerations)
+        a = self._table(forward_dynamics(model, *state, **given))
+        if not model.closures:
             return a, {}
-        return a, self._by_attachment(loop_forces(self.model, *state, **given))
+        return a, self._by_attachment(loop_forces(model, *state, **given), model)
 
     @checked
     def distributed_accelerations(
@@ -222,7 +223,7 @@ class ClosedSystem(AttachedSystems):
             q: configurations (B, nq), by system.
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
-            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -254,7 +255,7 @@ class ClosedSystem(AttachedSystems):
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
-            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
             resistance: whether damping, friction and springs act.
 
@@ -268,12 +269,10 @@ class ClosedSystem(AttachedSystems):
             (6,)
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(wrenches, loop_accelerations, wrenches_rep)
+        model, given = self._given(wrenches, loop_accelerations, wrenches_rep)
         if resistance or given:
-            return self._table(
-                forward_dynamics(self.model, *state, resistance=resistance, **given)
-            )
-        return self._table(forward_dynamics(self.model, *state))
+            return self._table(forward_dynamics(model, *state, resistance=resistance, **given))
+        return self._table(forward_dynamics(model, *state))
 
     @checked
     def inverse_dynamics(
@@ -306,12 +305,12 @@ class ClosedSystem(AttachedSystems):
             True
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("a", a)
-        given = self._given(wrenches, None, wrenches_rep)
+        model, given = self._given(wrenches, None, wrenches_rep)
         if actuated is None and not (resistance or given or options):
-            return self._table(inverse_dynamics(self.model, *state))
+            return self._table(inverse_dynamics(model, *state))
         joints = self._joints(actuated)
         found = inverse_dynamics(
-            self.model, *state, actuated=joints, resistance=resistance, **given, **options
+            model, *state, actuated=joints, resistance=resistance, **given, **options
         )
         return self._table(found)
 
@@ -332,7 +331,7 @@ class ClosedSystem(AttachedSystems):
             a: accelerations (B, nv), by system.
             prescribed: joints whose accelerations are given ("arms" for all of a system).
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
-            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
             resistance: whether damping, friction and springs act.
 
@@ -347,10 +346,10 @@ class ClosedSystem(AttachedSystems):
             0.0
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(wrenches, loop_accelerations, wrenches_rep)
+        model, given = self._given(wrenches, loop_accelerations, wrenches_rep)
         joints = tuple(self._joints(prescribed) or ())
         found = hybrid_dynamics(
-            self.model, *state, self.whole("a", a), prescribed=joints, resistance=resistance,
+            model, *state, self.whole("a", a), prescribed=joints, resistance=resistance,
             **given,
         )  # fmt: skip
         return self._table(found[0]), self._table(found[1])
@@ -369,7 +368,7 @@ class ClosedSystem(AttachedSystems):
             v: velocities (B, nv), by system.
             tau: joint forces (B, nv), by system; zero where not given.
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
-            loop_accelerations: what rows shall accelerate by, by attachment (B, m).
+            loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
             resistance: whether damping, friction and springs act.
             wrenches_rep: representation of the wrenches.
 
@@ -383,9 +382,9 @@ class ClosedSystem(AttachedSystems):
             (2, 6)
         """
         state = self.whole("q", q, "q"), self.whole("v", v), self.whole("tau", tau)
-        given = self._given(wrenches, loop_accelerations, wrenches_rep)
-        found: Array = loop_forces(self.model, *state, resistance=resistance, **given)
-        return loop_wrenches(self.model, state[0], found)
+        model, given = self._given(wrenches, loop_accelerations, wrenches_rep)
+        found: Array = loop_forces(model, *state, resistance=resistance, **given)
+        return loop_wrenches(model, state[0], found)
 
     def energy(self, q: State, v: State) -> Array:
         """Kinetic and potential energy of all systems together, with their springs.

@@ -107,13 +107,15 @@ def _crossing(event: EventFunction, t: Array, q: Array, v: Array) -> int | None:
 def _within(
     event: EventFunction, step: Step, t: float, q: Array, v: Array, h: float
 ) -> Event:
-    """The zero within a step from (t, q, v): false position, Illinois' variant."""
+    """The zero within a step from (t, q, v), or the first time behind it that is not the same: what
+    begins there has passed it. False position, Illinois' variant.
+    """
 
     def at(s: float) -> tuple[float, tuple[Array, Array]]:
         state = step(t, q, v, s)
         return float(event_values(event, np.array(t + s), *state)), state
 
-    far, g_far = 0.0, float(event_values(event, np.array(t), q, v))
+    start = far, g_far = 0.0, float(event_values(event, np.array(t), q, v))
     near, (g_near, state) = h, at(h)
     for _ in range(MOST):
         if g_near == 0.0 or abs(near - far) <= 1e-15 * (abs(t) + h) or g_far == g_near:
@@ -128,6 +130,11 @@ def _within(
         near, g_near, state = s, value, new
         if close:
             break
+    more = 1e-16 * (abs(t) + h)
+    while g_near * start[1] > 0.0 and near < h:
+        more *= 2.0
+        near = min(near + more, h)
+        g_near, state = at(near)
     return Event((), t + near, 0, *state)
 
 

@@ -39,7 +39,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.system import Feedback, as_forces
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["Drives", "Prescribed", "TimeLaw"]
+__all__ = ["Drives", "Prescribed", "TimeLaw", "driven"]
 
 TimeLaw: TypeAlias = Callable[..., object] | float
 """Positions as a function of t, or a number that stays."""
@@ -49,6 +49,25 @@ Prescribed: TypeAlias = Mapping[str, TimeLaw] | Mapping[tuple[str, int], TimeLaw
 
 OPEN = 1e-6  # a start that is away from its law by more is no accident
 MISSED = 1e-6  # what steps leave of rows that can be met is far smaller
+
+
+def driven(
+    model: Model, joints: tuple[tuple[str, int | None], ...], loops: tuple[str, ...]
+) -> Model:
+    """The model with rows for joints that are driven (all coordinates, or the one of a number), and
+    with rows of ∂φ/∂q for loops whose residual φ moves; the same one for the same joints and loops.
+    """
+    key = "driven", joints, loops
+    if key not in model.cache:
+        guided = [x for x in model.loops if x.name in loops]
+        drives: list[Drive | Guided] = [Guided(x) for x in guided]
+        for joint, component in joints:
+            n = model.joint(joint).nv if component is None else 1
+            drives.append(Drive(joint, n, component))
+        left = [x for x in model.loops if x.name not in loops]
+        made = model._replace(loops=left, drives=drives)  # pyright: ignore[reportPrivateUsage]
+        model.cache[key] = made
+    return model.cache[key]
 
 
 class Drives:
@@ -77,7 +96,7 @@ class Drives:
                     f"loop_offsets: model {model.name!r} has no loop {name!r}; it has "
                     f"{known(name, tuple(there)) if there else 'none'}"
                 )
-        self.model = self._driven()
+        self.model = driven(model, tuple(self.joints), tuple(self.loops))
         self.rows = loop_rows(self.model)
         self.program = self._traced()
         self._kernel = named(self._all, {"t": ()}, model, "laws")
@@ -92,21 +111,6 @@ class Drives:
         whole = joint in {j for j, k in self.joints if k is None}
         if whole or (component is None and joint in {j for j, _ in self.joints}):
             raise ConfigurationError(f"prescribed: joint {joint!r} is driven twice")
-
-    def _driven(self) -> Model:
-        """The model with rows for what is driven; the same one for the same joints and loops."""
-        key = "driven", tuple(self.joints), tuple(self.loops)
-        if key not in self.user.cache:
-            model = self.user
-            guided = [x for x in model.loops if x.name in self.loops]
-            drives: list[Drive | Guided] = [Guided(x) for x in guided]
-            for joint, component in self.joints:
-                n = model.joint(joint).nv if component is None else 1
-                drives.append(Drive(joint, n, component))
-            left = [x for x in model.loops if x.name not in self.loops]
-            driven = model._replace(loops=left, drives=drives)  # pyright: ignore[reportPrivateUsage]
-            model.cache[key] = driven
-        return self.user.cache[key]
 
     @property
     def guided(self) -> tuple[str, ...]:
