@@ -86,25 +86,35 @@ def test_any_six_freedoms_transmit_nothing():
     assert np.abs(a - exact).max() < 1e-9 * np.abs(exact).max()
 
 
-SLIDES = {
-    mz.loop_forces: {}, mz.hybrid_dynamics: {"prescribed": "piston"},
-    mz.forward_dynamics_gradient: {},
-    mz.inverse_dynamics: {"actuated": "piston", "minimize": "loop_force"},
-}  # fmt: skip
+SLIDES = [
+    (mz.loop_forces, {}), (mz.hybrid_dynamics, {"prescribed": "piston"}),
+    (mz.forward_dynamics_gradient, {}),
+    (mz.inverse_dynamics, {"actuated": "piston", "minimize": "loop_force"}),
+    (mz.inverse_dynamics, {"actuated": "piston"}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "algorithm", first(1, SLIDES), ids=lambda x: getattr(x, "name", str(x))
-)
-def test_algorithms_with_multipliers_cost_linearly(algorithm):
+@pytest.mark.parametrize(("algorithm", "given"), first(1, SLIDES))
+def test_algorithms_with_multipliers_cost_linearly(algorithm, given):
     """Multipliers of least norm, too: one more platform takes what the one before took."""
     counts = []
     for n in (2, 3, 4):  # the first one stands on the ground
         model = stacked(n)[0]
         pistons = tuple(x for x in model.joint_names if "piston" in x)
-        options = {k: pistons if x == "piston" else x for k, x in SLIDES[algorithm].items()}
+        options = {k: pistons if x == "piston" else x for k, x in given.items()}
         counts.append(program_of(algorithm, model, options=options).flops)
     assert counts[2] - counts[1] <= 1.03 * (counts[1] - counts[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("free_on_each_other", [True, False])
+def test_the_rank_of_many_platforms_costs_linearly(free_on_each_other: bool):
+    """From where they are looked at one after the other: legs of a platform are one block."""
+    models = [stacked(n, free_on_each_other) for n in (6, 7, 8)]
+    counts = [program_of(mz.loop_rank, model).flops for model, _ in models]
+    assert counts[2] - counts[1] <= 1.01 * (counts[1] - counts[0]) < 0.3 * counts[0]
+    model, q = models[0]
+    assert mz.loop_rank(model, q)[0] == np.linalg.matrix_rank(mz.loop_jacobian(model, q))
 
 
 @pytest.mark.parametrize("make", first(0, [two_deltas, lambda: stacked(3)]))

@@ -1,8 +1,9 @@
 """Independent rows of a semidefinite matrix, chosen by size, with fixed control flow.
 
-Rows are eliminated one after the other, the one whose pivot is largest for its scale first. Where
-rows are few, or meet few others, that is straight-line code, block by block (`_visit`). Where many
-meet all others (the legs of a platform) it would be long, and is a loop over pivots (`_pivoted`).
+Rows are eliminated one after the other, the one whose pivot is largest for its scale first, block
+by block. Where rows are few that is straight-line code (`_straight`). Where many meet the same
+others (the legs of a platform) it would be long: they are one block, and a loop over its pivots
+(`_pivoted`).
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from mozzi.program.scalar import Real, divide, maximum, select, sqrt
 __all__ = ["Choice"]
 
 FEW = 12
-"""Rows from which on a loop is shorter than straight-line code, where most of them meet."""
+"""Rows from which on a loop is shorter than straight-line code, where they meet the same others."""
 
 
 class Choice:
     """Independent rows of a semidefinite matrix, chosen by size: kept[k] is 1 or 0, sine2[k] the
     pivot over its scale where it is kept, else 1.
 
-    Blocks are the rows of a closure. Where all of many blocks meet, the largest row of all comes
-    next, in a loop. Other blocks are eliminated in an order that keeps their graph sparse, and
+    Blocks are the rows of a closure, or of many closures that meet the same others; of all, where
+    most of them meet. They are eliminated in an order that keeps their graph sparse, and
     inside a block the row whose pivot is largest for its scale comes next. Every block is visited
     twice: rows whose pivots are small beside those around wait until the blocks that meet theirs
     have been visited, so that a row that nearly vanishes, or nearly depends on others, comes behind
@@ -56,17 +57,16 @@ class Choice:
         rows = [k for block in blocks for k in block]
         own = {k: maximum(self.matrix[k].get(k, 0.0), 0.0) for k in rows}
         least = {k: smallest_pivot(own[k], scale[k], open2) for k in rows}
-        if loops and len(rows) >= FEW and 2 * sum(map(len, self.matrix.values())) > len(rows) ** 2:
-            self._pivoted(rows, least, min(len(rows), columns or len(rows)))
-            return
         size = {k: own[k] * self.over[k] for k in rows}
         most = most or [len(block) for block in blocks]
         self.open: dict[int, Real] = dict.fromkeys(rows, 1.0)
-        block_of = {k: b for b, block in enumerate(blocks) for k in block}
-        meets = [
-            {block_of[j] for k in block for j in self.matrix[k]} | {b}
-            for b, block in enumerate(blocks)
-        ]
+        self.loops, meets = loops, self._meets(blocks)
+        if loops and len(rows) >= FEW:
+            dense = 2 * sum(map(len, self.matrix.values())) > len(rows) ** 2
+            groups = [list(range(len(blocks)))] if dense else _alike(blocks, meets)
+            most = [min(sum(most[b] for b in x), columns or len(rows)) for x in groups]
+            blocks = [[k for b in x for k in blocks[b]] for x in groups]
+            meets = self._meets(blocks)
         pairs = [[min(a, b) * len(blocks) + max(a, b) for a in x] for b, x in enumerate(meets)]
         waiting = {b: set(around) for b, around in enumerate(meets) if len(around) > 1}
         for b in elimination_order(pairs):
@@ -89,19 +89,42 @@ class Choice:
         """How many rows are kept."""
         return sum(self.kept, 0.0)
 
-    def _pivoted(self, rows: Sequence[int], least: dict[int, Real], count: int) -> None:
-        """Eliminate the largest row of all, so many times: a loop of the program.
+    def _meets(self, blocks: Sequence[Sequence[int]]) -> list[set[int]]:
+        """The blocks that each meets, itself among them."""
+        block_of = {k: b for b, block in enumerate(blocks) for k in block}
+        return [
+            {block_of[j] for k in block for j in self.matrix[k]} | {b}
+            for b, block in enumerate(blocks)
+        ]
+
+    def _visit(
+        self, block: Sequence[int], least: dict[int, Real], most: int, last: bool = False
+    ) -> None:
+        """Eliminate the rows of a block that are large enough, the largest first."""
+        if self.loops and len(block) >= FEW:
+            self._pivoted(block, least, most)
+        else:
+            self._straight(block, least, most)
+        if last:
+            for i in block:
+                for j in self.matrix.pop(i):
+                    if j in self.matrix:
+                        del self.matrix[j][i]
+
+    def _pivoted(self, block: Sequence[int], least: dict[int, Real], count: int) -> None:
+        """Eliminate the largest row of a block, so many times: a loop of the program.
 
         By rows and columns that are scaled, so that pivots are squares of sines.
         """
-        n = len(rows)
+        n, beside = len(block), {j for i in block for j in self.matrix[i]}.difference(block)
+        rows = [*block, *sorted(beside)]
         root = {k: sqrt(self.over[k]) for k in rows}
-        pairs = [(a, b) for a in range(n) for b in range(a, n)]
+        pairs = [(a, b) for a in range(len(rows)) for b in range(a, len(rows))]
         at = {pair: place for place, pair in enumerate(pairs)}
         begin: list[Real] = []
         for i, j in ((rows[a], rows[b]) for a, b in pairs):
             begin.append(self.matrix[i].get(j, 0.0) * (root[i] * root[j]))
-        bound = [least[k] * self.over[k] for k in rows]
+        bound = [least[k] * self.over[k] for k in block]
 
         def step(state: list[Real]) -> list[Real]:
             matrix, kept, sine2 = state[: len(pairs)], state[len(pairs) : -n], state[-n:]
@@ -119,7 +142,7 @@ class Choice:
                 hot.append(select(x >= top, left, 0.0))
                 left = left - hot[-1]
             row: list[Real] = []
-            for b in range(n):
+            for b in range(len(rows)):
                 x: Real = 0.0
                 for a in range(n):
                     x = select(hot[a] > 0.5, matrix[at[min(a, b), max(a, b)]], x)
@@ -130,14 +153,20 @@ class Choice:
             sine2 = [select(h > 0.5, top, x) for h, x in zip(hot, sine2, strict=True)]
             return [*matrix, *kept, *sine2]
 
-        end = repeat(count, [*begin, *[0.0] * n, *[1.0] * n], step, "pivots")
-        for k, x, y in zip(rows, end[len(pairs) : -n], end[-n:], strict=True):
+        before = [[x[k] for k in block] for x in (self.kept, self.sine2)]
+        end = repeat(count, [*begin, *before[0], *before[1]], step, "pivots")
+        for k, x, y in zip(block, end[len(pairs) : -n], end[-n:], strict=True):
             self.kept[k], self.sine2[k] = select(x > 0.5, 1.0, 0.0), y
+            self.open[k] = 1.0 - self.kept[k]
+        if not beside:
+            return
+        length = {k: divide(1.0, root[k], nonzero=True) for k in rows}
+        for (a, b), x in zip(pairs, end, strict=False):
+            i, j = rows[a], rows[b]
+            self.matrix[i][j] = self.matrix[j][i] = x * (length[i] * length[j])
 
-    def _visit(
-        self, block: Sequence[int], least: dict[int, Real], most: int, last: bool = False
-    ) -> None:
-        """Eliminate the rows of a block that are large enough, the largest first."""
+    def _straight(self, block: Sequence[int], least: dict[int, Real], most: int) -> None:
+        """The same in straight-line code."""
         matrix = self.matrix
         columns = sorted({j for i in block for j in matrix[i]})
         for _ in range(most):
@@ -171,11 +200,18 @@ class Choice:
                 for j in row:
                     if j >= i:
                         matrix[i][j] = matrix[j][i] = matrix[i].get(j, 0.0) - l * row[j]
-        if last:
-            for i in block:
-                for j in matrix.pop(i):
-                    if j in matrix:
-                        del matrix[j][i]
+
+
+def _alike(blocks: Sequence[Sequence[int]], meets: Sequence[set[int]]) -> list[list[int]]:
+    """Blocks, those together that meet the same others where they have many rows."""
+    groups: dict[frozenset[int], list[int]] = {}
+    for b, around in enumerate(meets):
+        groups.setdefault(frozenset(around), []).append(b)
+    out: list[list[int]] = []
+    for group in groups.values():
+        many = sum(len(blocks[b]) for b in group) >= FEW
+        out += [group] if many else [[b] for b in group]
+    return out
 
 
 def _picked(block: Sequence[int], hot: dict[int, Real], value: dict[int, Real]) -> Real:

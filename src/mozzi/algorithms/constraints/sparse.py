@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real
 
-__all__ = ["Row", "add_to", "dot", "elimination", "elimination_order", "gram"]
+__all__ = ["Row", "add_to", "connected", "dot", "elimination", "elimination_order", "gram"]
 
 Row = dict[int, Real]
 """A sparse row: column → scalar that is not structurally zero."""
@@ -30,6 +30,18 @@ def gram(Y: Sequence[Row], DY: Sequence[Row], order: Sequence[int]) -> dict[int,
         products = ((j, dot(Y[k], DY[j])) for j in sorted(meets, key=at.__getitem__))
         matrix[k] = {j: x for j, x in products if number(x) != 0.0}
     return matrix
+
+
+def connected(matrix: dict[int, Row]) -> list[list[int]]:
+    """The rows of a symmetric matrix in groups that do not meet one another."""
+    group = {k: [k] for k in matrix}
+    for i, row in matrix.items():
+        for j in row:
+            small, large = sorted((group[i], group[j]), key=len)
+            if small is not large:
+                large += small
+                group |= dict.fromkeys(small, large)
+    return list({id(x): x for x in group.values()}.values())
 
 
 def elimination_order(rows: Sequence[Iterable[int]]) -> list[int]:

@@ -30,7 +30,7 @@ from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.rank import lengths, opening
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.constraints.solve import Factor
-from mozzi.algorithms.constraints.sparse import Row, elimination_order, gram
+from mozzi.algorithms.constraints.sparse import Row, connected, elimination_order, gram
 from mozzi.algorithms.dynamics.forward import hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.actuation import (
@@ -71,7 +71,9 @@ class Semidefinite:
         kept = None
         if open2 is not None and order:
             copy = {k: dict(row) for k, row in G.items()}
-            kept = Choice(copy, [order], scale, [min(len(order), Y.shape[1])], open2).kept
+            blocks = connected(G)
+            most = [min(len(x), len({c for k in x for c in rows[k]})) for x in blocks]
+            kept = Choice(copy, blocks, scale, most, open2).kept
         self.factor = Factor.of_gram(G, order, scale, kept)
 
     def solve(self, b: Traced, least: bool = False) -> Traced:
