@@ -54,6 +54,7 @@ DOORS = {
     ),
     ("mozzi.model.interface.configurations", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.lazily"),
+    ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.looked_at"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
     ("mozzi.algorithms.loops.shown", "mozzi.compiler.forget"),
     *(

@@ -3846,7 +3846,8 @@ def rollout(
     """(q, v) along as many steps as tau has rows.
 
     With loops, the state is taken back onto them after every step; the first one must be on them.
-    Singular configurations on the way are told by `simulate`, not here.
+    Singular configurations of the loops on the way are told by `simulate`, not here; samples that
+    end in no state are (`DivergenceWarning`), and are NaN from there on.
 
     Cost: that of the steps, as of `stepper`; all states are kept.
 
@@ -4157,7 +4158,8 @@ def set_checks(on: bool) -> None:
     They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
     in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
     sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
-    not look at them. Kernels of `compile` never look.
+    not look at them. Where results are not finite because a mass matrix has no inverse at q, that
+    is a `SingularError` with sample and coordinate. Kernels of `compile` never look.
 
     Cost: some percent of a batch are saved without checks.
 

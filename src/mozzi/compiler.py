@@ -437,7 +437,8 @@ def set_checks(on: bool) -> None:
     They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
     in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
     sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
-    not look at them. Kernels of `compile` never look.
+    not look at them. Where results are not finite because a mass matrix has no inverse at q, that
+    is a `SingularError` with sample and coordinate. Kernels of `compile` never look.
 
     Cost: some percent of a batch are saved without checks.
 
@@ -457,16 +458,30 @@ def set_checks(on: bool) -> None:
     watch(bool(on))
 
 
+def looked_at(
+    function: str, model: Model, arrays: Mapping[str, ArrayLike], results: object
+) -> None:
+    """After an alarm: raise for arguments that are not as promised, or else for a mass matrix that
+    has no inverse.
+    """
+    from mozzi.algorithms.dynamics.singular_inertia import refuse_singular
+
+    if guard.looks():
+        guard.look(function, model, arrays)
+        refuse_singular(function, model, arrays, results)
+
+
 def _look(
     function: Algorithm, model: Model, names: tuple[str, ...]
-) -> Callable[[Sequence[ArrayLike]], None]:
+) -> Callable[[Sequence[ArrayLike], object], None]:
     """What a kernel calls after an alarm; it does not hold the model, which holds the kernel."""
     known = weakref.ref(model)
 
-    def at(arrays: Sequence[ArrayLike]) -> None:
+    def at(arrays: Sequence[ArrayLike], results: object) -> None:
         here = known()
         if here is not None:
-            guard.look(function.__name__, here, dict(zip(names, arrays, strict=False)))
+            given = dict(zip(names, arrays, strict=False))
+            looked_at(function.__name__, here, given, results)
 
     return at
 

@@ -14,6 +14,7 @@ import numpy as np
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
+from mozzi.algorithms.dynamics.singular_inertia import moves_without_inertia
 from mozzi.errors import (
     ContactWarning,
     DivergenceWarning,
@@ -22,6 +23,7 @@ from mozzi.errors import (
     StiffWarning,
     warn,
 )
+from mozzi.model import Model
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
@@ -34,7 +36,7 @@ from mozzi.types import Array
 if TYPE_CHECKING:
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["tell_run", "tell_stiff"]
+__all__ = ["tell_diverged", "tell_run", "tell_stiff"]
 
 ENERGY_DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
 EXACT_DRIFT = 1e-3  # the same, of methods of fourth order and more in float64
@@ -77,7 +79,7 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
         smaller = "its steps became shorter than rounding: see what the forces do there"
     diverged, stuck = run.records.diverged, run.records.stuck
     smooth = {k: t for k, t in diverged.items() if k not in stuck}
-    tell_ends(smooth, run.batch, "diverged", smaller)
+    tell_diverged(run.model, smooth, run.batch, q, smaller)
     for name in sorted(set(stuck.values())):
         still = {k: t for k, t in diverged.items() if stuck.get(k) == name}
         what = f"found events without end at one instant at contact {name!r}"
@@ -194,6 +196,25 @@ def tell_residual(residual: Array, t: Array, tolerance: float) -> None:
             "solver='robust', more steps, or a smaller dt",
             ContactWarning,
         )
+
+
+def tell_diverged(
+    model: Model, ended: Mapping[tuple[int, ...], float], batch: tuple[int, ...], q: Array,
+    remedy: str,
+) -> None:  # fmt: skip
+    """Warn of samples whose numbers are no longer finite, with the reason where it is a mass matrix
+    that has no inverse. q (B, T, nq): the configurations, as far as they go.
+    """
+    for sample in sorted(ended, key=lambda k: ended[k])[:1]:
+        own = q[sample]
+        last = np.flatnonzero(np.isfinite(own).all(axis=-1))
+        moves = moves_without_inertia(model, own[last[-1]]) if len(last) else None
+        if moves is not None:
+            remedy = (
+                f"its mass matrix is singular there: {moves!r} can move without inertia; give its "
+                "body inertia about the joint, or the joint armature"
+            )
+    tell_ends(ended, batch, "diverged", remedy)
 
 
 def tell_ends(

@@ -188,7 +188,9 @@ class Algorithm:
                 look(self.name, model, arrays)
                 raise
             if ALARMS.value != before:
-                look(self.name, model, arrays)
+                from mozzi.compiler import looked_at
+
+                looked_at(self.name, model, arrays, result)
             if result is not NotImplemented:
                 return result
         return self.compiled(model, arrays, others)

@@ -18,7 +18,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.types import ArrayLike
 
-__all__ = ["check", "configurations", "finite", "look", "unchecked", "units_of"]
+__all__ = ["check", "configurations", "finite", "look", "looks", "unchecked", "units_of"]
 
 UNBOUNDED = ("q_lower", "q_upper")  # of limits: infinity is one, a quaternion has none
 RATES = ("q_dot", "q_ddot")  # as many numbers as a configuration, and none
@@ -51,11 +51,16 @@ def units_of(function: str, names: Sequence[str], model: Model) -> dict[str, tup
     return found | dict.fromkeys(configurations(names), model.quaternions)
 
 
+def looks() -> bool:
+    """Whether anybody looks, in this thread."""
+    return _on and not _now.trusted
+
+
 def look(function: str, model: Model, arrays: Mapping[str, ArrayLike]) -> None:
     """Raise for the first configuration that is none, with its joint and its sample, and for the
     first number of another array that is not finite.
     """
-    if _now.trusted or not _on:
+    if not looks():
         return
     found = configurations(tuple(arrays))
     for name in found:

@@ -55,6 +55,7 @@ from mozzi.simulation.methods.tableau import Tableau
 from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.system import Feedback, System
+from mozzi.simulation.watch import tell_diverged
 from mozzi.types import Array, ArrayLike, Kernel, Method, Result, Target, Traced
 
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
@@ -210,7 +211,8 @@ def rollout(
     """(q, v) along as many steps as tau has rows.
 
     With loops, the state is taken back onto them after every step; the first one must be on them.
-    Singular configurations on the way are told by `simulate`, not here.
+    Singular configurations of the loops on the way are told by `simulate`, not here; samples that
+    end in no state are (`DivergenceWarning`), and are NaN from there on.
 
     Cost: that of the steps, as of `stepper`; all states are kept.
 
@@ -250,6 +252,7 @@ def rollout(
     if torque is None:
         for k, force in enumerate(tau):
             kernel(q[k], v[k], force, dt, out=(q[k + 1], v[k + 1]))
+        _tell_diverged(model, q, v, dt, t0)
         return q, v
     torque = _as_law(torque)
     sample = _of_law(model, torque, law_kernel)
@@ -259,7 +262,19 @@ def rollout(
         x[k + 1] = sample(t0 + k * dt, q[k], v[k], x[k], dt)
         force = force + held_forces(torque, model, x[k + 1])
         kernel(q[k], v[k], force, dt, out=(q[k + 1], v[k + 1]))
+    _tell_diverged(model, q, v, dt, t0)
     return q, v, x
+
+
+def _tell_diverged(model: Model, q: Array, v: Array, dt: float, t0: float) -> None:
+    """Warn of samples that do not end in a state."""
+    bad = ~(np.isfinite(q[-1]).all(axis=-1) & np.isfinite(v[-1]).all(axis=-1))
+    ended: dict[tuple[int, ...], float] = {}
+    for sample in map(tuple, np.argwhere(bad).tolist()):
+        own = np.concatenate([x[(slice(None), *sample)] for x in (q, v)], axis=-1)
+        ended[sample] = t0 + dt * (np.isfinite(own).all(axis=-1).argmin() - 1)
+    remedy = f"take a smaller dt than {dt:g} s"
+    tell_diverged(model, ended, bad.shape, np.moveaxis(q, 0, -2), remedy)
 
 
 def _as_law(torque: Law | Feedback) -> Law:

@@ -36,7 +36,7 @@ UNCOUNTED = 1 << 60  # numbers of arguments that are not arrays of the kernel's 
 SINGLE_CALL_NUMBERS = 500  # of one evaluation, at most; NumPy holds the GIL for fewer, too
 
 
-Look: TypeAlias = Callable[[Sequence[ArrayLike]], None]
+Look: TypeAlias = Callable[[Sequence[ArrayLike], object], None]
 """Looks at arguments that are not as promised, and raises if they are not."""
 
 #: What one call gives.
@@ -108,8 +108,8 @@ class CpuKernel(Generic[Result]):
             self.__class__ = own  # pyright: ignore[reportAttributeAccessIssue]
 
     def watched(self, look: Look) -> CpuKernel[Result]:
-        """The same kernel; where arguments are not as promised, `look` is called with them, and may
-        raise.
+        """The same kernel; where arguments are not as promised, or results not finite, `look` is
+        called with both, and may raise.
         """
         return CpuKernel(self.entry, self._code, look)
 
@@ -159,7 +159,7 @@ class CpuKernel(Generic[Result]):
         before = jit.alarms()
         result = self._run(arrays, out, options)
         if jit.alarms() != before:
-            self._look(args[: len(self.inputs)])
+            self._look(args[: len(self.inputs)], result)
         return result
 
     def _run(

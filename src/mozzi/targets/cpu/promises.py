@@ -3,15 +3,20 @@
 Sums, products, roots and sines of a number that is not finite are not finite. So a result shows
 arguments that it is made from by these: it is looked at instead of them, which are more. Arguments
 that no result shows are looked at themselves.
+
+Programs promise, too: that what they divide by is not zero (`divide(..., nonzero=True)`: pivots of
+a mass matrix). A result shows such quotients, too; in programs that go through memory all results
+are looked at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mozzi.program.node import Node
-from mozzi.program.program import Program
+from mozzi.program.program import Loop, Program
 
 if TYPE_CHECKING:
     from mozzi.targets.cpu.results import Results
@@ -40,25 +45,30 @@ def promises(program: Program, results: Results) -> Promises:
     units = tuple(at + k for at, x in given if x.units is not None for k in x.units)
     inside = {k + i for k in units for i in range(4)}
     promised = {at + k for at, x in given if x.units is not None for k in range(x.size)}
-    finite = promised - inside
+    shown, quotients = _shown(program, first)
+    if promised and quotients and not all(isinstance(s, Node) for s in program.region.statements):
+        looked = [k for k in range(results.size) if k not in results.constants]
+        return Promises((*sorted(promised - inside), *(first[-1] + k for k in looked)), units)
+    left = sum(1 << k for k in promised - inside)
+    left |= (1 << quotients) - 1 << first[-1] if promised else 0
     looked: list[int] = []
-    shown = _shown(program, first)
     for slot, mask in sorted(
         ((slot, shown.get(value, 0)) for value, slot in results.slots.items()),
         key=lambda x: (-x[1].bit_count(), x[0]),
     ):
-        if mask.bit_count() < 2:
-            break
-        more = {k for k in finite if mask >> k & 1}
-        if len(more) > 1:
+        more = mask & left
+        if more.bit_count() > 1 or more >> first[-1]:
             looked.append(first[-1] + slot)
-            finite -= more
-    return Promises((*sorted(finite), *sorted(looked)), units)
+            left &= ~more
+    finite = [k for k in range(first[-1]) if left >> k & 1]
+    return Promises((*finite, *sorted(looked)), units)
 
 
-def _shown(program: Program, first: list[int]) -> dict[int, int]:
-    """Value → slots of the arguments, as bits, without which it would not be finite."""
-    found: dict[int, int] = {}
+def _shown(program: Program, first: list[int]) -> tuple[dict[int, int], int]:
+    """Value → slots of the arguments, as bits, without which it would not be finite, and behind
+    them the quotients whose divisors are promised not to be zero; how many there are of these.
+    """
+    found, quotients = dict[int, int](), 0
     for s in program.region.statements:
         if isinstance(s, Node):
             if s.op == "input":
@@ -68,4 +78,22 @@ def _shown(program: Program, first: list[int]) -> dict[int, int]:
                 found[id(s)] = 0
                 for x in s.args[: 1 if s.op == "div" else None]:
                     found[id(s)] |= found.get(id(x), 0)
-    return found
+            if _promised(s):
+                found[id(s)] |= 1 << first[-1] + quotients
+                quotients += 1
+        elif isinstance(s, Loop):
+            quotients += sum(map(_promised, _statements_in(s)))
+    return found, quotients
+
+
+def _promised(s: Node) -> bool:
+    """Whether it is a quotient whose divisor is promised not to be zero."""
+    return s.op == "div" and s.finite and s.args[1].op != "const"
+
+
+def _statements_in(loop: Loop) -> Iterator[Node]:
+    for s in (s for branch in loop.branches for s in branch.statements):
+        if isinstance(s, Node):
+            yield s
+        elif isinstance(s, Loop):
+            yield from _statements_in(s)
