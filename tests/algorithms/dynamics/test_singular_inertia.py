@@ -53,7 +53,7 @@ def test_hybrid_dynamics_of_what_is_driven_needs_no_inertia():
     q, v = np.array([0.3, 0.0]), np.ones(2)
     tau, a = mz.hybrid_dynamics(model, q, v, v, 2.0 * v, prescribed=["turn"])
     assert np.allclose(mz.inverse_dynamics(model, q, v, a), tau)
-    with pytest.raises(mz.SingularError, match="hybrid_dynamics: .*'turn'"):
+    with pytest.raises(mz.SingularError, match=r"hybrid_dynamics: .*'turn'"):
         mz.hybrid_dynamics(model, q, v, v, v, prescribed=["slide"])
 
 
@@ -61,8 +61,8 @@ def test_motions_that_end_there_say_why():
     """Of simulations and rollouts, also of one sample among others."""
     model = arm(0)
     q, v = np.array([[0.3, 1.0], [0.3, 0.0]]), np.array([0.0, 0.1])
-    with pytest.warns(mz.DivergenceWarning, match="sample 1 .* mass matrix is singular"):
+    with pytest.warns(mz.DivergenceWarning, match=r"sample 1 .* mass matrix is singular"):
         mz.simulate(model, q, np.broadcast_to(v, (2, 2)), 0.1, 1e-2)
-    with pytest.warns(mz.DivergenceWarning, match="sample 1 .* mass matrix is singular"):
+    with pytest.warns(mz.DivergenceWarning, match=r"sample 1 .* mass matrix is singular"):
         found, _ = mz.rollout(model, q, v, np.zeros((3, 2)), 1e-2)
     assert np.isfinite(found[:, 0]).all()
