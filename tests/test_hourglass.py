@@ -17,7 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # the leaves that all may import
     "types": set(),
     "checked": {"errors"},
-    "content": set(),
+    "fingerprint": set(),
     "files": {"errors"},
     "locks": set(),
     "program": {"checked", "errors"},
@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "algorithms": {"checked", "errors", "lie", "model", "program"},
     "targets": {"checked", "errors", "locks", "program"},
     "simulation": {
-        "algorithms", "checked", "compiler", "content", "errors", "files", "lie", "model",
+        "algorithms", "checked", "compiler", "errors", "files", "fingerprint", "lie", "model",
         "program", "targets",
     },
 }  # fmt: skip

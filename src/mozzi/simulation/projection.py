@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.overconstrained import overconstrained
+from mozzi.algorithms.constraints.pivoting import Choice
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections

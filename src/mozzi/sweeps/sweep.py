@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.checked import checked
-from mozzi.content import digest_of
 from mozzi.errors import ConfigurationError
 from mozzi.files import zarr_library
+from mozzi.fingerprint import digest_of
 from mozzi.sweeps.driver import Driver
 from mozzi.sweeps.jobs import Columns, Plan, Run, here, packed
 from mozzi.sweeps.reductions import Reduction, check_words

@@ -18,8 +18,8 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.admittance import matrix, propagate
-from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.overconstrained import overconstrained
+from mozzi.algorithms.constraints.pivoting import Choice
 from mozzi.algorithms.constraints.rank import lengths, opening
 from mozzi.algorithms.constraints.rolled_loops import AlikeRows, BlockFactor
 from mozzi.algorithms.constraints.rolled_rows import DenseFactor, RolledRows, Tree, rolled_rows

@@ -25,8 +25,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.algorithms.constraints.choice import Choice
 from mozzi.algorithms.constraints.overconstrained import overconstrained
+from mozzi.algorithms.constraints.pivoting import Choice
 from mozzi.algorithms.constraints.rank import lengths, opening
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.constraints.solve import Factor

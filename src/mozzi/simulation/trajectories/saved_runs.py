@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mozzi.content import digest_of
 from mozzi.errors import ConfigurationError, warn
 from mozzi.files import make_folder_of, replace, to_disk, write_atomically, zarr_library
+from mozzi.fingerprint import digest_of
 from mozzi.simulation.forces.law import DUE, HELD
 from mozzi.simulation.methods.dormand_prince import DormandPrince, Event
 from mozzi.simulation.trajectories.trajectory import Origin, Trajectory

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from mozzi.algorithms.constraints.rows.rated import chosen, over, root, value
+from mozzi.algorithms.constraints.rows.dual_numbers import chosen, over, root, value
 from mozzi.lie import Vec3
 from mozzi.program.scalar import Real
 

@@ -12,7 +12,7 @@ position part. As c moves in B with ċ, the rates of these rows in frame B are
     u̇ = r̈_a(c) − r̈_b(c) + (ω_a − ω_b) × ċ − (ω_a + ω_b) × u ,   d(t · u)/dt = t · u̇ + ṫ · u ,
 
 with the accelerations r̈ of the two material points that meet at c. What has no rates is written
-once for numbers with and without them (`rated.py`).
+once for numbers with and without them (`dual_numbers.py`).
 """
 
 # pyright: reportConstantRedefinition=false
@@ -26,7 +26,15 @@ from mozzi.algorithms.constraints.rows.circles import (
     nearest_to_axis,
     nearest_to_circle,
 )
-from mozzi.algorithms.constraints.rows.rated import chosen, over, rate, rated, root, unit, value
+from mozzi.algorithms.constraints.rows.dual_numbers import (
+    chosen,
+    over,
+    rate,
+    rated,
+    root,
+    unit,
+    value,
+)
 from mozzi.algorithms.constraints.rows.relative_motion import Moving, Pair, Rows
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.lie import AccelerationField, Screws, Vec3, Wrench

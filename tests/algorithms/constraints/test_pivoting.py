@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mozzi.algorithms.constraints.choice import Choice
+from mozzi.algorithms.constraints.pivoting import Choice
 from mozzi.algorithms.constraints.sparse import connected, gram
 
 

@@ -1,4 +1,4 @@
-"""Numbers with their rates: what is written for numbers finds rates along a motion, too."""
+"""Dual numbers, x + ε ẋ: what is written for numbers finds rates along a motion, too."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import cast
 from mozzi.lie import Vec3
 from mozzi.program.scalar import Real, divide, select, sqrt
 
-__all__ = ["Rated", "chosen", "over", "rate", "rated", "root", "unit", "value"]
+__all__ = ["Dual", "chosen", "over", "rate", "rated", "root", "unit", "value"]
 
 X = Vec3(1.0, 0.0, 0.0)
 
 
-class Rated:
+class Dual:
     """A number x that moves with the rate dx."""
 
     __slots__ = ("dx", "x")
@@ -20,35 +20,35 @@ class Rated:
     def __init__(self, x: Real, dx: Real):
         self.x, self.dx = x, dx
 
-    def __add__(self, other: Real) -> Rated:
+    def __add__(self, other: Real) -> Dual:
         x, dx = _parts(other)
-        return Rated(self.x + x, self.dx + dx)
+        return Dual(self.x + x, self.dx + dx)
 
-    def __sub__(self, other: Real) -> Rated:
+    def __sub__(self, other: Real) -> Dual:
         x, dx = _parts(other)
-        return Rated(self.x - x, self.dx - dx)
+        return Dual(self.x - x, self.dx - dx)
 
-    def __rsub__(self, other: Real) -> Rated:
+    def __rsub__(self, other: Real) -> Dual:
         x, dx = _parts(other)
-        return Rated(x - self.x, dx - self.dx)
+        return Dual(x - self.x, dx - self.dx)
 
-    def __mul__(self, other: Real) -> Rated:
+    def __mul__(self, other: Real) -> Dual:
         x, dx = _parts(other)
-        return Rated(self.x * x, self.dx * x + self.x * dx)
+        return Dual(self.x * x, self.dx * x + self.x * dx)
 
-    def __neg__(self) -> Rated:
-        return Rated(-self.x, -self.dx)
+    def __neg__(self) -> Dual:
+        return Dual(-self.x, -self.dx)
 
     __radd__, __rmul__ = __add__, __mul__
 
 
-def _real(x: Rated) -> Real:
+def _real(x: Dual) -> Real:
     """To the type checker numbers with rates are numbers, as others are."""
     return cast("Real", x)
 
 
-def _parts(x: Real | Rated) -> tuple[Real, Real]:
-    return (x.x, x.dx) if isinstance(x, Rated) else (x, 0.0)
+def _parts(x: Real | Dual) -> tuple[Real, Real]:
+    return (x.x, x.dx) if isinstance(x, Dual) else (x, 0.0)
 
 
 def value(x: Real) -> Real:
@@ -58,7 +58,7 @@ def value(x: Real) -> Real:
 
 def rated(x: Vec3, dx: Vec3) -> Vec3:
     """A vector with its rate."""
-    return Vec3(*(_real(Rated(a, b)) for a, b in zip(x, dx, strict=True)))
+    return Vec3(*(_real(Dual(a, b)) for a, b in zip(x, dx, strict=True)))
 
 
 def rate(x: Vec3) -> Vec3:
@@ -70,25 +70,25 @@ def root(x: Real) -> Real:
     """√x."""
     inside, dx = _parts(x)
     y = sqrt(inside)
-    if not isinstance(x, Rated):
+    if not isinstance(x, Dual):
         return y
-    return _real(Rated(y, dx * divide(0.5, y, nonzero=True)))
+    return _real(Dual(y, dx * divide(0.5, y, nonzero=True)))
 
 
 def over(x: Real) -> Real:
     """1/x."""
     below, dx = _parts(x)
     inverse = divide(1.0, below, nonzero=True)
-    return _real(Rated(inverse, -(dx * inverse * inverse))) if isinstance(x, Rated) else inverse
+    return _real(Dual(inverse, -(dx * inverse * inverse))) if isinstance(x, Dual) else inverse
 
 
 def chosen(condition: object, a: Real, b: Real) -> Real:
     """a where a condition holds, else b."""
     (x, dx), (y, dy) = _parts(a), _parts(b)
     holds = cast("bool", condition)
-    if not (isinstance(a, Rated) or isinstance(b, Rated)):
+    if not (isinstance(a, Dual) or isinstance(b, Dual)):
         return select(holds, x, y)
-    return _real(Rated(select(holds, x, y), select(holds, dx, dy)))
+    return _real(Dual(select(holds, x, y), select(holds, dx, dy)))
 
 
 def unit(x: Vec3, otherwise: Vec3 = X) -> tuple[Vec3, Real]:

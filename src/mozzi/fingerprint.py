@@ -1,4 +1,4 @@
-"""What a run is: digits that depend on its content, the same in every process."""
+"""What tells runs apart: digits that depend on their content, the same in every process."""
 
 from __future__ import annotations
 
