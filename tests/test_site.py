@@ -53,6 +53,18 @@ def test_sources_that_are_named_are_there():
             assert any(x.endswith(f"/{name}") for x in there), f"{page.name} names {name}"
 
 
+def test_comments_name_what_there_is():
+    """A name between backticks in a source is one that its code uses, or a file of it."""
+    paths = list(Path(mozzi.__file__).parent.rglob("*.py"))
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    known = {path.stem for path in paths} | {"in_k", "out_k"}  # and arguments of CUDA
+    for text in texts.values():
+        known.update(re.findall(r"\w+", re.sub(r"`[^`\n]+`", "", text)))
+    for path, text in texts.items():
+        for name in re.findall(r"(?<!`)`([A-Za-z_]\w*)`(?!`)", text):
+            assert name in known, f"{path.name} names {name}"
+
+
 def test_every_extra_is_on_the_page_that_installs():
     """And what cells import that is not the core's is brought by the extra docs."""
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))

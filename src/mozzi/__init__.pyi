@@ -3089,7 +3089,7 @@ def forward_dynamics_derivatives(
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
     ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
     factors and O(n² d) for the products (d: the depth of the tree). With loops:
-    `constrained_derivatives`.
+    `derivatives/loops/first.py`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
 
     Args:
@@ -3224,7 +3224,7 @@ def forward_dynamics_hessian(
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
     contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
     H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
-    multipliers beside a, `constrained_second`. Of the rigid equations: without damping, friction
+    multipliers beside a, `loops/second.py`. Of the rigid equations: without damping, friction
     and springs.
 
     Args:

@@ -111,7 +111,7 @@ def forward_dynamics_derivatives(
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
     ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
     factors and O(n² d) for the products (d: the depth of the tree). With loops:
-    `constrained_derivatives`.
+    `derivatives/loops/first.py`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
 
     Returns:

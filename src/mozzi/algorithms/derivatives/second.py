@@ -75,7 +75,7 @@ def forward_dynamics_hessian(
     a is linear in τ: H_vτ = H_ττ = 0. From the Hessian H of inverse dynamics at the same motion,
     contracted with μ = M⁻¹ λ:  H_qq = −(H_qq + H_qa ∂a/∂q + (H_qa ∂a/∂q)ᵀ),
     H_qv = −(H_qv + H_qa ∂a/∂v),  H_vv = −H_vv,  H_qτ = −H_qa M⁻¹. With loops: the same with the
-    multipliers beside a, `constrained_second`. Of the rigid equations: without damping, friction
+    multipliers beside a, `loops/second.py`. Of the rigid equations: without damping, friction
     and springs.
 
     Returns:

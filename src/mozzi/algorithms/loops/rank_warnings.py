@@ -3,7 +3,7 @@
 The factorisation that solves for the multipliers knows which rows it has left out. Here these
 counts are results of the program, and where a configuration lacks rank that its neighbours have, a
 `SingularWarning` says so. Rows that are always redundant are not mentioned: how many a model may
-lack is judged once (`loop_singular`), and kept with it. A configuration that is widely open counts
+lack is judged once (`singular.py`), and kept with it. A configuration that is widely open counts
 as one that lacks `OPEN` rows, and an `OpenLoopWarning` tells by how much.
 """
 

@@ -4,7 +4,7 @@
 A step is differentiated as it is computed, stage by stage, so that the derivative is exactly that
 of the step and not of the flow it approximates. Deviations of q, and gradients with respect to q,
 are along the group. With loops the stages have constrained accelerations, and the step ends back on
-the loops, as `simulate` takes it: see `projection_derivatives` for deviations that open them.
+the loops, as `simulate` takes it: see `projection.py` for deviations that open them.
 """
 
 from __future__ import annotations

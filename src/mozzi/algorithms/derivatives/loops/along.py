@@ -1,6 +1,6 @@
 """Derivatives of dynamics with loops along one direction.
 
-The equations with multipliers, differentiated as in `constrained_derivatives`, with one column: the
+The equations with multipliers, differentiated as in `first.py`, with one column: the
 tree's inverse dynamics and the rows change along the direction at fixed a and λ, and what is left
 is solved for with the same matrices.
 """

@@ -5,7 +5,8 @@
 
 holds for accelerations (f = τ less the bias forces, g = −Ȧ v), for the corrections that take a
 state back onto its loops (f = 0), and for derivatives of both. Rows that depend on others are left
-out, as `loop_solve` does: their κ is zero. So (1) is differentiated as it was solved, row by row,
+out, as `constraints/solve.py` does: their κ is zero. So (1) is differentiated as it was solved,
+row by row,
 
     M dx − Aᵀ dκ = df − ∂(M x − Aᵀ κ),    A dx = dg − ∂(A x)        (x and κ held on the right),
 
