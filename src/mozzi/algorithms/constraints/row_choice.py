@@ -28,11 +28,10 @@ from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.constraints.straight_rows import StraightRows
-from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import Block
-from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import held_by
-from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import many_loops
 from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
 from mozzi.lie import Screws, Wrench
@@ -98,12 +97,7 @@ def kept_rows(
 def _propagated_rows(
     model: Mechanism, q: JointVector, offsets: Whole[Sequence[Real]] | None = None
 ) -> Propagated:
-    T = per_body(model, "T", Local[RelativePose])
-    P, U, D = articulated_containers(model)
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-    for _ in articulated(model, q, T, P, U, D):
-        pass
+    _, _, U, D = articulated_bodies(model, q)
     move = moving(model, q)
     move.offsets = None if offsets is None else offsets[()]
     return propagated_rows(model, move, U, D)[0]

@@ -6,8 +6,7 @@ from __future__ import annotations
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.recursion.articulated import (
-    articulated,
-    articulated_containers,
+    articulated_bodies,
     check_inertias,
 )
 from mozzi.algorithms.recursion.blocks import (
@@ -139,13 +138,8 @@ def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
     if _shallow(model):
         check_inertias(model)
         return InverseMass(model, mass_matrix(model, q)).matrix()
-    T = per_body(model, "T", Local[RelativePose])
-    P, U, D = articulated_containers(model)
+    T, _, U, D = articulated_bodies(model, q)
     X = joint_matrix(model, "Minv")
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-    for _ in articulated(model, q, T, P, U, D):
-        pass
     for j in model.outward():
         n = j.joint.nv
         z, A = per_body(model, "z A", Columns(Wrench, n), Columns(Twist, n))

@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import Block, transposed
-from mozzi.algorithms.recursion.containers import Columns, Local, per_body
+from mozzi.algorithms.recursion.containers import Columns, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody
 from mozzi.lie import ArticulatedInertia, Mat3, Screws, Sym3, Twist, Vec3, Wrench
@@ -119,12 +119,8 @@ def operational_admittance(model: Mechanism, q: JointVector, frames: Sequence[st
         >>> mz.operational_admittance(arm, q, ["tool", "link_1"]).shape
         (12, 12)
     """
-    T, Y = per_body(model, "T Y", Local[RelativePose], Compliance)
-    P, U, D = articulated_containers(model)
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-    for _ in articulated(model, q, T, P, U, D):
-        pass
+    T, _, U, D = articulated_bodies(model, q)
+    Y = per_body(model, "Y", Compliance)
     compliances(model, q, T, U, D, Y)
     reach: list[tuple[int, ByBody[Screws[Wrench]]]] = []
     for name in [frames] if isinstance(frames, str) else frames:

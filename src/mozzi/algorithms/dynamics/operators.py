@@ -23,17 +23,16 @@ from mozzi.algorithms.dynamics.linear_operators import (
 )
 from mozzi.algorithms.dynamics.operational_admittance import UNITS, Compliance, compliances
 from mozzi.algorithms.kinematics.accelerations import accelerations
-from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import diagonal_plus
 from mozzi.algorithms.recursion.containers import (
     BlockArray,
-    Local,
     body_array,
     joint_array,
     joint_matrix,
     per_body,
 )
-from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose, mechanism
+from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
@@ -202,15 +201,11 @@ class Operators:
 @algorithm
 def _blocks(model: Mechanism, q: JointVector) -> tuple[BlockArray, ...]:
     """φ to the parent, P, S, G, D and Υ of every body, in frames on the joints.  (.39), (.41)"""
-    T, Y = per_body(model, "T Y", Local[RelativePose], Compliance)
-    P, U, D = articulated_containers(model)
+    T, P, U, D = articulated_bodies(model, q)
+    Y = per_body(model, "Y", Compliance)
     phi, P_, Y_ = (body_array(model, 6, 6, letter=x) for x in ("phi", "P", "Y"))
     S_, G_ = joint_array(model, 6, "v", letter="S"), joint_array(model, 6, "v", letter="G")
     D_ = joint_matrix(model, "D")
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-    for _ in articulated(model, q, T, P, U, D):
-        pass
     compliances(model, q, T, U, D, Y)
     for i in model.outward():
         S = i.joint.screws(q[i])

@@ -10,10 +10,10 @@ from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.row_choice import factor_of, propagated_rows, rows_kept
 from mozzi.algorithms.constraints.rows.rows import moving
 from mozzi.algorithms.constraints.symbolic_closures import alike
-from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
+from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import apply, minus
-from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
-from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.containers import BlockArray, joint_vector, per_body
+from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.lie import Twist
 from mozzi.program.counted_loops import entrywise, negated
@@ -30,17 +30,12 @@ def loop_corrections(
 ) -> tuple[BlockArray, BlockArray]:  # fmt: skip
     """(δ, δv): the least changes, in kinetic energy, with A δ = −φ(q) and A (v + δv) = 0.
 
-    δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `constrained_forward`;
+    δ = −M⁻¹ Aᵀ Λ⁺ φ and δv = −M⁻¹ Aᵀ Λ⁺ A v, by articulated bodies as in `forward_dynamics`;
     q ⊕ δ is one step of Newton's method. ``kept``: which rows count (`kept_rows`), where that was
     found at a closed state nearby. Where rows have a law: what φ and A v shall be (offsets and
     rates), and the coordinates of driven joints (q_ref).
     """
-    T = per_body(model, "T", Local[RelativePose])
-    P, U, D = articulated_containers(model)
-    for i in model.outward():
-        T[i] = i.pose(q[i])
-    for _ in articulated(model, q, T, P, U, D):
-        pass
+    T, _, U, D = articulated_bodies(model, q)
     move = moving(model, q)
     move.offsets, move.given = None if loop_offsets is None else loop_offsets[()], q_ref
     propagated, _ = propagated_rows(model, move, U, D)

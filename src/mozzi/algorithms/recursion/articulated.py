@@ -17,7 +17,10 @@ from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real
 
-__all__ = ["articulated", "articulated_containers", "check_inertias", "inverse_inertia"]
+__all__ = [
+    "articulated", "articulated_bodies", "articulated_containers", "check_inertias",
+    "inverse_inertia",
+]  # fmt: skip
 
 ROUNDING = 1e-13
 
@@ -53,6 +56,24 @@ def articulated(
         Pi = P[i].project(S, U[i], D[i], free=bare) if len(S) else P[i]
         yield i, Pi
         P[i.parent] += T[i].push(Pi)  # K49
+
+
+def articulated_bodies(
+    model: Mechanism, q: JointVector
+) -> tuple[
+    PerBody[RelativePose],
+    PerBody[ArticulatedInertia],
+    PerBody[Screws[Wrench]],
+    PerBody[Matrix],
+]:
+    """T, P, U and D at q, where both sweeps have nothing else to do."""
+    T = per_body(model, "T", Local[RelativePose])
+    P, U, D = articulated_containers(model)
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+    for _ in articulated(model, q, T, P, U, D):
+        pass
+    return T, P, U, D
 
 
 def inverse_inertia(
