@@ -3088,8 +3088,8 @@ def forward_dynamics_derivatives(
 
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
     ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
-    factors and O(n² d) for the products (d: the depth of the tree). With loops:
-    `derivatives/loops/first.py`.
+    factors and O(n² d) for the products (d: the depth of the tree); of chains beyond 40 joints
+    by articulated bodies, O(n²). With loops: `derivatives/loops/first.py`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
 
     Args:

@@ -1,5 +1,7 @@
 """Derivatives of inverse, forward and hybrid dynamics, three ways each."""
 
+import itertools
+
 import numpy as np
 import pytest
 from support.cases import first
@@ -8,6 +10,8 @@ from support.mechanics import agree, loaded_tree, program_value, state, value
 
 import mozzi as mz
 from mozzi.algorithms.derivatives.second import tangent_basis
+from mozzi.algorithms.dynamics.articulated_inverse import DEEP, depth
+from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.compiler import program_of
 from mozzi.model.generate import JOINTS, chain, random_tree
 from mozzi.program.differentiate import jacobian
@@ -186,6 +190,40 @@ def test_kernels(which):
 
 
 # -- laws --
+
+
+def deep(joints, n=44):
+    """A chain that carries a branch at every fifth body, more than `DEEP` joints deep."""
+    rng = np.random.default_rng(7)
+    builder = mz.Builder("deep")
+    for k in range(n):
+        body = mz.Inertia(1.0, 0.1 * rng.normal(size=3), np.diag(rng.uniform(1.0, 1.5, 3)))
+        parent = None if k == 0 else f"{k - 1}"
+        joint = joints[k % len(joints)]
+        frame = mz.SE3.exp(mz.Twist.from_array(0.3 * rng.normal(size=6)))
+        builder.add(f"{k}", parent, joint.between(frame), body, armature=0.1)
+        if k % 5 == 0:
+            builder.add(f"twig {k}", f"{k}", mz.Revolute("y").between(frame), body)
+    return builder.build()
+
+
+@pytest.mark.parametrize("joints", [(mz.Revolute("x"),), (mz.Spherical(), mz.Prismatic("y"))])
+def test_derivatives_of_deep_trees_cancel(joints):
+    """The same law where M⁻¹ is applied by articulated bodies: rolled, beyond 40 joints deep."""
+    model = deep(joints)
+    assert depth(mechanism(model, rolled=True)) > DEEP
+    q, v, tau, _ = state(model, 0)
+    a = mz.forward_dynamics(model, q, v, tau)
+    tau_q, tau_v, M = mz.inverse_dynamics_derivatives(model, q, v, a)
+    a_q, a_v, a_tau = mz.forward_dynamics_derivatives(model, q, v, tau)
+    agree(tau_q, -M @ a_q, 1e-9)
+    agree(tau_v, -M @ a_v, 1e-9)
+    agree(M @ a_tau, np.eye(model.nv), 1e-9)
+
+
+def test_operations_of_long_chains_grow_with_their_square():
+    counts = [program_of(mz.forward_dynamics_derivatives, chain(n)).flops for n in (50, 100, 200)]
+    assert all(4.2 * a > b for a, b in itertools.pairwise(counts))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -29,6 +29,7 @@ from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
 from mozzi.algorithms.derivatives.configuration import spring_derivatives
 from mozzi.algorithms.derivatives.springs import add_spring_changes
+from mozzi.algorithms.dynamics.articulated_inverse import DEEP, ArticulatedInverse, depth
 from mozzi.algorithms.dynamics.coriolis import Flow
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
@@ -110,8 +111,8 @@ def forward_dynamics_derivatives(
 
     With τ = τ(q, v, a) of inverse dynamics at the same motion,  ∂a/∂q = −M⁻¹ ∂τ/∂q  and
     ∂a/∂v = −M⁻¹ ∂τ/∂v, where M⁻¹ = N D⁻¹ Nᵀ is applied in its sparse factors, O(n d²) for the
-    factors and O(n² d) for the products (d: the depth of the tree). With loops:
-    `derivatives/loops/first.py`.
+    factors and O(n² d) for the products (d: the depth of the tree); of chains beyond 40 joints
+    by articulated bodies, O(n²). With loops: `derivatives/loops/first.py`.
     Kim Table 6 for all coordinates at once; Rodriguez et al. (0.30).
 
     Returns:
@@ -126,7 +127,11 @@ def forward_dynamics_derivatives(
         >>> np.allclose(dtau, mz.mass_matrix_inverse(arm, q))
         True
     """
-    inverse = InverseMass(model, mass_matrix(model, q))
+    inverse: InverseMass | ArticulatedInverse
+    if model.rolled and depth(model) > DEEP:
+        inverse = ArticulatedInverse.at(model, q)
+    else:
+        inverse = InverseMass(model, mass_matrix(model, q))
     a = inverse.vector(unbalanced(model, q, v, tau, wrenches, resistance))
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
     da_dq, da_dv = inverse.times_each(dq, dv, sign=-1.0)

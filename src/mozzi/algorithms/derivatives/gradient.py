@@ -31,7 +31,8 @@ from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.derivatives.configuration import spring_derivatives
 from mozzi.algorithms.derivatives.springs import SpringPowers
-from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward
+from mozzi.algorithms.dynamics.articulated_inverse import ArticulatedInverse
+from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.dynamics.springs import applied
 from mozzi.algorithms.kinematics.motion import Arrival, arriving, departing
 from mozzi.algorithms.recursion.blocks import apply, transposed
@@ -110,7 +111,7 @@ def forward_dynamics_gradient(
     """
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a, _ = forward(x)
-    mu, _ = at_rest(x, None, covector)
+    mu = ArticulatedInverse(model, q, x.T, x.U, x.D).vector(covector)
     by_q, by_v, _ = _power_gradient(model, q, v, a, mu, wrenches, resistance, x)
     return _negative(model, by_q), _negative(model, by_v), mu
 

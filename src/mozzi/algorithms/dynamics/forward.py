@@ -38,10 +38,7 @@ from mozzi.lie.small_matrices import Matrix
 from mozzi.program.scalar import Real
 from mozzi.types import ArrayLike, JointChoice, Minimize
 
-__all__ = [
-    "ArticulatedBodies", "Sweeps", "at_rest", "forward", "forward_dynamics", "hybrid",
-    "hybrid_dynamics",
-]  # fmt: skip
+__all__ = ["Sweeps", "at_rest", "forward", "forward_dynamics", "hybrid", "hybrid_dynamics"]
 
 REST: ByBody[Twist] = NoBlocks(Twist)
 
@@ -49,53 +46,31 @@ Accelerations = Iterator[tuple[BodyView, Sequence[Real]]]
 """Every body with the accelerations of its free coordinates."""
 
 
-class ArticulatedBodies:
-    """What of the sweeps is of q alone, and the third sweep, which answers with it."""
+class Sweeps:
+    """The first two sweeps, of the tree as if it were open, and the third: see above."""
 
     T: PerBody[RelativePose]
-    P: PerBody[ArticulatedInertia]
-    U: PerBody[Screws[Wrench]]
-    D: PerBody[Matrix]
-
-    def __init__(self, model: Mechanism, q: JointVector):
-        self.model, self.q = model, q
-        self.T = per_body(model, "T", Local[RelativePose])
-        self.P, self.U, self.D = articulated_containers(model)
-
-    def inward(self) -> Iterator[tuple[BodyView, ArticulatedInertia]]:
-        """Every body with the inertia that it hands to its parent, once the poses are there."""
-        return articulated(self.model, self.q, self.T, self.P, self.U, self.D)
-
-    def outward(
-        self, A: PerBody[Twist], n: ByBody[Twist], u: Callable[[BodyView], Sequence[Real]]
-    ) -> Accelerations:
-        """The third sweep, linear in (A of the world, η, u): sets A."""
-        for i in self.model.outward():
-            X = self.T[i].pull(A[i.parent]) + n[i]
-            solved = apply(self.D[i], minus(u(i), self.U[i].T @ X))  # K45
-            A[i] = X + free_screws(i, i.joint.screws(self.q[i])) @ solved  # K41
-            yield i, solved
-
-
-class Sweeps(ArticulatedBodies):
-    """The first two sweeps, of the tree as if it were open: see above."""
-
     w: PerBody[Vec3]
     n: PerBody[Twist]
     A: PerBody[Twist]
     B: PerBody[Wrench]
+    P: PerBody[ArticulatedInertia]
+    U: PerBody[Screws[Wrench]]
+    D: PerBody[Matrix]
     u: PerBody[Sequence[Real]]
 
     def __init__(
         self, model: Mechanism, q: JointVector, v: JointVector, tau: JointVector,
         a: JointVector = ZERO, wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
     ):  # fmt: skip
-        super().__init__(model, q)
-        self.v, self.tau, self.a, self.resistance = v, tau, a, resistance
-        u, n, w = per_body(model, "u n w", Local[Sequence[Real]], Local[Twist], Vec3)
+        self.model, self.q, self.v, self.tau, self.a = model, q, v, tau, a
+        self.resistance = resistance
+        T, n = per_body(model, "T n", Local[RelativePose], Local[Twist])
+        u, w = per_body(model, "u w", Local[Sequence[Real]], Vec3)
         A, B = per_body(model, "A B", Twist, Wrench)
-        self.n, self.u, self.w, self.A, self.B = n, u, w, A, B
-        T, U, D = self.T, self.U, self.D
+        P, U, D = articulated_containers(model)
+        self.T, self.n, self.u, self.w, self.A, self.B = T, n, u, w, A, B
+        self.P, self.U, self.D = P, U, D
         A[model.world] = model.upward
         F_ext = applied(model, q, v, wrenches, resistance)
 
@@ -107,7 +82,7 @@ class Sweeps(ArticulatedBodies):
             n[i] = coriolis + own  # K41: η = ad_V S q̇ + Ṡ q̇, and S q̈ where q̈ is given
             B[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # K50: −ad*_V I V − F_ext
 
-        for i, Pi in self.inward():  # Î, Ψ and Π: K49, K52
+        for i, Pi in articulated(model, q, T, P, U, D):  # Î, Ψ and Π: K49, K52
             S = free_screws(i, i.joint.screws(q[i]))
             u[i] = minus(free(i, self.force(i)), S.T @ B[i])  # K45: τ − SᵀB̂
             beta = B[i] + Pi @ n[i]  # with Π = Î − U Ψ Uᵀ: B̂ + Î η − U Ψ Uᵀ η
@@ -119,6 +94,16 @@ class Sweeps(ArticulatedBodies):
         if not self.resistance:
             return self.tau[i]
         return minus(self.tau[i], resisting(i, self.q[i], self.v[i]))
+
+    def outward(
+        self, A: PerBody[Twist], n: ByBody[Twist], u: Callable[[BodyView], Sequence[Real]]
+    ) -> Accelerations:
+        """The third sweep, linear in (A of the world, η, u): sets A."""
+        for i in self.model.outward():
+            X = self.T[i].pull(A[i.parent]) + n[i]
+            solved = apply(self.D[i], minus(u(i), self.U[i].T @ X))  # K45
+            A[i] = X + free_screws(i, i.joint.screws(self.q[i])) @ solved  # K41
+            yield i, solved
 
     def held_force(self, i: BodyView, loops: Multipliers | None) -> Sequence[Real]:
         """τ at the held coordinates: Sᵀ F, and what rotors and resistance take."""
@@ -150,8 +135,8 @@ def closed_by(
 
 
 def _closed(
-    x: ArticulatedBodies, loops: Multipliers, A: PerBody[Twist], n: ByBody[Twist],
-    u: ByBody[Sequence[Real]], given: JointVector,
+    x: Sweeps, loops: Multipliers, A: PerBody[Twist], n: ByBody[Twist], u: ByBody[Sequence[Real]],
+    given: JointVector,
 ) -> tuple[PerBody[Sequence[Real]], Multipliers]:  # fmt: skip
     """The third sweep with loops, of (A of the world, η, u): the accelerations of free coordinates,
     and what closes the loops. Sets A. given: the accelerations of those that are held.
@@ -172,8 +157,8 @@ def _closed(
 
 
 def at_rest(
-    x: ArticulatedBodies, loops: Multipliers | None, tau: JointVector
-) -> tuple[BlockArray, Multipliers | None]:
+    x: Sweeps, loops: Multipliers, tau: JointVector
+) -> tuple[BlockArray, Multipliers]:
     """(μ, ν) with M μ = τ + Aᵀ ν and A μ = 0, by the articulated bodies and the factors that sweeps
     at this configuration have left: forces at rest, without gravity.
     """
@@ -187,10 +172,6 @@ def at_rest(
         u[i] = minus(free(i, tau[i]), S.T @ B[i])  # K45
         Du[i] = apply(x.D[i], u[i])
         B[i.parent] += x.T[i].push(B[i] + x.U[i] @ Du[i] if len(S) else B[i])  # K50, K53
-    if loops is None:
-        for i, solved in x.outward(A, REST, lambda i: u[i]):
-            mu[i] = solved
-        return mu, None
     corrected, total = _closed(x, loops.at_rest(x.model, Du), A, REST, u, ZERO)
     for i in x.model.outward():
         mu[i] = corrected[i]

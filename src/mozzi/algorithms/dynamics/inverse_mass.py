@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.dynamics.articulated_inverse import ArticulatedInverse
 from mozzi.algorithms.dynamics.column_loops import (
     loops_over_columns,
     products_by_column_loops,
 )
-from mozzi.algorithms.dynamics.forward import ArticulatedBodies, at_rest
 from mozzi.algorithms.dynamics.inverse_by_limbs import inverse_by_limbs
 from mozzi.algorithms.recursion.articulated import inverse_inertia
 from mozzi.algorithms.recursion.blocks import (
@@ -44,12 +44,7 @@ def mass_matrix_solve(model: Mechanism, q: JointVector, tau: JointVector) -> Blo
 
     Articulated bodies, O(n).
     """
-    x = ArticulatedBodies(model, q)
-    for i in model.outward():
-        x.T[i] = i.pose(q[i])
-    for _ in x.inward():
-        pass
-    return at_rest(x, None, tau)[0]
+    return ArticulatedInverse.at(model, q).vector(tau)
 
 
 class InverseMass:

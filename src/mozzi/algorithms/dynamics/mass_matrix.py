@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.dynamics.articulated_inverse import ArticulatedInverse, depth
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
-from mozzi.algorithms.recursion.articulated import (
-    articulated_bodies,
-    check_inertias,
-)
+from mozzi.algorithms.recursion.articulated import check_inertias
 from mozzi.algorithms.recursion.blocks import (
-    apply,
     diagonal_plus,
-    minus,
     rows,
     summed,
     transposed,
@@ -21,14 +17,12 @@ from mozzi.algorithms.recursion.containers import (
     BlockArray,
     Columns,
     Local,
-    joint_array,
     joint_matrix,
     per_body,
 )
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
-from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
-from mozzi.lie import Inertia, Mat3, Momentum, Screws, Twist, Wrench, second_moments
-from mozzi.model.model import WORLD
+from mozzi.algorithms.recursion.views import JointVector, PerBody
+from mozzi.lie import Inertia, Mat3, Momentum, Screws, Twist, second_moments
 from mozzi.program.settings import settings
 
 __all__ = ["SHALLOW", "composites", "mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
@@ -138,26 +132,7 @@ def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
     if _shallow(model):
         check_inertias(model)
         return InverseMass(model, mass_matrix(model, q)).matrix()
-    T, _, U, D = articulated_bodies(model, q)
-    X = joint_matrix(model, "Minv")
-    for j in model.outward():
-        n = j.joint.nv
-        z, A = per_body(model, "z A", Columns(Wrench, n), Columns(Twist, n))
-        nu = joint_array(model, "v", n, letter="nu")
-        nu[j] = D[j]  # R0.30
-        z[j.parent] = T[j].push(U[j] @ D[j])  # R0.30
-        for k in j.parent.path():
-            nu_k = [apply(D[k], [-x for x in e]) for e in transposed(_screws(k, q).T @ z[k])]
-            nu[k] = transposed(nu_k)  # R0.30
-            z[k.parent] = T[k].push(z[k] + U[k] @ transposed(nu_k))  # R0.30
-        for i in model.until(j):
-            A_p = T[i].pull(A[i.parent])
-            pairs = zip(transposed(rows(nu[i], i.joint.nv)), transposed(U[i].T @ A_p), strict=True)
-            a = [minus(column, apply(D[i], e)) for column, e in pairs]
-            X[j, i] = a  # R0.30
-            X[i, j] = transposed(a)  # R0.30
-            A[i] = A_p + _screws(i, q) @ transposed(a)  # K41
-    return X
+    return ArticulatedInverse.at(model, q).matrix()
 
 
 def _shallow(model: Mechanism) -> bool:
@@ -166,10 +141,7 @@ def _shallow(model: Mechanism) -> bool:
     """
     if model.rolled or settings().dtype == "float32":
         return False
-    depth = [0]
-    for body in model.bodies:
-        depth.append(depth[body.parent - WORLD] + 1)
-    return max(depth) <= SHALLOW
+    return depth(model) <= SHALLOW
 
 
 def carried(I: Inertia, V: Twist) -> Inertia:
@@ -187,7 +159,3 @@ def carried(I: Inertia, V: Twist) -> Inertia:
 def second_moments_flow(I: Inertia, V: Twist) -> Mat3:
     """N = ∫ ẋ xᵀ dm of a body that moves with the twist V."""
     return V.ang.hat() @ second_moments(I) + V.lin.outer(I.h)
-
-
-def _screws(i: BodyView, q: JointVector) -> Screws[Twist]:
-    return i.joint.screws(q[i])
