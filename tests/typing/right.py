@@ -88,3 +88,16 @@ assert_type(motion.save("motion.npz"), Path)
 assert_type(mz.Trajectory.load("motion.npz", model=arm).t, Array)
 states, speeds = mz.rollout(arm, q[0], v, tau, 0.01)
 assert_type(mz.stepper(arm, "rkmk4")(q, v, 0.0, 0.01, 10), tuple[Array, Array])
+
+pair = mz.ClosedSystem({"arm": (arm, ["tool"]), "other": (arm, ["tool"])})
+two = {"arm": q, "other": q}
+held = pair.attach("grip", ("arm", "tool"), ("other", "tool"), mz.Spherical(), at=two)
+assert_type(held.forward_dynamics(two, two)["arm"], Array)
+assert_type(held.loop_forces(two, two)["grip"].wrenches, Array)
+moved = held.simulate(
+    two, two, 1.0, 1e-3, lambda t, q, v: {"arm": -t * v["arm"]},
+    [(0.5, lambda system, q: system.detach("grip")),
+     (lambda t, q, v: q["arm"][..., 0] - 0.1 * t, lambda system, q: system)],
+)  # fmt: skip
+assert_type(moved.q("arm"), Array)
+assert_type(moved[0].taken, Array)

@@ -15,7 +15,7 @@ from mozzi.errors import ConfigurationError, KindError, known
 from mozzi.model import Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.checks import positive
-from mozzi.simulation.closed_system.attached import broadcast
+from mozzi.simulation.closed_system.attached import Parts, broadcast
 from mozzi.simulation.closed_system.events import until_event
 from mozzi.simulation.closed_system.phases import (
     Change,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["simulated"]
 
-Torque = State | Callable[..., State]
+Torque = State | Callable[[float, Parts, Parts], State]
 
 WHOSE = {"loop_offsets": "attachment", "prescribed": "joint"}
 """Laws of time, and what they are of."""
@@ -196,7 +196,7 @@ class _Run:
             return system.whole("tau", torque)
 
         def law(t: Real, q: Array, v: Array) -> Array:
-            found = torque(t, system.parts(q, "q"), system.parts(v))
+            found = torque(cast(float, t), system.parts(q, "q"), system.parts(v))
             if not isinstance(cast(object, found), Mapping):
                 raise KindError("simulate", "what torque gives", found, "joint forces by system")
             return system.whole("tau", found)

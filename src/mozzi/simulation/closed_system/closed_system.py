@@ -36,7 +36,7 @@ from mozzi.types import Array, ArrayLike, Minimize, Rep
 
 __all__ = ["ClosedSystem"]
 
-Torque = State | Callable[..., State]
+Torque = State | Callable[[float, Parts, Parts], State]
 """Joint forces by system, or a law of (t, q, v) that gives them."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mozzi.algorithms.loops.topology import State
 from mozzi.errors import ConfigurationError, UnknownNameError, known
+from mozzi.simulation.closed_system.attached import Parts
 from mozzi.simulation.forces.drives import Prescribed, TimeLaw
 from mozzi.simulation.forces.resistance import Limits, Resistance
 from mozzi.simulation.methods.dormand_prince import DormandPrince
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Phase", "Phases", "SystemOptions", "When", "WholeOptions"]
 
-When: TypeAlias = Callable[[Array, State, State], Array | float]
+When: TypeAlias = Callable[[Array, Parts, Parts], Array | float]
 """An event: the change comes where this function of (t, q, v), by system, crosses zero."""
 
-Change = tuple[float | When, Callable[["ClosedSystem", State], "ClosedSystem"]]
+Change = tuple[float | When, Callable[["ClosedSystem", Parts], "ClosedSystem"]]
 """When, and what becomes of the system in a configuration."""
 
 
