@@ -1,4 +1,4 @@
-"""What a call costs beside what it computes: dispatch, short batches, checks, tables of systems."""
+"""What a call costs beside what it computes: dispatch, short batches, checks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ import mozzi as mz
 from benchmarks.__main__ import states
 from benchmarks.loops import pinned_panda
 from benchmarks.robots import mozzi_model
-from mozzi.lie import SE3
-from mozzi.model.generate import chain, delta_robot, four_bar
+from mozzi.model.generate import delta_robot, four_bar
 
 SHORT = (8, 16, 32, 64, 256)
 STEPS = 10  # of a motion whose step and pullback are timed
@@ -156,46 +155,6 @@ def singular() -> dict[str, float]:
     return added
 
 
-def systems() -> dict[str, float]:
-    """Two arms of six joints with a bar in both hands: as a system, as one model, distributed."""
-    arms = mz.Builder("arms")
-    for side, x in (("left", -0.5), ("right", 0.5)):
-        arm = chain(6, seed=2)
-        for body in arm:
-            parent = None if body.parent < 0 else f"{side}_{arm.bodies[body.parent]}"
-            joint = body.joint if parent else body.joint.between(SE3.translation(x, 0.0, 0.0))
-            arms.add(f"{side}_{body.name}", parent, joint, body.inertia)
-        arms.frame(f"{side}_hand", f"{side}_{arm.bodies[-1]}", (0.0, 0.0, 0.1))
-    tree = arms.build()
-    inertia = mz.Inertia(0.7, (0.02, 0.0, 0.01), 0.02 * np.diag([0.2, 1.0, 1.0]))
-    bar = mz.Builder("bar").add("bar", None, mz.Free(), inertia).build()
-    q = {"arms": tree.random_configuration(3), "bar": bar.random_configuration(4)}
-    system = mz.ClosedSystem({"arms": (tree, ["left_hand", "right_hand"]), "bar": (bar, ["bar"])})
-    for side in ("left", "right"):
-        hand = mz.pose(tree, q["arms"], f"{side}_hand")
-        at = np.linalg.inv(mz.pose(bar, q["bar"], "bar")) @ hand
-        ends = ("arms", f"{side}_hand"), ("bar", "bar")
-        system = system.attach(side, *ends, mz.Fixed(), None, at)
-    found = {}
-    for n, key in ((None, "system"), (2000, "system batch")):
-        lead = () if n is None else (n,)
-        Q = {name: np.broadcast_to(x, (*lead, len(x))).copy() for name, x in q.items()}
-        v = {"arms": np.zeros((*lead, tree.nv)), "bar": np.zeros((*lead, 6))}
-        whole, zero = np.concatenate([Q["arms"], Q["bar"]], -1), np.zeros((*lead, tree.nv + 6))
-        calls = {
-            "system": lambda: system.forward_dynamics(Q, v, v),  # noqa: B023
-            "model": lambda: mz.forward_dynamics(system.model, whole, zero, zero),  # noqa: B023
-        }
-        if n is None:
-            calls["distributed"] = lambda: system.distributed_accelerations(Q, v, v)  # noqa: B023
-        best = seconds(calls)
-        found[f"{key} times"] = best["system"] / best["model"]
-        if n is None:
-            found |= {"system us": 1e6 * best["system"], "model us": 1e6 * best["model"]}
-            found["distributed ms"] = 1e3 * best["distributed"]
-    return found
-
-
 def derivatives_of_loops() -> dict[str, Any]:
     """Microseconds of mechanisms with loops, batches of 4,096 (Delta: 512)."""
     head = ["µs", "forward dynamics", "its derivatives", "one direction",
@@ -259,6 +218,5 @@ def run() -> dict[str, Any]:
         looked, single = checks()
         tables = {"short_batches": short_batches(), "checks": looked,
                   "loops_derivatives": derivatives_of_loops()}  # fmt: skip
-        derived = {**one_evaluation(), "check single ns": single, **singular(), **systems(),
-                   **warm_start()}  # fmt: skip
+        derived = {**one_evaluation(), "check single ns": single, **singular(), **warm_start()}
     return {"tables": tables, "derived": derived}
