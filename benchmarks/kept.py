@@ -98,9 +98,14 @@ def number(mark: str) -> float:
 
 def table(name: str) -> str:
     """A table of single experiments, as Markdown: measured and kept, or counted now."""
-    measured, counted = (newest(kind)["tables"] for kind in ("experiments", "counts"))
-    assert isinstance(measured, dict) and isinstance(counted, dict)
-    found = (measured | counted)[name]
+    for kind in ("experiments", "systems", "counts"):
+        tables = newest(kind)["tables"]
+        assert isinstance(tables, dict)
+        if name in tables:
+            break
+    else:
+        raise KeyError(f"no table {name} in benchmarks/results")
+    found = tables[name]
     assert isinstance(found, dict)
     head, rows = found["head"], found["rows"]
     assert isinstance(head, list) and isinstance(rows, list)

@@ -1,7 +1,7 @@
 """`python -m benchmarks.experiments`: single experiments that pages tell of.
 
 What code generation would be without one of its parts (each in a process of its own), what calls
-cost beside what they compute, what tables of systems cost, how contact is solved from cold starts,
+cost beside what they compute, how contact is solved from cold starts,
 how near sines are. What only counts operations
 (`counts`) is made whenever the site is built, and not kept.
 """
@@ -13,12 +13,11 @@ import sys
 from typing import Any
 
 from benchmarks.__main__ import machine, save
-from benchmarks.experiments import calls, contact, generation, systems, ulps
+from benchmarks.experiments import calls, contact, generation, ulps
 from benchmarks.kept import newest
 
 PARTS = {
-    "generation": generation.run, "calls": calls.run, "systems": systems.run,
-    "contact": contact.run, "ulps": ulps.run,
+    "generation": generation.run, "calls": calls.run, "contact": contact.run, "ulps": ulps.run
 }  # fmt: skip
 
 

@@ -319,6 +319,7 @@ def test_one_array_of_a_table(count: int):
 def test_systems_are_kept_as_what_they_are(held: tuple):
     system, q, v = held
     system.residual(q)
+    assert repr(system) == "<ClosedSystem arm, bar, gate; attached: ball, hinge>"
     again = pickle.loads(pickle.dumps(system))
     assert again.attachments == system.attachments and again.model == system.model
     np.testing.assert_array_equal(again.energy(q, v), system.energy(q, v))
@@ -513,6 +514,8 @@ def test_what_simulate_cannot_use_is_named(system: mz.ClosedSystem):
     ):
         with pytest.raises(mz.KindError, match=words):
             run(1e-3, **options)
+    with pytest.raises(mz.ConfigurationError, match=r"save what phases have: phases\[0\]"):
+        run(1e-3, save="motion.npz")
     many = q | {"arm": np.zeros((2, 3)), "bar": np.stack([q["bar"]] * 3)}
     words = r"q: the batch axes \(2,\) of 'arm', \(3,\) of 'bar', .* do not broadcast"
     for changes in ([], [(lambda t, q, v: t - 1.0, lambda system, q: system)]):
@@ -544,6 +547,9 @@ def test_a_place_is_a_pose():
     free = mz.ClosedSystem({"bar": (bar(), ["bar"])})
     pinned = free.attach("pin", ("world", ""), ("bar", "bar"), placement_a=SE3.translation(0, 0, 1))
     pinned.check_closed({"bar": [0, 0, 1, 0, 0, 0, 1]})
+    for wrong in ({"tolerance": -1.0}, {"loop_offsets": {"pin": np.full(6, np.nan)}}):
+        with pytest.raises(mz.LoopError, match="'pin' is open by"):
+            pinned.check_closed({"bar": [0, 0, 1, 0, 0, 0, 1]}, **wrong)
     q = {"bar": bar().random_configuration(1)}
     free.attach("here", ("world", ""), ("bar", "bar"), at=q).check_closed(q, 1e-12)
     with pytest.raises(mz.ModelError, match="give placement_b, or at; not both"):

@@ -71,6 +71,10 @@ class AttachedSystems:
             for system, frame in (part.a, part.b):
                 self._check_place(system, frame, part.name)
 
+    def __repr__(self) -> str:
+        tied = ", ".join(part.name for part in self.attachments) or "nothing"
+        return f"<{type(self).__name__} {', '.join(self.systems)}; attached: {tied}>"
+
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         """To be made anew from what it is, without what was found out about it."""
         return type(self), (self.systems, self.attachments)

@@ -56,6 +56,11 @@ def simulated(
             raise KindError("simulate", "when of a change", when, "a time, or g(t, q, v)")
         if not callable(what):
             raise KindError("simulate", "a change", what, "a function (system, q) -> system")
+    if changes and cast("dict[str, object]", options).get("save") is not None:
+        raise ConfigurationError(
+            "save= holds one motion of one mechanism; with changes, save what phases have: "
+            "phases[0].trajectory.save(path)"
+        )
     start = cast(object, options.get("t0", 0.0))
     if not isinstance(start, (int, float, np.number)):
         raise KindError("simulate", "t0", start, "seconds")

@@ -105,7 +105,7 @@ class ClosedSystem(AttachedSystems):
         found: Array = loop_residual(self.model, self.whole("q", q, "q"))
         offsets = self._rows("loop_offsets", loop_offsets)
         found = found if offsets is None else found - offsets
-        if np.vdot(found, found) <= tolerance**2:  # all rows of all samples together
+        if np.vdot(found, found) <= tolerance * abs(tolerance):  # all rows, all samples together
             return
         for name, gap in self._by_attachment(found).items():
             turns = self._turning_rows[name]

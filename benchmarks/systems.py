@@ -1,7 +1,10 @@
-"""What tables cost: calls of a `ClosedSystem` beside those of the same mechanism as one model."""
+"""`python -m benchmarks.systems`: calls of a `ClosedSystem` beside those of the same mechanism as
+one model, in turns: what tables of states cost.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import mozzi as mz
+from benchmarks.__main__ import machine, save
 from benchmarks.experiments.calls import seconds
 from mozzi.model.generate import chain
 
@@ -96,7 +100,8 @@ def _measured() -> tuple[dict[str, Any], dict[str, float]]:
             system, q = arms_with_a_bar(arms, joints)
             for what, (ours, models) in beside_one_model(system, q, batch).items():
                 long = batch is not None and what in ("`assemble`", "`consistent_velocities`")
-                best = seconds({"system": ours, "model": models}, rounds=3 if long else 15)
+                rounds = 3 if long else 60  # short ones: others use the machine as well
+                best = seconds({"system": ours, "model": models}, 0.004, rounds)
                 ratio = float(f"{best['system'] / best['model']:.2g}")
                 ratios.setdefault(what, []).append(ratio)
                 if what == "`forward_dynamics`" and (arms, joints) == (2, 6) and batch is None:
@@ -112,9 +117,17 @@ def _measured() -> tuple[dict[str, Any], dict[str, float]]:
     return table, found
 
 
-def run() -> dict[str, Any]:
+def main() -> int:
     mz.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table, derived = _measured()
-    return {"tables": {"systems": table}, "derived": derived}
+        table, calls = _measured()
+    command = "python -m benchmarks.systems"
+    result = {"machine": machine(), "command": command, "tables": {"systems": table}, "cpu": calls}
+    print(result)
+    print("saved", save("systems", result).name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
