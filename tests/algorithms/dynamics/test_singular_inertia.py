@@ -66,3 +66,30 @@ def test_motions_that_end_there_say_why():
     with pytest.warns(mz.DivergenceWarning, match=r"sample 1 .* mass matrix is singular"):
         found, _ = mz.rollout(model, q, v, np.zeros((3, 2)), 1e-2)
     assert np.isfinite(found[:, 0]).all()
+
+
+def test_what_moves_without_inertia_everywhere_is_refused():
+    """Screws of a composite that depend on one another, and hinges on one axis with nothing between
+    them: whatever rounding leaves of their pivots. Armature helps.
+    """
+    body = mz.Inertia(1.0, (0.1, 0.2, 0.3), np.diag([0.1, 0.12, 0.13]))
+    slides = mz.Planar().between((0.1, 0.2, 0.0), (0.0, 0.3, 0.1))
+    joint = mz.Composite(mz.Spherical(), slides)
+    axis = mz.Revolute((1.0, 2.0, 3.0))
+
+    def arm(**data: float) -> mz.Model:
+        b = mz.Builder("arm").add("wrist", None, joint, body, **data)
+        return b.add("hand", "wrist", mz.Revolute("y"), body, placement=(0.1, 0.2, 0.3)).build()
+
+    def hinges(**data: float) -> mz.Model:
+        b = mz.Builder("hinges").add("first", None, axis, **data)
+        return b.add("second", "first", axis, body).build()
+
+    for make, told in ((arm, "'wrist' has 6 coordinates .* 5 ways"), (hinges, "'first' has no in")):
+        model = make()
+        q, v = model.random_configuration(0), np.ones(model.nv)
+        with pytest.raises(mz.SingularError, match=told):
+            mz.forward_dynamics(model, q, v, v)
+        model = make(armature=0.1)
+        a = mz.forward_dynamics(model, q, v, v)
+        assert np.allclose(mz.inverse_dynamics(model, q, v, a), v)

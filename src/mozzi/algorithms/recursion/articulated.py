@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mozzi.algorithms.recursion.blocks import diagonal_plus
+from mozzi.algorithms.recursion.bodies import BodyData
 from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.held import free, free_screws
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.errors import SingularError
-from mozzi.lie import ArticulatedInertia, Screws, Wrench, inverse_spd
+from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 from mozzi.program.scalar import Real
+from mozzi.types import Array
 
 __all__ = [
     "articulated", "articulated_bodies", "articulated_containers", "check_inertias",
@@ -97,20 +99,71 @@ def inverse_inertia(
 
 
 def check_inertias(model: Mechanism) -> None:
-    """No body at the end of a chain may be able to move without inertia, wherever it is: of a joint
-    whose screws turn with q, in a configuration like any other (Euler's angles are singular at 0).
+    """Nothing may be able to move without inertia wherever it is: looked at in one configuration,
+    which is like any other, with numbers.
     """
-    parents = {body.parent for body in model.bodies}
-    for k, body in enumerate(model.bodies):
-        known = all(number(x) is not None for x in body.inertia.flatten())
-        if k in parents or all(body.held) or not known:
-            continue
-        joint = body.joint
-        q = joint.neutral() if joint.subgroup else joint.random(np.random.default_rng(0))
-        S = free_screws(body, joint.screws([float(x) for x in q]))
-        D = np.array(S.T @ (body.inertia.articulated() @ S), dtype=float)
-        if not np.linalg.eigvalsh(D + np.diag(free(body, body.armature))).min() > 0.0:
-            raise SingularError(
-                f"body {body.name!r} has no inertia about its joint, so forces determine no "
-                "acceleration; give it mass, or its joint armature"
-            )
+    key = "inertias were looked at", tuple(h for body in model.bodies for h in body.held)
+    if key in model.model.cache:
+        return
+    if all(_known(body) for body in model.bodies):
+        rng = np.random.default_rng(0)
+        q = [[float(x) for x in body.joint.random(rng)] for body in model.bodies]
+        if not all(map(_resists, model.bodies, q)):
+            _check_tree(model.bodies, q)
+        model.model.cache[key] = True
+
+
+def _known(body: BodyData) -> bool:
+    numbers = *body.inertia.flatten(), *body.armature, *body.placement.flatten()
+    return all(number(x) is not None for x in numbers)
+
+
+def _resists(body: BodyData, q: Sequence[float]) -> bool:
+    """Whether a body has inertia about its joint by itself: what hangs on it adds to that."""
+    D = _about(body, body.inertia.articulated(), free_screws(body, body.joint.screws(q)))
+    return _regular(D, D)
+
+
+def _about(body: BodyData, P: ArticulatedInertia, S: Screws[Twist]) -> Array:
+    """Sᵀ P S + armature."""
+    D = np.array(diagonal_plus(S.T @ (P @ S), free(body, body.armature)), dtype=float)
+    return D.reshape(len(S), len(S))
+
+
+def _regular(D: Array, whole: Array) -> bool:
+    """Whether D has an inverse, beside what rounding leaves of ``whole``."""
+    if len(D) == 1:
+        return bool(D[0, 0] > ROUNDING * whole[0, 0])
+    root = np.sqrt(np.maximum(np.diag(whole), np.finfo(float).tiny))
+    return bool((np.linalg.eigvalsh(D / np.outer(root, root)) > ROUNDING).all())
+
+
+def _check_tree(bodies: Sequence[BodyData], q: Sequence[Sequence[float]]) -> None:
+    """K49, K52 on numbers, and beside Î the inertia of all that a body carries, held."""
+    P = [body.inertia.articulated() for body in bodies]
+    whole = [body.inertia.articulated() for body in bodies]
+    for k, body in reversed([*enumerate(bodies)]):
+        S, Pi = free_screws(body, body.joint.screws(q[k])), P[k]
+        if len(S):
+            D = _about(body, Pi, S)
+            if not _regular(D, _about(body, whole[k], S)):
+                raise _singular(body, S)
+            bare = not any(body.armature)
+            Pi = Pi.project(S, Pi @ S, np.linalg.inv(D).tolist(), free=bare)
+        if body.parent >= 0:
+            T = body.placement @ body.joint.pose(q[k])
+            P[body.parent] = P[body.parent] + T.push(Pi)
+            whole[body.parent] = whole[body.parent] + T.push(whole[k])
+
+
+def _singular(body: BodyData, S: Screws[Twist]) -> SingularError:
+    rank = np.linalg.matrix_rank(np.array([X.flatten() for X in S], dtype=float))
+    if rank < len(S):
+        return SingularError(
+            f"joint {body.name!r} has {len(S)} coordinates that move its body in {rank} ways only, "
+            "so forces determine no accelerations; leave out a factor, or give it armature"
+        )
+    return SingularError(
+        f"body {body.name!r} has no inertia about its joint that the joints behind it do not take "
+        "away, so forces determine no acceleration; give it mass, or its joint armature"
+    )
