@@ -141,3 +141,18 @@ def test_errors_come_out_of_other_processes():
         other = pickle.loads(pickle.dumps(error))
         assert type(other) is type(error) and str(other) == str(error)
         assert other.__dict__.keys() == error.__dict__.keys()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mz.SE3.exp((0, 0, 1, 0, 0, 0)), "SE3.exp: X is (0, 0, 1, 0, 0, 0); give a Twist"),
+        (lambda: mz.Rotation.exp((0, 0, 1)), "Rotation.exp: w is (0, 0, 1); give a Vec3"),
+        (lambda: mz.Rotation.from_quaternion((0, 0, 0, 1)), "q is (0, 0, 0, 1); give a Quaternion"),
+        (lambda: mz.SE3.identity() @ np.ones(3), "SE3 @ array: give an SE3, or multiply with"),
+    ],
+)  # fmt: skip
+def test_groups_say_what_they_take(call, message: str):
+    with pytest.raises(TypeError) as error:
+        call()
+    assert message in str(error.value)

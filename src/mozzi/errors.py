@@ -295,7 +295,8 @@ class StiffWarning(UserWarning):
 
 
 class ContactWarning(UserWarning):
-    """A simulated step missed a law of contact, dry friction or limits by more than rounding.
+    """A simulated step missed a law of contact, dry friction or limits by more than rounding, or
+    rigid shapes start deep in each other.
 
     Example:
         >>> import warnings

@@ -10,6 +10,7 @@ from typing import TypeVar, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.errors import KindError
 from mozzi.lie.axis import ScrewAxis
 from mozzi.lie.dexp import dexp_inverse
 from mozzi.lie.screw import Pullable, Pushable, Twist, matrix_of
@@ -70,6 +71,8 @@ class SE3(Spatial):
             >>> T.matrix()[2, 3].round(4).item()
             0.3142
         """
+        if not isinstance(X, Twist):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise KindError("SE3.exp", "X", X, "a Twist, such as Twist.from_array(six numbers)")
         known = [e for x in X.ang if (e := number(x)) is not None]
         mpmath = hasattr(scale, "context")  # to 50 digits, an axis of doubles is no unit vector
         if len(known) == 3 and not mpmath:
@@ -185,6 +188,8 @@ class SE3(Spatial):
             return SE3(self.R @ other.R, self.R.rotate(other.p) + self.p)
         if type(other) is Vec3:
             return self.R.rotate(other) + self.p
+        if isinstance(other, np.ndarray):
+            raise TypeError("SE3 @ array: give an SE3, or multiply with the array T.matrix()")
         return NotImplemented
 
     def pull(self, x: In) -> In:

@@ -8,6 +8,7 @@ from typing import TypeAlias, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mozzi.errors import KindError
 from mozzi.lie.quaternion import Quaternion
 from mozzi.lie.series import C1, C2
 from mozzi.lie.vec import Mat3, Spatial, Sym3, Vec3, number, unstack
@@ -181,6 +182,8 @@ class Rotation(Spatial):
             >>> mz.Rotation.exp(z * (np.pi / 2)).array()[1, 0].round(6).item()
             1.0
         """
+        if not isinstance(w, Vec3):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise KindError("Rotation.exp", "w", w, "a Vec3, such as Twist.from_array(…).ang")
         x = w.dot(w)
         return cls.polynomial(w, C1(x), C2[0](x))
 
@@ -230,6 +233,8 @@ class Rotation(Spatial):
             >>> np.allclose(mz.Rotation.from_quaternion(R.quaternion()).array(), R.array())
             True
         """
+        if not isinstance(q, Quaternion):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise KindError("Rotation.from_quaternion", "q", q, "a Quaternion of mozzi.lie")
         x, y, z, w = q.x, q.y, q.z, q.w
         x2, y2, z2 = x + x, y + y, z + z
         xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2

@@ -12,15 +12,20 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.overconstrained import overconstrained, rows_in_all
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
+from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
 from mozzi.algorithms.loops.shown import choose, look_at
-from mozzi.errors import ConfigurationError, LoopError
+from mozzi.errors import ConfigurationError, ContactWarning, LoopError, warn
 from mozzi.model import Model
 from mozzi.model.parameters.named import geometric
 from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
-__all__ = ["check_model", "check_state", "check_wrenches", "finite", "numbers", "positive"]
+__all__ = [
+    "check_model", "check_state", "check_wrenches", "finite", "numbers", "positive",
+    "tell_overlaps",
+]  # fmt: skip
 
+OVERLAP = 1e-3  # m: shapes that are deeper in each other are not so by accident
 OPEN = 1e-6  # loops that are open by more are not closed by accident
 
 
@@ -80,6 +85,26 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
             "call mozzi.consistent_velocities(model, q, v) first"
         )
     _look_at_rank(model, q, varying)
+
+
+def tell_overlaps(model: Model, q: Array, varying: Varying) -> None:
+    """Warn where rigid shapes are deep in each other at the start: a base at the origin, for one,
+    with its feet below the ground.
+    """
+    rigid = [x for x in model.contacts if x.kind == "surface" and x.stiffness is None]
+    if not rigid:
+        return
+    with unchecked():
+        gaps = varying.of(contact_gaps, q).min(axis=tuple(range(q.ndim - 1)))
+    points = contact_points(model)
+    deepest = {x: -float(gaps[points[x.name]].min(initial=0.0)) for x in rigid}
+    worst = max(rigid, key=deepest.__getitem__)
+    if deepest[worst] > OVERLAP:
+        warn(
+            f"shape {worst.shape_a!r} is {deepest[worst]:.2g} m deep in {worst.shape_b!r} at the "
+            "start, and is pushed out; start where mozzi.contact_gaps(model, q0) is not negative",
+            ContactWarning,
+        )
 
 
 def _look_at_rank(model: Model, q: Array, varying: Varying) -> None:

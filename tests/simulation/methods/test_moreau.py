@@ -275,3 +275,18 @@ def test_targets():
         found = mz.stepper(model, target="jax")(q, v, 0.0, 1e-3, 30.0)
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(np.asarray(a), b, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["moreau", "dopri5"])
+def test_shapes_that_start_in_each_other_are_told(method):
+    """By name and depth, from a millimetre on; soft contacts are pressed in by their weight."""
+    model = ball()
+    q = np.tile(model.neutral(), (3, 1))
+    q[:, 2] = 0.2, 0.1, 0.04
+    with pytest.warns(mz.ContactWarning, match=r"'sphere' is 0\.06 m deep in 'plane' at the start"):
+        mz.simulate(model, q, np.zeros(6), 0.01, 1e-3, method=method)
+    soft = model.without_contact("c").with_contact("c", "sphere", "plane", stiffness=1e4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mz.ContactWarning)
+        mz.simulate(model, q[:2], np.zeros(6), 0.01, 1e-3, method=method)
+        mz.simulate(soft, q, np.zeros(6), 0.01, 1e-3)

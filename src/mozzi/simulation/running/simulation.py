@@ -20,7 +20,14 @@ from mozzi.lie.vec import is_zero
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.model.parameters.named import geometric
-from mozzi.simulation.checks import check_model, check_state, check_wrenches, finite, positive
+from mozzi.simulation.checks import (
+    check_model,
+    check_state,
+    check_wrenches,
+    finite,
+    positive,
+    tell_overlaps,
+)
 from mozzi.simulation.forces.drives import Drives, Prescribed, TimeLaw
 from mozzi.simulation.forces.forces import Torque, torque_of
 from mozzi.simulation.forces.law import Law
@@ -114,6 +121,7 @@ class Simulation:
         self.dt, self.t0 = positive(dt, "dt"), finite(t0, "t0")
         start = None if self.drives is None else partial(self.drives.start, self.t0)
         self.q0, self.v0 = check_state(model, q0, v0, self.varying, start)
+        tell_overlaps(model, self.q0, self.varying)
         self.batch = self.q0.shape[:-1]
         self.grid = Grid(self.t0, positive(duration, "duration"), self.dt, record_every)
         self.torque: Torque = torque_of(
