@@ -1940,7 +1940,7 @@ def consistent_velocities(
         q (B, nq): a closed configuration.
         v (B, nv): joint velocities.
         hold: joints that keep their velocity: names, or pairs (name, number of a coordinate).
-        loop_rates (B, m), optional: prescribed rates of the rows; 0 where not given.
+        loop_rates (B, m), optional: what A v shall be; 0 where not given.
 
     Returns:
         (B, nv): velocities.
@@ -2006,8 +2006,9 @@ def forward_dynamics(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
-        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
-            0 where not given.
+        loop_accelerations (B, m), optional: what A a + Ȧ v shall be, with A =
+            loop_jacobian(model, q); 0 where not given. Closures that move by a law of time:
+            simulate(loop_offsets=…).
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -2076,8 +2077,9 @@ def hybrid_dynamics(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
-        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
-            0 where not given.
+        loop_accelerations (B, m), optional: what A a + Ȧ v shall be, with A =
+            loop_jacobian(model, q); 0 where not given. Closures that move by a law of time:
+            simulate(loop_offsets=…).
         minimize: which of several answers, "torque" or "loop_force": the one with least squares
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
@@ -2379,8 +2381,9 @@ def loop_forces(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
         resistance: whether damping, friction and springs act.
-        loop_accelerations (B, m), optional: prescribed accelerations of the rows of the loops;
-            0 where not given.
+        loop_accelerations (B, m), optional: what A a + Ȧ v shall be, with A =
+            loop_jacobian(model, q); 0 where not given. Closures that move by a law of time:
+            simulate(loop_offsets=…).
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 

@@ -55,7 +55,8 @@ MEANING: dict[str, str] = {
     "point": "a point fixed to the frame, in its coordinates.",
     "multipliers": "what the loops transmit, as `loop_forces` gives it.",
     "loop_offsets": "what residuals of rows shall be, instead of zero.",
-    "loop_accelerations": "prescribed accelerations of the rows of the loops; 0 where not given.",
+    "loop_accelerations": "what A a + Ȧ v shall be, with A = loop_jacobian(model, q); 0 where not "
+    "given. Closures that move by a law of time: simulate(loop_offsets=…).",
     "dq": "change of q, along the group: q ⊕ dq.",
     "da": "change of a.",
     "dtau": "change of τ.",

@@ -318,7 +318,7 @@ def consistent_velocities(
         q (B, nq): a closed configuration.
         v (B, nv): joint velocities.
         hold: joints that keep their velocity: names, or pairs (name, number of a coordinate).
-        loop_rates (B, m), optional: prescribed rates of the rows; 0 where not given.
+        loop_rates (B, m), optional: what A v shall be; 0 where not given.
 
     Returns:
         (B, nv): velocities.
