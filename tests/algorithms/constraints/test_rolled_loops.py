@@ -200,3 +200,18 @@ def test_them_on_a_gpu(name: str, dtype, tolerance: float):
     found = kernel(*(cupy.asarray(x, dtype=dtype) for x in arrays))
     for x, y in zip(found, straight, strict=True):
         np.testing.assert_allclose(x.get(), y, rtol=0.0, atol=tolerance * np.abs(y).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "flat"), [("windows", False), ("windows", True), ("necklace", False), ("legs", False)]
+)
+def test_rank(name: str, flat: bool):
+    """In loops over closures as in straight-line code, also where windows lie flat: one row of each
+    depends on the other there. The margin is that of another order.
+    """
+    model = MAKE[name]()
+    q = leaning(model, np.pi / 2) if flat else state(model)
+    rolled, straight = (mz.compile(mz.loop_rank, model, rolled=x)(q) for x in (True, False))
+    rank = 18 if flat else 36 if name == "windows" else model.row_count
+    assert rolled[0] == straight[0] == rank
+    assert 0.3 < rolled[1] / straight[1] < 3.0

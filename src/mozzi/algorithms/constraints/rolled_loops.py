@@ -40,7 +40,7 @@ from mozzi.lie.vec import number
 from mozzi.program.counted_loops import entrywise, in_memory, loaded
 from mozzi.program.node import Node
 from mozzi.program.program import Buffer, Index, load, loop, store
-from mozzi.program.scalar import Real, maximum, select
+from mozzi.program.scalar import Real, divide, maximum, minimum, select
 
 __all__ = ["AlikeRows", "BlockFactor"]
 
@@ -379,16 +379,23 @@ class BlockFactor:
 
     def counts(self, open2: Real = 0.0) -> tuple[Real, Real]:
         """(rank, rows left out), of the rows that are not structurally zero: see `solve.Factor`."""
-        total = Cells("left_out", [0.0])
+        rank, left_out, _ = self.safely(open2)
+        return rank, left_out
+
+    def safely(self, open2: Real = 0.0) -> tuple[Real, Real, Real]:
+        """(rank, rows left out, the least square of a sine of those that count, 1 at most)."""
+        total = Cells("left_out", [0.0, 1.0])
         for key, step in self._each():
             number_of = self._tables(key, lambda x: [int(self.plan.number[x[0]])], step)[0]
             _, _, least, scale, _, _ = self.rows.arrived[key[0]].records.get(number_of)
             for x, a, b in zip(self.records[key].get(step)[2], least, scale, strict=True):
-                small = select(x <= a + open2 * b, 1.0, 0.0)
-                total.set([total.get()[0] + small])
-        out = total.get()[0]
+                small, (out, sine2) = x <= a + open2 * b, total.get()
+                own = divide(x, maximum(b, 1e-300), nonzero=True)
+                sine2 = minimum(sine2, select(small, 1.0, own))
+                total.set([out + select(small, 1.0, 0.0), sine2])
+        out, sine2 = total.get()
         each = zip(self.sizes, self.rows.kinds, strict=True)
-        return sum(m * len(kind.members) for m, kind in each) - out, out
+        return sum(m * len(kind.members) for m, kind in each) - out, out, sine2
 
     def multipliers(self, r: Sequence[Real]) -> list[Real]:
         """λ with Λ λ = r, for every row; zero for rows that depend on others."""

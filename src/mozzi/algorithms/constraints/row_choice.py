@@ -28,6 +28,7 @@ from mozzi.algorithms.constraints.rows.rows import closures, moving
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.constraints.straight_rows import StraightRows
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import Block
 from mozzi.algorithms.recursion.held import held_by
@@ -49,7 +50,7 @@ Propagated = StraightRows | RolledRows | AlikeRows
 """All of them, in straight-line code; along long paths; or of many closures that are alike."""
 
 
-@algorithm(regroup="moments", loops="honour", rolled_paths=True)
+@algorithm(regroup="moments", loops="honour", rolled_paths=True, rolled_loops=alike)
 def loop_rank(
     model: Mechanism, q: JointVector, loop_offsets: Whole[Sequence[Real]] | None = None
 ) -> tuple[Traced, Traced]:
@@ -73,7 +74,11 @@ def loop_rank(
         >>> int(rank)
         2
     """
-    choice = choose(model, _propagated_rows(model, q, loop_offsets))
+    propagated = _propagated_rows(model, q, loop_offsets)
+    if isinstance(propagated, AlikeRows):  # all count where it is regular: in their own order
+        rank, _, sine2 = propagated.factor().safely(_opening(model, propagated))
+        return scalar(rank), scalar(sqrt(maximum(sine2, 0.0)))
+    choice = choose(model, propagated)
     least: Real = 1.0
     for x in choice.sine2:
         least = minimum(least, x)
@@ -147,16 +152,20 @@ def choose(model: Mechanism, propagated: Propagated) -> Choice:
             blocks.append(block)
             most.append(min(len(block), len({c for k in block for c in DY[k]})))
         start += len(part.rows)
-    open2 = opening(propagated.open_by(), lengths(model.model)[0].tolist())
+    open2 = _opening(model, propagated)
     columns = len({c for k in order for c in DY[k]})
     loops = settings().rolled is not False and model.model.nominal is None
     return Choice(gram(Y, DY, order), blocks, scale, most, open2, columns, loops)
 
 
+def _opening(model: Mechanism, propagated: Propagated) -> Real:
+    return opening(propagated.open_by(), lengths(model.model)[0].tolist())
+
+
 def _rolled_choice(model: Mechanism, propagated: RolledRows) -> Choice:
     ends = np.cumsum([0, *map(len, propagated.rows)]).tolist()
     blocks = [list(range(a, b)) for a, b in pairwise(ends)]
-    open2 = opening(propagated.open_by(), lengths(model.model)[0].tolist())
+    open2 = _opening(model, propagated)
     columns = sum(not h for body in model.bodies for h in body.held)
     most = [min(len(block), columns) for block in blocks]
     return Choice(propagated.gram, blocks, propagated.scale, most, open2, columns, loops=True)
