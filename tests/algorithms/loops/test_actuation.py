@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support.cuts import Cuts, on_base
 from support.loop_models import five_bar, motion
 from support.mechanics import agree
 
 import mozzi as mz
-from mozzi.model.generate import n_four_bar, pendulum, random_tree
+from mozzi.model.generate import LINKAGES, n_four_bar, pendulum, random_tree
 
 
 @pytest.mark.parametrize("joints", [["left", "right"], ["left", "left_rod"]])
@@ -178,3 +179,31 @@ def test_too_few_actuators_are_refused_at_any_scale(size: float, mass: float):
     agree(mz.forward_dynamics(model, q, v, tau), a, 1e-9)
     with pytest.raises(mz.LoopError, match="open its loops"):
         mz.inverse_dynamics(model, q, v, a + 1e-4 * np.eye(4)[0], actuated=["0", "1"])
+
+
+@pytest.mark.parametrize("joints", [None, 3])
+@pytest.mark.parametrize("name", ["planar_4", "spherical_4", "sarrus"])
+def test_programs_share_as_arrays_do(name: str, joints: int | None):
+    """Of linkages at random in space, some of whose rows are rounding: these count as none
+    (compiled torques of a plate on four cranks were 30 times too large).
+    """
+    linkage = on_base(LINKAGES[name](0), mz.Revolute((1.0, 2.0, 3.0)))
+    model, q, v = Cuts(linkage, 0).cut("joint_2")
+    a = mz.forward_dynamics(model, q, v, np.ones(model.nv))
+    some = None if joints is None else [*model.joint_names[:joints]]
+    for weights in (None, np.linspace(0.1, 10.0, joints or model.nv)):
+        how = {"minimize": "torque", "actuated": some, "weighting": weights}
+        tau = mz.inverse_dynamics(model, q, v, a, **how)
+        agree(mz.compile(mz.inverse_dynamics, model, options=how)(q, v, a), tau, 1e-9)
+        agree(mz.forward_dynamics(model, q, v, tau), a, 1e-9)
+
+
+def test_least_torques_of_all_joints_take_operations_in_proportion_to_loops():
+    """Where all joints have actuators nothing is dense."""
+    how = {"minimize": "torque"}
+    counts = [
+        sum(mz.compile(mz.inverse_dynamics, n_four_bar(n), options=how, target="interpret")
+            .operations.values()) / n
+        for n in (3, 6, 12)
+    ]  # fmt: skip
+    assert max(counts) < 1.1 * min(counts)

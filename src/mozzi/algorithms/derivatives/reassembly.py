@@ -53,7 +53,9 @@ class Following:
         self.ok: list[Real] = [1.0] * len(numbers)
         self.n, self.free = nominal.nv, ~held_mask(nominal, hold)
         self.some = 0.0 if overconstrained(nominal) else None
-        over = (1.0 / lengths(nominal)[0]).astype(object)
+        sizes, columns = lengths(nominal)
+        over = (1.0 / sizes).astype(object)
+        self.size = (1.0 / columns[self.free]).max(initial=0.0)
         rows: Traced = loop_jacobian(model, q)
         where = position_rows(nominal)  # others do not say where bodies are
         shift = forward(loop_residual(model, q), numbers, self.along[0]) * over[:, None]
@@ -70,7 +72,7 @@ class Following:
     def _of(self, A: Traced) -> None:
         """Take these rows."""
         self.A = A[:, self.free]
-        self.inverse = Semidefinite(self.A, self.some)
+        self.inverse = Semidefinite(self.A, self.size, self.some)
 
     def _follow(self, x: Traced, kept: Traced) -> None:
         """x, which rows keep, moves with what moves already."""

@@ -7,6 +7,8 @@ same to the mechanism where P makes them equal, P τ = P τ_r, so that of all τ
 
     τ_a = W^-½ y,   y = (BᵀB)⁺ Bᵀ P τ_r ,                                           Kim (62)–(64)
 
+(where all joints have actuators y is W^½ τ_r without its part in the range of W^½ Aᵀ, and nothing
+is dense)
 and multipliers of least Σ w λ² from A_pᵀ λ = τ_pr with passive joints p,
 
     λ = W⁻¹ A_p μ,   (A_pᵀ W⁻¹ A_p) μ = τ_pr,   τ_a = τ_ar − A_aᵀ λ .               Kim (60), (65)
@@ -27,8 +29,13 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.pivoting import Choice
-from mozzi.algorithms.constraints.rank import lengths, opening
-from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
+from mozzi.algorithms.constraints.rank import cancelled, lengths, opening
+from mozzi.algorithms.constraints.rows.rows import (
+    loop_acceleration,
+    loop_jacobian,
+    loop_residual,
+    loop_rows,
+)
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import Row, connected, elimination_order, gram
 from mozzi.algorithms.dynamics.forward import hybrid_dynamics
@@ -58,22 +65,29 @@ MISSED = {"float64": 1e-7, "float32": 1e-3}
 
 class Semidefinite:
     """(Y Yᵀ)⁺ b where b is in the range of Y.  open2: see `rank.opening`; None: rows are not
-    chosen, only left out where they depend on those before.
+    chosen, only left out where they depend on those before. blocks: rows of closures, if of those.
+    size: what entries of rows are where nothing cancels: those that vanish are rounding beside it.
     """
 
-    def __init__(self, Y: Traced, open2: Real | None = None):
+    def __init__(
+        self, Y: Traced, size: ArrayLike, open2: Real | None = None,
+        blocks: Sequence[Sequence[int]] | None = None,
+    ):  # fmt: skip
         rows: list[Row] = [
             {c: x for c, x in enumerate(row) if number(x) != 0.0} for row in Y
         ]
         order = [k for k in elimination_order(rows) if rows[k]]
         G = gram(rows, rows, order)
-        scale = [G[k].get(k, 0.0) if k in G else 0.0 for k in range(len(rows))]
+        lost = cancelled() * np.broadcast_to(np.square(size), len(rows))
+        scale = [G[k].get(k, 0.0) + x if k in G else 0.0 for k, x in enumerate(lost.tolist())]
         kept = None
         if open2 is not None and order:
             copy = {k: dict(row) for k, row in G.items()}
-            blocks = connected(G)
-            most = [min(len(x), len({c for k in x for c in rows[k]})) for x in blocks]
-            kept = Choice(copy, blocks, scale, most, open2).kept
+            there = set(order)
+            parts = [[k for k in x if k in there] for x in blocks or connected(G)]
+            parts = [x for x in parts if x]
+            most = [min(len(x), len({c for k in x for c in rows[k]})) for x in parts]
+            kept = Choice(copy, parts, scale, most, open2).kept
         self.factor = Factor.of_gram(G, order, scale, kept)
 
     def solve(self, b: Traced, least: bool = False) -> Traced:
@@ -100,16 +114,23 @@ class Sharing:
         open2 = None
         if overconstrained(model):
             open2 = opening(list(loop_residual.python(model, q)), rows.tolist())
-        if minimize == "torque":
+        blocks = [range(x.start, x.stop) for x in loop_rows(model).values()]
+        self.every = minimize == "torque" and bool(actuated.all())
+        if self.every:
+            self.s = 1.0 / np.sqrt(w)
+            self.A = A / rows[:, None] / self.s
+            self.rows = Semidefinite(self.A, (1.0 / (columns * self.s)).max(), open2, blocks)
+        elif minimize == "torque":
             self.A = A / rows[:, None] * columns
-            self.rows, self.s = Semidefinite(self.A, open2), 1.0 / np.sqrt(w)
-            each = np.eye(model.nv)[:, actuated] * (columns[actuated] * self.s)
-            self.B = self.projected(each.astype(object))
-            self.B_inverse = Semidefinite(self.B.T, 0.0 if open2 is None else open2)
+            self.rows, self.s = Semidefinite(self.A, 1.0, open2, blocks), 1.0 / np.sqrt(w)
+            size = columns[actuated] * self.s
+            self.B = self.projected((np.eye(model.nv)[:, actuated] * size).astype(object))
+            self.B_inverse = Semidefinite(self.B.T, size, 0.0 if open2 is None else open2)
         else:
             self.A, self.w = A, w
             self.passive = A[:, ~actuated] * columns[~actuated]
-            self.passive_inverse = Semidefinite((self.passive / np.sqrt(w)[:, None]).T, open2)
+            Y, size = (self.passive / np.sqrt(w)[:, None]).T, (rows / np.sqrt(w)).max()
+            self.passive_inverse = Semidefinite(Y, size, open2)
 
     def projected(self, x: Traced) -> Traced:
         """P x, twice, for what rounding has left of the rows."""
@@ -120,6 +141,8 @@ class Sharing:
     def forces(self, tau_r: Traced) -> tuple[Traced, Traced]:
         """(τ, what is not balanced, forces at a length) of the forces that the tree needs."""
         act, out = self.actuated, np.zeros(len(tau_r)).astype(object)
+        if self.every:
+            return self.projected(tau_r / self.s) * self.s, out
         if self.minimize == "torque":
             b = self.projected(tau_r * self.columns)
             y = self.B_inverse.solve(self.B.T @ b, least=True)
