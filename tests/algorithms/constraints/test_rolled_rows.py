@@ -171,3 +171,22 @@ def test_a_long_closed_chain_moves_as_its_straight_program_says():
     run = mz.simulate(model, q, np.zeros(45), 0.05, 1e-3)
     energy = run.energy()
     assert np.abs(energy - energy[0]).max() < 1e-7 * np.abs(energy[0])
+
+
+def test_many_loops_in_series_are_rolled_and_right():
+    """Eighteen balls on one chain: a program that hardly grows with the chain, and accelerations
+    that satisfy M a = τ − h + Aᵀ λ and A a + Ȧ v = 0.
+    """
+    model = ladder(90, 5)
+    assert len(model.loops) == 18
+    q, rng = model.neutral(), np.random.default_rng(0)
+    v = mz.consistent_velocities(model, q, 0.1 * rng.standard_normal(model.nv))
+    tau = rng.standard_normal(model.nv)
+    A, rest = mz.loop_jacobian(model, q), np.zeros(model.nv)
+    K = np.block([[mz.mass_matrix(model, q), A.T], [A, np.zeros((len(A), len(A)))]])
+    needed = -mz.loop_acceleration(model, q, v, rest)
+    exact = np.linalg.solve(K, np.r_[tau - mz.bias_forces(model, q, v), needed])[: model.nv]
+    a = mz.forward_dynamics(model, q, v, tau)
+    assert np.abs(a - exact).max() < 1e-10 * np.abs(exact).max()
+    flops = program_of(mz.forward_dynamics, model).flops
+    assert program_of(mz.forward_dynamics, ladder(180, 10)).flops < 1.1 * flops < 4e4

@@ -1,8 +1,8 @@
 # pyright: reportConstantRedefinition=false
 """Rows of loops in rolled programs: walks along the paths of a closure are loops over bodies.
 
-What `relative_motion`, `admittance` and `rows` do body by body, for mechanisms with few loops and
-long paths (a closed chain of hundreds of bodies): the same equations, with what a walk carries in
+What `relative_motion`, `admittance` and `rows` do body by body, for mechanisms with few loops, or
+long paths (a closed chain of hundreds of bodies, loops in series on one): the same equations, with what a walk carries in
 memory. A closure has two ends. Their paths meet at the nearest body that carries both, and go on
 to the base together.
 """
@@ -146,10 +146,27 @@ def _gram(model: Mechanism, Y: BlockArray, D: ByBody[Block], m: int) -> Buffer:
     for i in model.outward():
         y = [free(i, line) for line in in_rows(Y[i], m)]
         Dy = [apply(D[i], line) for line in y]
+        if m >= LOOPED and y[0]:
+            _add_products(total, y, Dy)
+            continue
         for r, s in combinations_with_replacement(range(m), 2):
             at = None, 0, r * m + s
             store(total, *at, load(total, *at) + dot(y[r], Dy[s]))
     return total
+
+
+def _add_products(
+    total: Buffer, y: Sequence[Sequence[Real]], Dy: Sequence[Sequence[Real]]
+) -> None:
+    """Λ + y D⁻¹ yᵀ of many rows, in loops over them."""
+    m, n = len(y), len(y[0])
+    left, right = (in_memory("y", [e for line in block for e in line]) for block in (y, Dy))
+    for _, r in loop(0, m, name="row"):
+        own = [load(left, r, n, k) for k in range(n)]
+        for _, s in loop(r, m, name="column"):
+            at = Index(terms=((r, m), (s, 1)))
+            x = dot(own, [load(right, s, n, k) for k in range(n)])
+            store(total, at, 1, 0, load(total, at, 1, 0) + x)
 
 
 class DenseFactor:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from mozzi.model import Distance, Loop, Model
+from mozzi.model.model import WORLD
 from mozzi.program.settings import settings
 
-__all__ = ["ALWAYS_UNROLLED", "UNROLLED_BODIES", "few_loops", "many_loops", "rolls"]
+__all__ = ["ALWAYS_UNROLLED", "UNROLLED_BODIES", "few_loops", "long_paths", "many_loops", "rolls"]
 
 UNROLLED_BODIES = 40  # a first call still feels immediate: docs/design.md has the figures
 ALWAYS_UNROLLED = 10**9  # bodies: of algorithms that are straight-line programs at any size
@@ -25,6 +26,9 @@ class Rollable(Protocol):
 
 
 FEW_LOOPS, FEW_ROWS = 16, 48
+MORE_LOOPS, MORE_ROWS = 128, 384
+"""The same where paths are long: many loops in series on one chain, whose rows all meet."""
+LONG_PATH = 24  # bodies from the ends of a closure to the base, on average
 SOME_ROWS, SOME_BODIES = 17, 80
 """From so many rows on a mechanism is rolled from so many bodies on only, since straight-line code
 runs faster.
@@ -36,10 +40,26 @@ def few_loops(model: Model) -> bool:
     """Whether paths of loops are walked in loops of the program: joints and distances close the
     tree, with few rows.
     """
-    closing = model.closures
-    if not 0 < len(closing) <= FEW_LOOPS or not 0 < model.row_count <= FEW_ROWS:
+    closing, rows = model.closures, model.row_count
+    if not 0 < len(closing) <= MORE_LOOPS or not 0 < rows <= MORE_ROWS:
         return False
-    return all(isinstance(part, Loop | Distance) for part in closing)
+    if not all(isinstance(part, Loop | Distance) for part in closing):
+        return False
+    return (len(closing) <= FEW_LOOPS and rows <= FEW_ROWS) or long_paths(model)
+
+
+def long_paths(model: Model) -> bool:
+    """Whether many bodies carry the ends of closures, on average: rows travel through all of them,
+    and those of one chain meet.
+    """
+    key = "closures have long paths"
+    if key not in model.cache:
+        depth = {WORLD: 0}
+        for k, body in enumerate(model):
+            depth[k] = depth[body.parent] + 1
+        ends = [(x.body_a, x.body_b) for x in model.closures if isinstance(x, Loop | Distance)]
+        model.cache[key] = sum(max(map(depth.__getitem__, x)) for x in ends) > LONG_PATH * len(ends)
+    return model.cache[key]
 
 
 def many_loops(model: Model) -> bool:
