@@ -2,9 +2,9 @@
 """Rows of loops in rolled programs: walks along the paths of a closure are loops over bodies.
 
 What `relative_motion`, `admittance` and `rows` do body by body, for mechanisms with few loops, or
-long paths (a closed chain of hundreds of bodies, loops in series on one): the same equations, with what a walk carries in
-memory. A closure has two ends. Their paths meet at the nearest body that carries both, and go on
-to the base together.
+long paths (a closed chain of hundreds of bodies, loops in series on one): the same equations, with
+what a walk carries in memory. A closure has two ends. Their paths meet at the nearest body that
+carries both, and go on to the base together.
 """
 
 from __future__ import annotations
