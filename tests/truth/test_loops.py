@@ -1,4 +1,6 @@
-"""Published figures: the n-four-bar (IFToMM A02), the flyball governor (A05)."""
+"""Published figures: the n-four-bar (IFToMM A02), Bricard's linkage (A04), the flyball governor
+(A05).
+"""
 
 import numpy as np
 import pytest
@@ -59,6 +61,58 @@ def test_the_acceleration_of_windows_is_that_of_one_angle():
             a = mz.forward_dynamics(model, leaning(model, angle), v, np.zeros(model.nv))
             assert np.allclose(a, leaning(model, A * np.sin(angle)), atol=1e-10)
 
+
+# Angles of the first two joints after 1, 2, 5 and 10 seconds, from Lagrange's equations of both
+# with their closure as a constraint (Dormand and Prince's method of order 8, 1e-13).
+BRICARD = {
+    1: (-1.03716311305977, 0.480975574443301),
+    2: (-2.89558329202588, 0.197115147941624),
+    5: (-1.83898202146573e-4, 1.83864389805987e-4),
+    10: (-7.35660376122890e-4, 7.35119577655142e-4),
+}
+
+
+@pytest.mark.parametrize("cut", [5, 3, 0])
+def test_bricards_linkage(cut: int):
+    """IFToMM A04: five rods along edges of a cube, six revolutes, five rows of rank four.
+
+    The angles are θ and φ in turn, with sin θ + sin φ = sin θ sin φ; wherever it is cut.
+    """
+    edges = np.array([(1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0)], dtype=float)
+    corners = np.concatenate([np.zeros((1, 3)), np.cumsum(edges, axis=0)])
+    around = np.array([(0, 0, -1), *edges, (0, 0, -1)])
+    axes = np.cross(around[:-1], around[1:])  # of joint k, at corner k
+    builder = mz.Builder("Bricard", gravity=(0, -9.81, 0))
+
+    def rod(k: int, near: int, parent: str | None, sign: float) -> None:
+        """Rod k on the joint at its nearer end."""
+        along = sign * edges[k]
+        inertia = mz.Inertia(1.0, along / 2, (np.eye(3) - np.outer(along, along)) / 12)
+        at = corners[near] - (0.0 if parent is None else corners[near - int(sign)])
+        joint = mz.Revolute(sign * axes[near])
+        builder.add(f"{k}", parent, joint, inertia, placement=tuple(at))
+
+    for k in range(cut):
+        rod(k, k, None if k == 0 else f"{k - 1}", 1.0)
+    for k in range(4, cut - 1, -1):
+        rod(k, k + 1, None if k == 4 else f"{k + 1}", -1.0)
+    ends = [
+        (f"{k}", tuple(s * edges[k])) if 0 <= k < 5 else (None, tuple(corners[cut]))
+        for k, s in ((cut - 1, 1.0), (cut, -1.0))
+    ]
+    (a, at_a), (b, at_b) = ends
+    model = builder.loop("cut", a, b, mz.Revolute(axes[cut]), at_a, at_b).build()
+    x = mz.simulate(model, np.zeros(5), np.zeros(5), 10.0, 2e-3, record_every=500)
+    assert np.ptp(x.energy()) < 1e-8
+    # joints in the order of corners: those before the cut as they are, those behind it backward
+    q = np.concatenate([x.q[:, :cut], x.q[:, cut:][:, ::-1]], axis=1)
+    q = np.insert(q, cut, q[:, cut - 2] if cut > 1 else q[:, cut + 1], axis=1)
+    theta, phi = q[:, ::2], q[:, 1::2]
+    assert np.ptp(theta, axis=1).max() < 1e-9 and np.ptp(phi, axis=1).max() < 1e-9
+    s, p = np.sin(theta[:, 0]), np.sin(phi[:, 0])
+    np.testing.assert_allclose(s + p, s * p, atol=1e-10)
+    for t, angles in BRICARD.items():
+        np.testing.assert_allclose(q[t, :2], angles, atol=1e-9)
 
 def governor(rigid: bool) -> mz.Model:
     """The flyball governor with its two stiff springs, or with rigid rods: half a metre long."""
