@@ -296,7 +296,7 @@ class StiffWarning(UserWarning):
 
 class ContactWarning(UserWarning):
     """A simulated step missed a law of contact, dry friction or limits by more than rounding, or
-    rigid shapes start deep in each other.
+    rigid shapes are deep in each other.
 
     Example:
         >>> import warnings

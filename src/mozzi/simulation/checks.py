@@ -15,13 +15,13 @@ from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual,
 from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
 from mozzi.algorithms.loops.shown import choose, look_at
 from mozzi.errors import ConfigurationError, ContactWarning, LoopError, warn
-from mozzi.model import Model
+from mozzi.model import Contact, Model
 from mozzi.model.parameters.named import geometric
 from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
 __all__ = [
-    "check_model", "check_state", "check_wrenches", "finite", "numbers", "positive",
+    "check_model", "check_state", "check_wrenches", "depths", "finite", "numbers", "positive",
     "tell_overlaps",
 ]  # fmt: skip
 
@@ -87,19 +87,24 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
     _look_at_rank(model, q, varying)
 
 
+def depths(model: Model, q: Array, varying: Varying) -> dict[Contact, Array]:
+    """How deep rigid shapes are in each other (m) at states q (..., nq), by contacts."""
+    rigid = [x for x in model.contacts if x.kind == "surface" and x.stiffness is None]
+    if not rigid:
+        return {}
+    with unchecked():
+        gaps = varying.of(contact_gaps, q)
+    points = contact_points(model)
+    return {x: -gaps[..., points[x.name]].min(axis=-1, initial=0.0) for x in rigid}
+
+
 def tell_overlaps(model: Model, q: Array, varying: Varying) -> None:
     """Warn where rigid shapes are deep in each other at the start: a base at the origin, for one,
     with its feet below the ground.
     """
-    rigid = [x for x in model.contacts if x.kind == "surface" and x.stiffness is None]
-    if not rigid:
-        return
-    with unchecked():
-        gaps = varying.of(contact_gaps, q).min(axis=tuple(range(q.ndim - 1)))
-    points = contact_points(model)
-    deepest = {x: -float(gaps[points[x.name]].min(initial=0.0)) for x in rigid}
-    worst = max(rigid, key=deepest.__getitem__)
-    if deepest[worst] > OVERLAP:
+    deepest = {x: float(depth.max()) for x, depth in depths(model, q, varying).items()}
+    worst = max(deepest, key=deepest.__getitem__, default=None)
+    if worst is not None and deepest[worst] > OVERLAP:
         warn(
             f"shape {worst.shape_a!r} is {deepest[worst]:.2g} m deep in {worst.shape_b!r} at the "
             "start, and is pushed out; start where mozzi.contact_gaps(model, q0) is not negative",

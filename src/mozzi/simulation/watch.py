@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
@@ -24,6 +25,7 @@ from mozzi.errors import (
     warn,
 )
 from mozzi.model import Model
+from mozzi.simulation.checks import depths
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
@@ -38,9 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = ["tell_diverged", "tell_run", "tell_stiff"]
 
+DEEP = 5e-3  # m: shapes that are deeper in each other did not get there by the turning of one step
 ENERGY_DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
 EXACT_DRIFT = 1e-3  # the same, of methods of fourth order and more in float64
-ENERGY_SAMPLES = 2**15  # states whose energy is looked at, about
+LOOKED_STATES = 2**15  # states whose energy and contacts are looked at, about
 FIRST_ORDER = 2.0  # steps over all: the same of methods of first order, which lose 1 from rest
 ROUNDED = {"float64": 1e-9, "float32": 1e-5}  # of the potential energy, that may be rounding
 #: −h λ of a decay that an explicit step follows.
@@ -64,6 +67,7 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
     if run.contact:
         residual = run.records.rows["residual"][: run.records.done, ..., 0]
         tell_residual(residual, run.grid.t, MISSED_SPEED[run.place.dtype])
+    tell_deep(run, t, q)
     missed = run.records.missed
     if missed.speed > MISSED_SPEED[run.place.dtype]:
         warn(
@@ -120,8 +124,7 @@ def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
     if run.method.order == 1:
         drift = max(drift, FIRST_ORDER * run.dt / max(float(t[-1] - t[0]), run.dt))
     springs = run.resistance is not None and run.resistance.springs
-    count = max(2, min(len(t), ENERGY_SAMPLES // math.prod(q.shape[:-2])))
-    looked = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
+    looked = _looked_at(t, q)
     q, v = q[..., looked, :], v[..., looked, :]
     with np.errstate(all="ignore"), unchecked():
         T = run.varying.of(kinetic_energy, q, v)
@@ -215,6 +218,33 @@ def tell_diverged(
                 "body inertia about the joint, or the joint armature"
             )
     tell_ends(ended, batch, "diverged", remedy)
+
+
+def _looked_at(t: Array, q: Array) -> NDArray[np.int_]:
+    """Which records of q (B, n, nq) are looked at: all, or some where there are many."""
+    count = max(2, min(len(t), LOOKED_STATES // math.prod(q.shape[:-2])))
+    return np.unique(np.linspace(0, len(t) - 1, count).astype(int))
+
+
+def tell_deep(run: Simulation, t: Array, q: Array) -> None:
+    """Warn where rigid shapes get into each other on the way. q is (B, n, nq)."""
+    if not run.model.contacts:
+        return
+    looked = _looked_at(t, q)
+    with np.errstate(all="ignore"):
+        found = depths(run.model, q[..., looked, :], run.varying)
+    for contact, depth in found.items():
+        more = np.nan_to_num(depth.reshape(-1, len(looked)))
+        more = np.where(more > 1.01 * more[:, :1], more, 0.0).max(axis=0)  # than at the start
+        if more.max() > DEEP:
+            warn(
+                f"{run.method_name}: shape {contact.shape_a!r} gets {more.max():.2g} m deep into "
+                f"{contact.shape_b!r} at t = {t[looked[int(more.argmax())]]:g} s, which their "
+                "points of contact do not prevent there; take a smaller dt, or shapes that meet "
+                "everywhere (spheres, capsules, boxes)",
+                ContactWarning,
+            )
+            return
 
 
 def tell_ends(

@@ -290,3 +290,31 @@ def test_shapes_that_start_in_each_other_are_told(method):
         warnings.simplefilter("error", mz.ContactWarning)
         mz.simulate(model, q[:2], np.zeros(6), 0.01, 1e-3, method=method)
         mz.simulate(soft, q, np.zeros(6), 0.01, 1e-3)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_corner_that_points_of_contact_do_not_see_is_told(order):
+    """A cylinder meets a box by points of its rims: it stands on one, whichever is named first, but
+    where corners of boxes fly into its side they get into each other, which a warning says.
+    """
+    builder = mz.Builder("pair", gravity=(0, 0, 0))
+    for name, shape in (("box", mz.Box((0.3, 0.3, 0.3))), ("drum", mz.Cylinder(0.1, 0.3))):
+        builder.add(name, None, mz.Free(), box_inertia(1.0, (0.2, 0.2, 0.2)))
+        builder.shape(name, shape, name=name)
+    model = builder.build().with_contact("c", *("box", "drum")[::order], friction=0.3)
+    q, v = model.neutral(), np.zeros(12)
+    q[9] = 0.3  # it stands on top
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mz.ContactWarning)
+        down = model.with_gravity((0, 0, -9.81)).lock(["box"], q)
+        rest = mz.simulate(down, q[7:], np.zeros(6), 0.2, H)
+    np.testing.assert_allclose(rest.q[-1], q[7:], atol=1e-9)
+    on_drum = order * rest.contact_forces[-1].sum(axis=0)
+    np.testing.assert_allclose(on_drum, [0, 0, -9.81], atol=1e-6)
+    rng = np.random.default_rng(0)
+    q = model.random_configuration(rng, (32,))
+    q[:, :3], q[:, 7:10] = (0.35, 0.0, 0.0), 0.0
+    v = 2.0 * rng.normal(size=(32, 12))
+    v[:, 3:6] = -2.0 * mz.forward_kinematics(model, q)[:, 0, 0, :3]  # towards it, in own axes
+    with pytest.warns(mz.ContactWarning, match=r"gets 0\.\d+ m deep into"):
+        mz.simulate(model, q, v, 0.4, H)

@@ -72,7 +72,7 @@ def nearest(
     """
     if isinstance(a, (Plane, HeightField)) and not isinstance(b, (Plane, HeightField)):
         return [seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
-    if isinstance(a, Box) and isinstance(b, (Sphere, Capsule)):
+    if isinstance(a, Box) and not isinstance(b, (Box, Plane, HeightField)):
         return [seen_from(x, T_ba) for x in nearest(b, a, T_ba.inverse(), points)]
     if isinstance(a, (Sphere, Capsule)) and isinstance(b, (Sphere, Capsule)):
         return [_segments(a, b, T_ba)]

@@ -32,8 +32,6 @@ def contacts_of(
             continue
         a, b = shape_of[one], shape_of[two]
         if not meets(shapes[a].geometry, shapes[b].geometry):
-            a, b = b, a
-        if not meets(shapes[a].geometry, shapes[b].geometry):
             kinds = " on ".join(sorted(type(shapes[k].geometry).__name__ for k in (a, b)))
             unmet[kinds] = unmet.get(kinds, 0) + 1
             continue

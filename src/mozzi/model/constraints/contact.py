@@ -133,7 +133,7 @@ def meets(a: Geometry, b: Geometry) -> bool:
         return True
     if isinstance(a, (Plane, HeightField)) or isinstance(b, (Plane, HeightField)):
         return not (isinstance(a, (Plane, HeightField)) and isinstance(b, (Plane, HeightField)))
-    return isinstance(b, Box) or (isinstance(a, Box) and isinstance(b, (Sphere, Capsule)))
+    return isinstance(a, Box) or isinstance(b, Box)
 
 
 def with_rope(
