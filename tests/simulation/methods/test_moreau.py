@@ -313,7 +313,7 @@ def test_a_corner_that_points_of_contact_do_not_see_is_told(order):
     np.testing.assert_allclose(on_drum, [0, 0, -9.81], atol=1e-6)
     rng = np.random.default_rng(0)
     q = model.random_configuration(rng, (32,))
-    q[:, :3], q[:, 7:10] = (0.35, 0.0, 0.0), 0.0
+    q[:, :3], q[:, 7:10] = (0.5, 0.0, 0.0), 0.0
     v = 2.0 * rng.normal(size=(32, 12))
     v[:, 3:6] = -2.0 * mz.forward_kinematics(model, q)[:, 0, 0, :3]  # towards it, in own axes
     with pytest.warns(mz.ContactWarning, match=r"gets 0\.\d+ m deep into"):
