@@ -73,6 +73,10 @@ def simulated(**options) -> object:
     return mz.simulate(ARM, **given)
 
 
+JOINED = (
+    mz.Builder("j").add("a", None, mz.Revolute("z"), I, joint_name="hinge")
+    .frame("tip", "a", (0, 0, 1)).frame("mark", None, (1, 0, 0)).build()
+)  # fmt: skip
 NOWHERE = Path("/nowhere/robot.urdf")
 ROWS = {
     # joints
@@ -306,6 +310,17 @@ ROWS = {
     "a grid of nothing": (lambda: mz.grid({"x": []}), "'x' has no numbers; give one or more"),
     "a sweep of nothing": (
         lambda: mz.sweep("arm", {"x": [1.0]}), "give a function (run: takes a chunk"),
+    "a pair for a range": (
+        lambda: mz.sweep(lambda chunk: chunk, {"x": (1, 2)}, samples=9),
+        "a range to draw from: mz.Uniform(low, high)"),
+    # names of others, and of something else
+    "a frame of Pinocchio": (
+        lambda: mz.jacobian(ARM, Z, ARM.bodies[0], "LOCAL_WORLD_ALIGNED"), "is 'hybrid')"),
+    "a joint for a body": (lambda: JOINED.body("hinge"), "but a joint, which moves 'a'"),
+    "a frame for a body": (lambda: JOINED.body("tip"), "but a frame, on 'a'"),
+    "a frame of the world for a body": (lambda: JOINED.body("mark"), "but a frame, on the world"),
+    "rows of several lengths": (
+        lambda: mz.mass_matrix(ARM, [[1, 2, 3], [4]]), "q is [[1, 2, 3], [4]]; give an array"),
     # programs
     "compiling for nowhere": (lambda: mz.compile(mz.mass_matrix, ARM, "abacus"), "'abacus'"),
     "compiling in quarters": (

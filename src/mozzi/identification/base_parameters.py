@@ -56,6 +56,10 @@ class BaseParameters:
     def __len__(self) -> int:
         return len(self.independent)
 
+    def __repr__(self) -> str:
+        count, unseen = len(self.parameters), len(self.unseen)
+        return f"<BaseParameters: {len(self)} combinations of {count}; {unseen} are in none>"
+
     @property
     def names(self) -> tuple[str, ...]:
         """The first parameter of every combination."""

@@ -139,7 +139,10 @@ def table_of(
         sizes["samples"] = int(samples)
     if len(set(sizes.values())) > 1:
         shown = ", ".join(f"{n}: {k}" for n, k in sizes.items())
-        raise ConfigurationError(f"sweep: columns of different lengths ({shown}); see mz.grid")
+        raise ConfigurationError(
+            f"sweep: columns of different lengths ({shown}); give as many values each, all "
+            f"combinations with mz.grid, or a range to draw from: mz.Uniform(low, high)"
+        )
     if not columns:
         raise ConfigurationError("sweep: no parameters; give arrays or distributions by name")
     if not sizes and any(not isinstance(x, np.ndarray) for x in columns.values()):

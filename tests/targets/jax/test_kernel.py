@@ -34,6 +34,13 @@ def arguments(names, batch=(3,), model=MODEL, dtype="float64"):
     ]
 
 
+def test_traced_arrays_are_told_where_to_go():
+    """An algorithm on arrays is NumPy's; inside `jit` it names the argument and the target."""
+    for transform in (jax.jit, jax.vmap):
+        with pytest.raises(mz.KindError, match=r"mass_matrix: q is .*target='jax'"):
+            transform(lambda q: mz.mass_matrix(MODEL, q))(np.zeros((2, MODEL.nq)))
+
+
 @pytest.mark.parametrize(
     ("dtype", "rolled"), [("float64", False), ("float32", False), ("float64", True)]
 )

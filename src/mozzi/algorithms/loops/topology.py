@@ -273,7 +273,7 @@ def refuse_open(name: str, error: Array, tolerance: float = WIDE) -> None:
     if not (turn <= tolerance and gap <= tolerance):  # nor NaN
         raise LoopError(
             f"attachment {name!r} is open by {gap:.2e} m and {turn:.2e} rad, more than "
-            f"{tolerance:g}; bring its frames together before it is attached"
+            f"{tolerance:g}; call assemble(q) of the system, or attach it with at=q, where it is"
         )
 
 

@@ -24,6 +24,7 @@ from mozzi.types import Rep, words
 __all__ = ["REPRESENTATIONS", "check", "convert", "convert_rate", "from_body", "to_body"]
 
 REPRESENTATIONS = words(Rep)
+PINOCCHIO = {"LOCAL": "body", "WORLD": "spatial", "LOCAL_WORLD_ALIGNED": "hybrid"}
 
 K = TypeVar("K", bound=Six)
 Turn = Callable[[Vec3], Vec3]
@@ -32,9 +33,10 @@ Turn = Callable[[Vec3], Vec3]
 def check(rep: Rep) -> Rep:
     """One of the four representations."""
     if rep not in REPRESENTATIONS:
-        raise ConfigurationError(
-            f"no representation {rep!r}; there are {known(rep, REPRESENTATIONS)}"
-        )
+        there = known(rep, REPRESENTATIONS)
+        if (word := str(rep).upper()) in PINOCCHIO:
+            there += f" (Pinocchio's {word} is {PINOCCHIO[word]!r})"
+        raise ConfigurationError(f"no representation {rep!r}; there are {there}")
     return rep
 
 

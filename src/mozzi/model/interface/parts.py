@@ -47,13 +47,23 @@ class Parts(Derived):
                 return self._index[body]
             except KeyError:
                 raise ModelError(
-                    f"model {self.name!r} has no body {body!r}; it has {known(body, self.bodies)}"
+                    f"model {self.name!r} has no body {body!r}{self._otherwise(body)}; "
+                    f"it has {known(body, self.bodies)}"
                 ) from None
         if not is_whole(body) or not 0 <= body < self.nb:
             raise ModelError(
                 f"model {self.name!r} has no body {body!r:.60}; its bodies are 0 to {self.nb - 1}"
             )
         return int(body)
+
+    def _otherwise(self, name: str) -> str:
+        """What else has this name, for a message."""
+        if name in self._frame_index:
+            on = self._frame_index[name][1]
+            return f", but a frame, on {'the world' if on == WORLD else repr(self.bodies[on])}"
+        if name in self._joint_index:
+            return f", but a joint, which moves {self.bodies[self._joint_index[name]]!r}"
+        return ""
 
     def body(self, body: str | int) -> Body:
         """A body, by name or index.

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, cast
 
 import numpy as np
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, KindError
 from mozzi.program.packing import Packing
 from mozzi.program.program import Input, Output
 from mozzi.targets.arguments import check_arrays, check_results
@@ -34,6 +34,7 @@ OPERATION_NS = 0.04  # what an operation takes, one thread
 SHORT_NS = 20_000.0  # work that may hold the GIL, to do without NumPy's dispatch
 UNCOUNTED = 1 << 60  # numbers of arguments that are not arrays of the kernel's type yet
 SINGLE_CALL_NUMBERS = 500  # of one evaluation, at most; NumPy holds the GIL for fewer, too
+ELSEWHERE = {"jax": "jax", "jaxlib": "jax", "torch": "torch", "cupy": "cuda"}  # library → target
 
 
 Look: TypeAlias = Callable[[Sequence[ArrayLike], object], None]
@@ -176,7 +177,7 @@ class CpuKernel(Generic[Result]):
                     given = [y.shape for y in self.outputs]
                     found = laid_over(self, self._shapes, given, args, self.dtype.name)
                     return cast("Results", found)
-                arrays = [self._array(x) for x in args]
+                arrays = [self._array(x, y.name) for x, y in zip(args, self.inputs)]
                 numbers = UNCOUNTED
                 break
             numbers += x.size
@@ -202,9 +203,18 @@ class CpuKernel(Generic[Result]):
                 check_results(self.name, self.outputs, out, self._batch(arrays), self.dtype)
             raise
 
-    def _array(self, x: ArrayLike) -> np.ndarray:
+    def _array(self, x: ArrayLike, argument: str) -> np.ndarray:
         """As an array; a float32 kernel takes other real numbers, too."""
-        array = np.asarray(x)
+        try:
+            array = np.asarray(x)
+        except ValueError:  # rows of several lengths
+            raise KindError(self.name, argument, x, "an array of real numbers") from None
+        except (TypeError, RuntimeError):  # traced, with gradients, on a GPU: not for NumPy
+            target = ELSEWHERE.get(type(x).__module__.partition(".")[0])
+            if target is None:
+                raise
+            wanted = f"NumPy arrays, or compile it: mz.compile(…, model, target={target!r})"
+            raise KindError(self.name, argument, x, wanted) from None
         return array.astype(self.dtype, copy=False) if array.dtype.kind in "biuf" else array
 
     def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
@@ -244,10 +254,10 @@ class CpuKernel(Generic[Result]):
         """With arguments or results that have no elements, or without arguments: NumPy has no such
         ufuncs.
         """
-        arrays = [self._array(x) for x in args]
-        if len(arrays) != len(self.inputs) or out is not None:
+        if len(args) != len(self.inputs) or out is not None:
             names = ", ".join(x.name for x in self.inputs)
             raise TypeError(f"{self.name} takes the arrays ({names}) and no out")
+        arrays = [self._array(x, y.name) for x, y in zip(args, self.inputs)]
         check_arrays(self.name, self.inputs, arrays)
         batch = self._batch(arrays)
         taken = [x for x, own in zip(arrays, self.inputs) if own.size]
