@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from loaders.support import mass_matrix, poses, write
 
+import mozzi as mz
 from mozzi.errors import ModelError
 from mozzi.loaders import inspect, load
 from mozzi.loaders.description import Edge
@@ -254,6 +255,42 @@ def test_loops(tmp_path):
     assert (
         inspect(write(tmp_path, sdf(*parts), "m.sdf")).as_dict()["loops"][0]["joint"] == "Revolute"
     )
+
+
+def test_joints_with_forces_close_no_loops(tmp_path):
+    """Which joint of a cycle comes last in the file does not decide whether a spring acts: the same
+    bodies accelerate alike. What cannot be kept is told.
+    """
+    spring = (
+        "<dynamics><spring_stiffness>30</spring_stiffness><damping>.5</damping></dynamics>"
+        "<limit><lower>-1</lower><upper>1</upper></limit>"
+    )
+    links = [
+        link("a", pose("0 0 0 0 0 0")), link("b", pose(".5 0 1 0 0 0")),
+        link("c", pose("1 0 0 0 0 0")),
+    ]  # fmt: skip
+    at = "<pose relative_to='__model__'>{} 0 0 0</pose>"
+    sprung = f"<axis><xyz>0 1 0</xyz>{spring}</axis>"
+    joints = [
+        joint("i", "world", "a", axis="0 1 0", rest=at.format("0 0 0")),
+        joint("j", "a", "b", axis="0 1 0", rest=at.format("0 0 1")),
+        joint("k", "world", "c", axis="0 1 0", rest=at.format("1 0 0")),
+        joint("l", "c", "b", axis="", rest=at.format("1 0 1") + sprung),
+    ]
+    found = []
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        model = read(tmp_path, *links, *(joints[k] for k in order), version="1.9")
+        assert [loop.name for loop in model.loops] in (["j"], ["i"])
+        assert model.body("b").dynamics.stiffness == (30.0,)
+        q = {"i": 0.3, "j": -0.3, "k": 0.3, "l": -0.3}
+        v = {"i": 1.0, "j": -1.0, "k": 1.0, "l": -1.0}
+        state = ([x[name] for name in model.joint_names] for x in (q, v))
+        a = mz.forward_dynamics(model, *state, np.zeros(model.nv), resistance=True)
+        found.append(a[model.joint_names.index("k")])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    everywhere = [x.replace("</xyz></axis>", f"</xyz>{spring}</axis>") for x in joints]
+    with pytest.warns(mz.LeftOutWarning, match="'l' closes .* no stiffness, damping, limits"):
+        read(tmp_path, *links, *everywhere, version="1.9")
 
 
 def test_four_bar_without_a_root(tmp_path):

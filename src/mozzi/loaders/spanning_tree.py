@@ -8,8 +8,12 @@ but whose parent hangs on nothing, is turned round.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
+from mozzi.errors import ModelError
 from mozzi.lie import SE3, Rotation, Vec3
 from mozzi.loaders.description import IDENTITY, Edge, LoopData
 from mozzi.loaders.source import Notes
@@ -17,13 +21,51 @@ from mozzi.model import Fixed, Joint, Prismatic, Revolute, Screw, Spherical
 
 __all__ = ["split", "turned"]
 
+FORCES = "stiffness", "damping", "friction"
 HALF_TURN = SE3(Rotation(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0), Vec3.zero())
 
 
 def split(
     edges: Iterable[Edge], links: Iterable[str], notes: Notes
 ) -> tuple[dict[str, Edge], list[LoopData]]:
-    """The joints that span a tree, in the order of the file, and those that close loops."""
+    """The joints that span a tree, in the order of the file, and those that close loops.
+
+    Loops have no coordinates on which springs, dampers, friction, limits or a mimic could act.
+    Where a joint with a force (or a mimic) would close one, another joint of its cycle does, unless
+    more joints would be turned round for it; what is lost all the same is told.
+    """
+    order, names = list(edges), list(links)
+    chosen, turns = _tree(order, names)
+    if any(_acts(edge) for edge in order if edge.name not in chosen):
+        with suppress(ModelError):  # such a tree has joints that cannot be turned round
+            another = _tree(sorted(order, key=lambda edge: not _acts(edge)), names)
+            if len(another[1].items) <= len(turns.items):
+                chosen, turns = another
+    notes.items += turns.items
+    for edge in order:
+        lost = _lost(edge) if edge.name not in chosen else ()
+        if lost:
+            fact = f"closes a loop, which has no {', '.join(lost)}"
+            notes.leave(edge.place, f"joint {edge.name!r}", fact)
+    tree = {edge.name: chosen[edge.name] for edge in order if edge.name in chosen}
+    return tree, [_loop(edge) for edge in order if edge.name not in chosen]
+
+
+def _acts(edge: Edge) -> bool:
+    """Whether there is something on a joint that a motion meets."""
+    return edge.mimic is not None or any(np.any(edge.dynamics.get(word, 0.0)) for word in FORCES)
+
+
+def _lost(edge: Edge) -> list[str]:
+    """What of a joint a loop does not have, by name."""
+    found = [word for word in FORCES if np.any(edge.dynamics.get(word, 0.0))]
+    if any(np.any(np.isfinite(edge.dynamics.get(word, np.inf))) for word in ("lower", "upper")):
+        found.append("limits")
+    return found if edge.mimic is None else [*found, "mimic"]
+
+
+def _tree(order: list[Edge], links: list[str]) -> tuple[dict[str, Edge], Notes]:
+    """Joints that span a tree, the first ones if they can, and which of them are turned round."""
     above = {name: name for name in links}
 
     def root(name: str) -> str:
@@ -32,7 +74,7 @@ def split(
             name = above[name]
         return name
 
-    order = list(edges)
+    notes = Notes()
     chosen: dict[str, Edge] = {}
     waiting = order
     while waiting:
@@ -60,8 +102,7 @@ def split(
         fact = f"is turned round: {edge.parent!r} hangs on {edge.child!r}"
         notes.add(edge.place, f"joint {edge.name!r}", fact)
         waiting = left[:k] + left[k + 1 :]
-    tree = {edge.name: chosen[edge.name] for edge in order if edge.name in chosen}
-    return tree, [_loop(edge) for edge in order if edge.name not in chosen]
+    return chosen, notes
 
 
 def turned(edge: Edge) -> Edge:

@@ -68,6 +68,14 @@ def test_motions_that_end_there_say_why():
     assert np.isfinite(found[:, 0]).all()
 
 
+EVERYWHERE = {
+    **CALLS, mz.forward_dynamics_directional: ("q", *"vvvvv"),
+    mz.mass_matrix_inverse_partials: ("q",), mz.forward_dynamics_wrench_derivatives: ("q",),
+    mz.forward_dynamics_hessian: ("q", "v", "v", "v"),
+    mz.hybrid_dynamics_derivatives: ("q", "v", "v", "v"),
+}  # fmt: skip
+
+
 def test_what_moves_without_inertia_everywhere_is_refused():
     """Screws of a composite that depend on one another, and hinges on one axis with nothing between
     them: whatever rounding leaves of their pivots. Armature helps.
@@ -88,8 +96,9 @@ def test_what_moves_without_inertia_everywhere_is_refused():
     for make, told in ((arm, "'wrist' has 6 coordinates .* 5 ways"), (hinges, "'first' has no in")):
         model = make()
         q, v = model.random_configuration(0), np.ones(model.nv)
-        with pytest.raises(mz.SingularError, match=told):
-            mz.forward_dynamics(model, q, v, v)
+        for function, names in EVERYWHERE.items():
+            with pytest.raises(mz.SingularError, match=told):
+                function(model, *({"q": q, "v": v}[name] for name in names))
         model = make(armature=0.1)
         a = mz.forward_dynamics(model, q, v, v)
         assert np.allclose(mz.inverse_dynamics(model, q, v, a), v)

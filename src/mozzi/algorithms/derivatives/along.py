@@ -17,7 +17,7 @@ from mozzi.algorithms.calls.held_wrenches import HeldWrenches, carried_back
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.kinematics.accelerations import stages
-from mozzi.algorithms.recursion.articulated import inverse_inertia
+from mozzi.algorithms.recursion.articulated import check_inertias, inverse_inertia
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,
@@ -368,6 +368,7 @@ def _hybrid(
     P, dP = per_body(model, "P dP", ArticulatedInertia, ArticulatedInertia)
     tau_out, a_out = joint_vector(model, "dtau_out"), joint_vector(model, "da_out")
     A[model.world] = model.upward
+    check_inertias(model)
 
     for i in model.outward():
         p, x = i.parent, _Joint(i, q, v, given)

@@ -19,7 +19,6 @@ from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
 from mozzi.algorithms.dynamics.mass_matrix import SHALLOW, mass_matrix, mass_matrix_inverse
 from mozzi.algorithms.dynamics.momenta import AtRest
-from mozzi.algorithms.recursion.articulated import check_inertias
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_matrix
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
@@ -42,7 +41,6 @@ KEPT_VALUES = 440  # of which registers and shared memory hold no more
 @algorithm(regroup=True)
 def mass_factors(model: Mechanism, q: JointVector) -> tuple[BlockArray, BlockArray]:
     """(L, D⁻¹) of the mass matrix, L without its diagonal of ones.  Rodriguez et al. (0.30)."""
-    check_inertias(model)
     return _factors(model, InverseMass(model, mass_matrix(model, q)))
 
 

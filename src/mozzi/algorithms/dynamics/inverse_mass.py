@@ -12,7 +12,7 @@ from mozzi.algorithms.dynamics.column_loops import (
     products_by_column_loops,
 )
 from mozzi.algorithms.dynamics.inverse_by_limbs import inverse_by_limbs
-from mozzi.algorithms.recursion.articulated import inverse_inertia
+from mozzi.algorithms.recursion.articulated import check_inertias, inverse_inertia
 from mozzi.algorithms.recursion.blocks import (
     Block,
     apply,
@@ -59,6 +59,7 @@ class InverseMass:
     """
 
     def __init__(self, model: Mechanism, M: BlockArray, held: bool = False):
+        check_inertias(model)
         self.model = model
         self.D: PerBody[Block] = per_body(model, "D", Local[Block])
         self.N, self.L = joint_matrix(model, "N"), joint_matrix(model, "L")

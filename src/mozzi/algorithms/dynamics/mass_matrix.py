@@ -6,7 +6,6 @@ from __future__ import annotations
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.dynamics.articulated_inverse import ArticulatedInverse, depth
 from mozzi.algorithms.dynamics.inverse_mass import InverseMass
-from mozzi.algorithms.recursion.articulated import check_inertias
 from mozzi.algorithms.recursion.blocks import (
     diagonal_plus,
     rows,
@@ -130,7 +129,6 @@ def mass_matrix_inverse(model: Mechanism, q: JointVector) -> BlockArray:
         True
     """
     if _shallow(model):
-        check_inertias(model)
         return InverseMass(model, mass_matrix(model, q)).matrix()
     return ArticulatedInverse.at(model, q).matrix()
 
