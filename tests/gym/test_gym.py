@@ -63,6 +63,26 @@ def test_an_episode_is_the_motion_of_simulate():
         assert not over and not late, k
 
 
+def test_springs_act_unless_they_are_taken_out():
+    """The word is that of simulate, and so is the motion."""
+    model = POLE.with_dynamics(POLE.joint_names[1], stiffness=30.0, damping=0.5, rest=0.4)
+    ends = []
+    for acts in (True, False):
+        task = Task(
+            model, reward=lambda q, v, u: q[0], actions=(-1.0, 1.0), resistance=acts,
+            actuated=[POLE.joint_names[0]], start=([0.0, 0.3], [0.0, 0.1]),
+        )  # fmt: skip
+        environment = Environment(task)
+        environment.reset(seed=0)
+        seen, *_ = environment.step(np.array([0.5]))
+        motion = mz.simulate(
+            model, *task.start, 0.02, 0.005, "semi_implicit", [0.5, 0.0], resistance=acts
+        )
+        np.testing.assert_allclose(seen, [*motion.q[-1], *motion.v[-1]], atol=1e-13)
+        ends.append(seen)
+    assert np.abs(ends[0] - ends[1]).max() > 1e-2
+
+
 def rolled(target, put, get, steps=60):
     """A run of a vector environment with actions from one seed."""
     many = VectorEnvironment(balance(), 7, target)

@@ -19,7 +19,7 @@ from mozzi.program.program import Input, trace
 from mozzi.program.scalar import Condition, Real, select
 from mozzi.simulation.forces.actuators import actuate
 from mozzi.simulation.forces.law import plainly
-from mozzi.simulation.forces.resistance import Limits
+from mozzi.simulation.forces.resistance import Limits, Resistance
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.stepper import stepper
 from mozzi.types import Array, ArrayLike, DType, Kernel, Method, Target, Traced
@@ -66,7 +66,7 @@ class Task:
         dt: a step of the integrator, in seconds.
         substeps: steps of the integrator for one action.
         duration: seconds until an episode is truncated.
-        method, limits: as in `simulate`.
+        method, resistance, limits: as in `simulate`.
         parameters: numbers of the model that differ from episode to episode, by name, with the
             ends of their ranges: ``{"pole.mass": (0.5, 2.0)}``.
     """
@@ -87,6 +87,7 @@ class Task:
         substeps: int = 4,
         duration: float = 10.0,
         method: Method | OneStep | None = "semi_implicit",
+        resistance: bool | Resistance = True,
         limits: Limits = False,
         parameters: Mapping[str, Range] | None = None,
     ):
@@ -95,6 +96,7 @@ class Task:
             raise ConfigurationError("Task: dt, substeps and duration are positive, in this order")
         self.limit = round(duration / (dt * substeps))
         self.method: Method | OneStep | None = None if model.contacts else method
+        self.resistance: bool | Resistance = resistance
         self.limits: Limits = limits
         self.ranges = dict(parameters or {})
         q, v = (model.neutral(), np.zeros(model.nv)) if start is None else start
@@ -194,8 +196,8 @@ class Task:
 
         look_at(model, self.start[0])  # kernels know what was shown before they are made
         step = stepper(
-            model, self.method, held=True, limits=self.limits, target=target, dtype=dtype,
-            parameters=list(self.ranges),
+            model, self.method, held=True, resistance=self.resistance, limits=self.limits,
+            target=target, dtype=dtype, parameters=list(self.ranges),
         )  # fmt: skip
         acting = compile(control, model, target, dtype, inputs=inputs)
         seeing = compile(observe, model, target, dtype, inputs=inputs)
