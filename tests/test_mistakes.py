@@ -321,7 +321,17 @@ ROWS = {
     "a frame of the world for a body": (lambda: JOINED.body("mark"), "but a frame, on the world"),
     "rows of several lengths": (
         lambda: mz.mass_matrix(ARM, [[1, 2, 3], [4]]), "q is [[1, 2, 3], [4]]; give an array"),
+    "a law without v": (
+        lambda: simulated(torque=lambda t, q: q), "takes (t, q); give a function of (t, q, v)"),
+    "a law without v, in Python": (
+        lambda: simulated(torque=lambda t, q: q, trace=False), "give a function of (t, q, v)"),
+    "a drive that takes q": (
+        lambda: simulated(prescribed={ARM.joint_names[0]: lambda t, q: q}), "a function of (t)"),
     # programs
+    "compiling without a frame": (
+        lambda: mz.compile(mz.pose, ARM), "pose needs 'frame'; give it: options={'frame': …}"),
+    "what to compile, in full": (
+        lambda: mz.compile("pose", ARM), "any function of arrays that calls algorithms"),
     "compiling for nowhere": (lambda: mz.compile(mz.mass_matrix, ARM, "abacus"), "'abacus'"),
     "compiling in quarters": (
         lambda: mz.compile(mz.mass_matrix, ARM, dtype="float8"), "float8"),

@@ -275,5 +275,8 @@ def refuse_others(
 def meaning(function: Callable[..., object], argument: str) -> str:
     """What the docstring says of an argument, to be put behind a kind."""
     text = inspect.getdoc(function) or ""
-    row = re.search(rf"^ *{argument}\b([^:\n]*): (.+?)[.;,]?$", text, re.MULTILINE)
-    return "" if row is None else f" ({argument}{row[1]}: {row[2]})"
+    row = re.search(rf"^( *){argument}\b([^:\n]*): (.+(?:\n\1 +.+)*)", text, re.MULTILINE)
+    if row is None:
+        return ""
+    said = re.split(r"\.(?= )", " ".join(row[3].split()))[0]
+    return f" ({argument}{row[2]}: {said.rstrip('.;,')})"

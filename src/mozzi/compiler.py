@@ -338,6 +338,11 @@ def _signature(
     if isinstance(function, Algorithm):
         taken = [n for n in function.arrays if n in function.required or options.get(n) is True]
         others = {n: x for n, x in options.items() if n not in function.arrays}
+        for n, default in function.defaults.items():
+            if default is inspect.Parameter.empty and n not in others:
+                raise ConfigurationError(
+                    f"compile: {function.name} needs {n!r}; give it: options={{{n!r}: …}}"
+                )
 
         def call(*arrays: object) -> object:
             return function(model, **dict(zip(taken, arrays, strict=True)), **others)

@@ -34,7 +34,7 @@ from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
-from mozzi.simulation.forces.law import plainly
+from mozzi.simulation.forces.law import check_arguments, plainly
 from mozzi.simulation.place import named
 from mozzi.simulation.system import Feedback, as_forces
 from mozzi.types import Array, ArrayLike, Traced
@@ -281,6 +281,8 @@ class Drives:
 
 def _numbers(law: TimeLaw, t: Real, size: int, what: str) -> Traced:
     """What a law gives at t, if it is so many numbers."""
+    if callable(law):
+        check_arguments(law, "t", what, more=False)
     try:
         x = np.ravel(np.asarray(law(t) if callable(law) else law, dtype=object))
         for e in x:

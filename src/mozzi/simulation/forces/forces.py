@@ -9,7 +9,7 @@ import numpy as np
 from mozzi.errors import ConfigurationError, warn
 from mozzi.model import Model
 from mozzi.program.scalar import Real
-from mozzi.simulation.forces.law import Law, check_traceable
+from mozzi.simulation.forces.law import Law, check_arguments, check_traceable
 from mozzi.simulation.parameters import Varying
 from mozzi.simulation.system import Feedback
 from mozzi.types import Array, ArrayLike, Traced
@@ -113,6 +113,7 @@ def _law(
     if trace is False and target != "cpu":
         raise ConfigurationError(f"torque: trace=False, but {python}")
     if trace is False:
+        check_arguments(law, "t, q, v", "torque: the law")
         return Torque(call=varying.arrays(law))
 
     try:

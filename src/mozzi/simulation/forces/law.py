@@ -6,6 +6,7 @@ of numbers: what the caller named, the joint forces that are held, and the time 
 
 from __future__ import annotations
 
+import inspect
 import math
 import traceback
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.system import Feedback, Forces, System, as_forces
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["DUE", "HELD", "Law", "check_traceable", "plainly"]
+__all__ = ["DUE", "HELD", "Law", "check_arguments", "check_traceable", "plainly"]
 
 Sampled: TypeAlias = Callable[..., object]
 HELD, DUE = "tau", "due"  # what a state holds besides the caller's
@@ -214,12 +215,29 @@ def _picked(due: Condition, a: Traced, b: Array) -> Traced:
     return np.array([select(due, x, y) for x, y in pairs], dtype=object).reshape(b.shape)
 
 
+def check_arguments(law: Callable[..., object], words: str, what: str, more: bool = True) -> None:
+    """Raise where a function does not take these arguments, such as "t, q, v", or (unless more)
+    wants others behind them.
+    """
+    try:
+        own = inspect.signature(law)
+    except ValueError:  # a function of C, which does not tell
+        return
+    try:
+        (own.bind_partial if more else own.bind)(*words.split(", "))
+    except TypeError:
+        taken = f"({', '.join(own.parameters)})"
+        raise ConfigurationError(f"{what} takes {taken}; give a function of ({words})") from None
+
+
 def check_traceable(
     law: Feedback | Law, model: Model, varying: Varying | None = None
 ) -> None:
     """Raise where a law cannot be traced: a `ConfigurationError` that names the line and what to
     write there, or says that the law is no function of its arguments.
     """
+    if not isinstance(law, Law):
+        check_arguments(law, "t, q, v", "torque: the law")
     system = System(model, varying=varying)
 
     def plain(t: Real, q: Traced, v: Traced, **more: Traced) -> Traced:
