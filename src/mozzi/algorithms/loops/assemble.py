@@ -28,6 +28,11 @@ from mozzi.types import Array, ArrayLike, JointChoice, Seed
 
 __all__ = ["Assembly", "assemble", "consistent_velocities"]
 
+DISAGREE = 1e-8
+"""Rates of rows over their lengths, beside velocities: what pseudoinverses leave in singular
+configurations is less.
+"""
+
 STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
 ROUNDED = 1e-6  # what stays open by less (m or rad) is open by rounded numbers
 
@@ -356,7 +361,7 @@ def consistent_velocities(
     rows, columns = lengths(model)
     left = np.abs(((A @ out[..., None])[..., 0] - U) / rows).max(-1, initial=0.0)
     size = 1.0 + np.abs(v / columns).max(-1, initial=0.0) + np.abs(U / rows).max(-1, initial=0.0)
-    if (left > (1e-9 + least) * size).any():
+    if (left > (DISAGREE + least) * size).any():
         raise LoopError(
             f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
             f"disagree by {left.max():.3g}; hold fewer joints"
