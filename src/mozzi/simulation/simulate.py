@@ -55,9 +55,10 @@ def simulate(
 
     A sample that diverges is stopped and named in a `DivergenceWarning` and in
     ``trajectory.diverged``; the others go on. Where the loops of a mechanism lose rank in a record,
-    or steps beside such a configuration are too coarse, a `SingularWarning` tells when; where
-    moreau misses a law of contact, friction or limits by more than 1e-6 m/s (or rad/s), a
-    `ContactWarning` does: see ``trajectory.contact_residual``; so it does of impacts of dopri5.
+    are singular from the start on, or steps beside such a configuration are too coarse, a
+    `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
+    than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``; so it
+    does of impacts of dopri5.
     Energy that changes though nothing drives or brakes is an `EnergyWarning`, dry friction that is
     too stiff for explicit steps a `StiffWarning`, both with the method to take.
 

@@ -16,6 +16,7 @@ from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.algorithms.dynamics.singular_inertia import moves_without_inertia
+from mozzi.algorithms.loops.singular import first_singular
 from mozzi.errors import (
     ContactWarning,
     DivergenceWarning,
@@ -25,6 +26,7 @@ from mozzi.errors import (
     warn,
 )
 from mozzi.model import Model
+from mozzi.model.parameters.named import geometric
 from mozzi.simulation.checks import depths
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import OneStep
@@ -104,6 +106,20 @@ def tell_singular(run: Simulation, ranks: Ranks, t: Array, q: Array, v: Array) -
             SingularWarning,
         )
         return
+    if run.drives is None and not geometric(run.model, run.varying.names):
+        starts = q.reshape(-1, *q.shape[-2:])[ranks.samples, 0]
+        start = first_singular(run.model, starts, ranks.rank[:, 0])
+        if start is not None:  # and stays so: at no other record is the rank higher
+            _, rank, nearby = start
+            what = "some of the motions that they allow are only instantaneous"
+            if nearby > rank:
+                what = f"{nearby} nearby, so that several motions may go on from it"
+            warn(
+                f"model {run.model.name!r} is singular at t = {t[0]:g} s and all the way: its "
+                f"loops have rank {rank}, and {what}; start beside it, and see mozzi.loop_rank",
+                SingularWarning,
+            )
+            return
     coarse = coarse_step(run, t, q, v, ranks)
     if coarse is not None:
         time, margin, off = coarse

@@ -19,20 +19,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.constraints.close import descend
+from mozzi.algorithms.constraints.overconstrained import most_independent, rows_in_all
 from mozzi.algorithms.constraints.rank import NEARBY_RESIDUAL, RATE, lengths, ranks_of, scaled
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.types import Array
 
-__all__ = ["closed_nearby", "rank_nearby"]
+__all__ = ["closed_nearby", "first_singular", "rank_nearby"]
 
 Integers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 STEP = 1e-3  # of differences, in radians or lengths of the mechanism
 ASIDE = 0.05  # how far from q the rank nearby is looked at
+JUDGED = 16  # configurations of a batch, at most
 
 
 def rank_nearby(
@@ -73,6 +76,29 @@ def rank_nearby(
         closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < NEARBY_RESIDUAL
         there = np.where(closed, np.maximum(there, ranks_of(jacobian(near)[..., free])), there)
     return singular | (there > rank), there
+
+
+def first_singular(model: Model, q: Array, rank: Integers) -> tuple[int, int, int] | None:
+    """(its index, rank there, rank nearby) of a singular one of closed configurations q (B, nq)
+    that have these ranks; None where there is none.
+
+    Those are judged that lack more rank than any that was judged regular before: once for a model,
+    mostly.
+    """
+    key, most = "lowest regular rank", most_independent(model)
+    enough = model.cache.get(key, rows_in_all(model) if most is None else most)
+    low = np.flatnonzero(rank < enough)
+    low = low[np.argsort(rank[low], kind="stable")][:JUDGED]
+    if not len(low):
+        return None
+    with unchecked():
+        near, own = closed_nearby(model, q[low], rank[low])
+        singular, there = rank_nearby(model, near, own)
+    if not singular.any():
+        model.cache[key] = int(rank[low].min())
+        return None
+    k = int(np.argmax(singular))
+    return int(low[k]), int(own[k]), int(there[k])
 
 
 def closed_nearby(
