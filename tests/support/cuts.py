@@ -17,6 +17,10 @@ from mozzi.model import Free, Joint, Model, Prismatic, Revolute, Spherical, Univ
 from mozzi.model.generate import Linkage
 from mozzi.model.generate.linkages import GROUND, LinkageJoint
 
+FIRST = 5e-3  # s, the coarsest step of the laws
+COARSE = 1e-3  # of the largest kinetic energy: what it may cost
+ROUNDING = 1e-11  # J
+
 
 def coordinates(joint: Joint, G: np.ndarray) -> list[float]:
     """The coordinates of a joint whose child frame has the pose G in its parent frame."""
@@ -115,9 +119,16 @@ class Cuts:
             return mz.simulate(*self.cut(joint), span, h, record_every=round(0.05 / h))
 
     def energy_off(self, joint: str, h: float, span: float) -> float:
-        """How much energy is lost or won."""
-        E = self.motion(joint, h, span).energy()
-        return float(np.abs(E - E[0]).max())
+        """How much energy is lost or won: at the first step within a thousandth of the largest
+        kinetic energy, at half of it within a quarter of that, and so on, at every one that is
+        asked for. A wrong motion at coarse steps would else hide behind a right one at fine steps.
+        """
+        x = self.motion(joint, h, span)
+        E = x.energy()
+        off = float(np.abs(E - E[0]).max())
+        bound = COARSE * (h / FIRST) ** 2 * x.kinetic_energy().max() + ROUNDING
+        assert off < bound, (h, off, bound)
+        return off
 
     def end(self, joint: str, h: float, span: float) -> tuple[np.ndarray, np.ndarray]:
         """The last state."""
@@ -128,15 +139,16 @@ class Cuts:
         """Energy at the order of the method, and the motion of the first cut to 1e-8.
 
         Half the step: 14 to 18 times less; where springs hold a linkage, which then swings about
-        where it is, energy is of one order more. The step is halved until that shows (or rounding
-        does), and on until the motions agree.
+        where it is, energy is of one order more. The step is halved until that shows (or both steps
+        are at rounding), and on until the motions agree; energy is bounded at each of them.
         """
         least, most = (28.0, 36.0) if self.linkage.springs else (14.0, 18.0)
-        h, ratio, off = 1e-2, 0.0, (0.0, 0.0)
+        h, ratio, off = 2.0 * FIRST, 0.0, (0.0, 0.0)
         while h > 5e-5 and not least < ratio < most:
             h /= 2
             off = tuple(self.energy_off(joint, x, span) for x in (h, h / 2))
-            ratio = off[0] / off[1] if off[1] > 1e-11 else 16.0 if least < 16.0 else 32.0
+            rounded = off[0] < most * ROUNDING
+            ratio = (least + most) / 2.0 if rounded else off[0] / max(off[1], ROUNDING / most)
         assert least < ratio < most, (h, off)
         first = self.linkage.joints[0].name
         a, b = (self.cut(x)[0] for x in (first, joint))
