@@ -339,3 +339,20 @@ def test_fewer_operations_than_program_differentiation():
 
     swept_flops = program_of(swept, model, rolled=False).flops
     assert 1.5 * program_of(mz.inverse_dynamics_derivatives, model).flops < swept_flops
+
+
+def test_few_bodies_with_many_freedoms_are_rolled():
+    """Jacobians of ball joints in a row are short programs, which grow with nothing, and
+    derivatives all the same; those of hinges are straight.
+    """
+    for function in (mz.inverse_dynamics_derivatives, mz.forward_dynamics_derivatives):
+        models = chain(18, mz.Spherical()), chain(24, mz.Spherical()), chain(36, mz.Revolute("x"))
+        short, long, hinges = (program_of(function, model).length for model in models)
+        assert long <= short < hinges / 5
+    q, v, x, _ = state(models[0], 0)
+    h, d = 1e-6, np.random.default_rng(1).normal(size=models[0].nv)
+    ahead, behind = (
+        mz.inverse_dynamics(models[0], mz.integrate(models[0], q, e * d), v, x) for e in (h, -h)
+    )
+    dq, *_ = mz.inverse_dynamics_derivatives(models[0], q, v, x)
+    agree(dq @ d, (ahead - behind) / (2.0 * h), 1e-6)

@@ -23,6 +23,7 @@ factor. docs/theory/derivatives.md derives this and compares it with program dif
 # pyright: reportConstantRedefinition=false
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from mozzi.algorithms.calls.algorithm import algorithm
@@ -51,6 +52,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.errors import ConfigurationError
 from mozzi.lie import SE3, Inertia, Momentum, Screws, Twist, Wrench
+from mozzi.model import Model
 from mozzi.types import ArrayLike, JointChoice, Minimize
 
 __all__ = [
@@ -136,6 +138,19 @@ def forward_dynamics_derivatives(
     dq, dv, _ = inverse_changes(model, q, v, a, wrenches, resistance)
     da_dq, da_dv = inverse.times_each(dq, dv, sign=-1.0)
     return da_dq, da_dv, inverse.matrix()
+
+
+FREEDOMS = 48  # a Jacobian of more, straight: 21 ball joints compiled in 20 s, and ran half as fast
+
+
+@inverse_dynamics_derivatives.unrolled_by
+@forward_dynamics_derivatives.unrolled_by
+def _bodies_unrolled(model: Model, options: Mapping[str, object]) -> int | None:
+    """Few bodies with many freedoms are rolled, too, where their joints are of few kinds: a loop
+    over pairs of bodies has a branch for each pair of kinds.
+    """
+    kinds = len({body.joint.kind for body in model})
+    return 0 if model.nv > FREEDOMS and not model.closures and kinds <= 3 else None
 
 
 @algorithm
