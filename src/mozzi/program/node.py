@@ -333,6 +333,36 @@ def _binary(op: str, a: Node, b: Node, finite: bool) -> Node:
     return intern(op, (a, b), finite, (op, a, b))
 
 
+def _arithmetic(op: str, a: Node, b: Node) -> Real:
+    """A sum, difference or product. Of tables that a loop reads at one place it is a table."""
+    if (a.op == "load" and b.op in ("load", "const")) or (a.op == "const" and b.op == "load"):
+        known = _of_tables(op, a, b)
+        if known is not None:
+            return known
+    return _binary(op, a, b, a.finite and b.finite)
+
+
+def _of_tables(op: str, a: Node, b: Node) -> Real | None:
+    """The same at every turn of a loop, and so computed now; None where operands vary."""
+    mirrored = a.op == "const"
+    first, other = (b, a) if mirrored else (a, b)
+    at = first.address
+    if not at.buffer.entries:
+        return None
+    if other.op == "load":
+        there = other.address
+        if there.at is not at.at or there.buffer.entries is not at.buffer.entries:
+            return None
+        made = at.buffer.combined(op, there.buffer, mirrored)
+    else:
+        made = at.buffer.combined(op, other.value, mirrored)
+    if isinstance(made, float):
+        return made
+    node = intern("load", (), True, (op, a, b))
+    node.address = at._replace(buffer=made)
+    return node
+
+
 def _unary(op: str, a: Node) -> Node:
     return intern(op, (a,), a.finite, (op, a))
 
@@ -374,7 +404,7 @@ def _add(a: Node, b: Real) -> Real:
         return _sub(b, a.args[0])
     if a.order > b.order:
         a, b = b, a
-    return _binary("add", a, b, a.finite and b.finite)
+    return _arithmetic("add", a, b)
 
 
 def _sub(a: Real, b: Real) -> Real:
@@ -402,7 +432,7 @@ def _sub(a: Real, b: Real) -> Real:
     mirrored = _find(("sub", b, a))
     if mirrored is not None:
         return _neg(mirrored)
-    return _binary("sub", a, b, a.finite and b.finite)
+    return _arithmetic("sub", a, b)
 
 
 def _neg(a: Real) -> Real:
@@ -412,6 +442,8 @@ def _neg(a: Real) -> Real:
         return -a.value
     if a.op == "neg":
         return a.args[0]
+    if a.op == "load" and a.address.buffer.entries:
+        return _mul(a, -1.0)
     return _unary("neg", a)
 
 
@@ -434,6 +466,8 @@ def _mul(a: Node, b: Real) -> Real:
             return 0.0
         if c == 1.0:
             return b
+        if b.op == "load" and b.address.buffer.entries:
+            return _arithmetic("mul", a, b)
         if c == -1.0:
             return _neg(b)
         if b.op == "neg":
@@ -444,14 +478,14 @@ def _mul(a: Node, b: Real) -> Real:
             product = c * b.args[0].value
             if sys.float_info.min <= abs(product) <= sys.float_info.max:
                 return _mul(b.args[1], product)
-        return _binary("mul", a, b, a.finite and b.finite)
+        return _arithmetic("mul", a, b)
     if a.op == "neg":
         return _neg(_mul(a.args[0], b))
     if b.op == "neg":
         return _neg(_mul(a, b.args[0]))
     if a.order > b.order:
         a, b = b, a
-    return _binary("mul", a, b, a.finite and b.finite)
+    return _arithmetic("mul", a, b)
 
 
 def _div(a: Real, b: Real, nonzero: bool = False) -> Real:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,7 +19,8 @@ class Buffer:
 
     kind: "input" (an argument), "scratch" (per evaluation), "table" (constants `data`, the same
     for all evaluations). held: what is loaded from it counts as a constant where derivatives are
-    taken; who fills it adds what changes.
+    taken; who fills it adds what changes. entries: those of a table that are ever read, where that
+    is known.
     """
 
     name: str
@@ -27,6 +29,31 @@ class Buffer:
     data: np.ndarray | None = None
     position: int = -1  # which input
     held: bool = False
+    entries: Sequence[int] = ()
+    _combined: dict[tuple[str, Buffer | float, bool], Buffer | float] = field(
+        default_factory=dict["tuple[str, Buffer | float, bool]", "Buffer | float"], repr=False
+    )
+
+    def combined(self, op: str, other: Buffer | float, mirrored: bool) -> Buffer | float:
+        """The table of an operation on the numbers of this one and of another (or a constant),
+        entry by entry (mirrored: of the other and this one); a number where all entries agree.
+        """
+        key = op, other, mirrored
+        if key not in self._combined:
+            assert self.data is not None
+            pair = self.data, other.data if isinstance(other, Buffer) else other
+            data: np.ndarray = ENTRYWISE[op](*pair[:: -1 if mirrored else 1])
+            read = data[list(self.entries)]
+            same = bool((read == read[0]).all())
+            made = Buffer(self.name, self.size, "table", data, entries=self.entries)
+            self._combined[key] = float(read[0]) if same else made
+        return self._combined[key]
+
+
+#: Operations on tables that are tables again.
+ENTRYWISE: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply,
+}  # fmt: skip
 
 
 @dataclass(eq=False)

@@ -34,7 +34,8 @@ from mozzi.algorithms.derivatives.springs import SpringPowers
 from mozzi.algorithms.dynamics.articulated_inverse import ArticulatedInverse
 from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.dynamics.springs import applied
-from mozzi.algorithms.kinematics.motion import Arrival, arriving, departing
+from mozzi.algorithms.kinematics.motion import Arrival, arrived, arriving, departing
+from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import apply, transposed
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
@@ -56,7 +57,10 @@ from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
-__all__ = ["forward_dynamics_gradient", "inverse_dynamics_gradient", "turning_screws"]
+__all__ = [
+    "accelerations_gradient", "forward_dynamics_gradient", "inverse_dynamics_gradient",
+    "known_accelerations_gradient", "turning_screws",
+]  # fmt: skip
 
 
 @algorithm(regroup="moments")
@@ -111,31 +115,71 @@ def forward_dynamics_gradient(
     """
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a, _ = forward(x)
-    mu = ArticulatedInverse(model, q, x.T, x.U, x.D).vector(covector)
-    by_q, by_v, _ = _power_gradient(model, q, v, a, mu, wrenches, resistance, x)
-    return _negative(model, by_q), _negative(model, by_v), mu
+    return accelerations_gradient(x, a, covector)
+
+
+def accelerations_gradient(
+    x: Sweeps, a: JointVector, covector: JointVector
+) -> tuple[BlockArray, BlockArray, BlockArray]:
+    """`forward_dynamics_gradient` behind the sweeps of forward dynamics that found a."""
+    mu, L = ArticulatedInverse(x.model, x.q, x.T, x.U, x.D).motion(covector)
+    by_q, by_v, _ = _power_gradient(
+        x.model, x.q, x.v, a, mu, x.wrenches, x.resistance, T=x.T, L=L, moves=x, sign=-1.0
+    )
+    return by_q, by_v, mu
+
+
+@algorithm(regroup="moments")
+def known_accelerations_gradient(
+    model: Mechanism, q: JointVector, v: JointVector, a: JointVector, covector: JointVector,
+    wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
+    """`forward_dynamics_gradient` where the accelerations a are known, and the forces are not."""
+    T, _, U, D = articulated_bodies(model, q)
+    mu, L = ArticulatedInverse(model, q, T, U, D).motion(covector)
+    by_q, by_v, _ = _power_gradient(
+        model, q, v, a, mu, wrenches, resistance, T=T, L=L, sign=-1.0
+    )
+    return by_q, by_v, mu
 
 
 def _power_gradient(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, lam: JointVector,
-    wrenches: ByBody[Wrench] | None, resistance: bool, moves: Sweeps | None = None,
+    wrenches: ByBody[Wrench] | None, resistance: bool, *, T: PerBody[RelativePose] | None = None,
+    L: PerBody[Twist] | None = None, moves: Sweeps | None = None, sign: float = 1.0,
 ) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
-    """The gradient of λᵀ τ by q, v and a, (1) to (3). moves: sweeps that have left this motion."""
+    """The gradient of ±λᵀ τ by q and v, and that of λᵀ τ by a: (1) to (3).
+
+    Where they are known: T, the twists L of λ, and sweeps that have left this motion (moves).
+    """
     by_q, by_v, by_a = (joint_vector(model, letter) for letter in ("by_q", "by_v", "by_a"))
-    before, L, F = per_body(model, "X L F", Local[Arrival], Twist, Wrench)
+    before, F = per_body(model, "X F", Local[Arrival], Wrench)
     G, H, N = per_body(model, "G H N", Wrench, Vec3, Mat3)
-    T, w, A = (moves.T, moves.w, moves.A) if moves is not None else _motion(model)
+    if moves is not None:
+        w, A = moves.w, moves.A
+    else:
+        w, A = per_body(model, "w A", Vec3, Twist)
+        A[model.world] = model.upward
     F_ext = applied(model, q, v, wrenches, resistance)
+    poses, twists = T, L
+    T = per_body(model, "T", Local[RelativePose]) if poses is None else poses
+    L = per_body(model, "L", Twist) if twists is None else twists
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])
-        if moves is None:
+        Sv, own = S @ v[i], S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ v[i]
+        if poses is None:
             T[i] = i.pose(q[i])
-        before[i] = x = arriving(T[i], A[p], w[p], w[p])
+        if twists is None:
+            L[i] = T[i].pull(L[p]) + S @ lam[i]
         if moves is None:
-            w[i], _, moved = departing(T[i], x, S @ v[i], S @ v[i])
-            A[i] = moved + S @ a[i] + i.joint.screws_rate(q[i], v[i]) @ v[i]
-        L[i] = T[i].pull(L[p]) + S @ lam[i]
-        F[i] = AccelerationField(A[i].ang, w[i], w[i]).wrench(i.inertia, A[i].lin) - F_ext[i]  # (1)
+            before[i] = x = arriving(T[i], A[p], w[p], w[p])
+            w[i], _, moved = departing(T[i], x, Sv, Sv)
+            A[i] = moved + own
+            field = AccelerationField(A[i].ang, w[i], w[i])
+            F[i] = field.wrench(i.inertia, A[i].lin) - F_ext[i]  # (1)
+        else:
+            before[i] = arrived(T[i], w[i], A[i], Sv, own)
+            F[i] = (i.inertia @ A[i]).rate() + moves.B_own[i]  # (1)
         N[i] = linear_moments(i.inertia, L[i])  # (2)
         G[i] = Wrench(Vec3.zero(), L[i].lin * i.inertia.m + L[i].ang.cross(i.inertia.h))  # (2)
         H[i] = Vec3.zero()
@@ -166,7 +210,7 @@ def _power_gradient(
         if resistance:
             to_q = _plus(to_q, _stretched(i, q[i], lam[i]))
             to_v = _plus(to_v, [d * x for d, x in zip(i.damping, lam[i], strict=True)])
-        by_q[i], by_v[i] = to_q, to_v  # (3)
+        by_q[i], by_v[i] = [sign * x for x in to_q], [sign * x for x in to_v]  # (3)
         by_a[i] = _plus(to_a, [m * x for m, x in zip(i.armature, lam[i], strict=True)])
         F[p] += T[i].push(F[i])  # (1)
         g_p = T[i].rotate(g)
@@ -174,22 +218,6 @@ def _power_gradient(
         H[p] += T[i].rotate(eta_p)  # (2)
         N[p] += g_p.outer(T[i].start)  # (2)
     return by_q, by_v, by_a
-
-
-def _motion(
-    model: Mechanism,
-) -> tuple[PerBody[RelativePose], PerBody[Vec3], PerBody[Twist]]:
-    """Where T, ω and A of a motion go that is still to be found."""
-    T, w, A = per_body(model, "T w A", Local[RelativePose], Vec3, Twist)
-    A[model.world] = model.upward
-    return T, w, A
-
-
-def _negative(model: Mechanism, x: JointVector) -> BlockArray:
-    out = joint_vector(model, "out")
-    for i in model.outward():
-        out[i] = [-e for e in x[i]]
-    return out
 
 
 def _held_powers(model: Mechanism, L: ByBody[Twist], given: HeldWrenches) -> PerBody[Wrench]:

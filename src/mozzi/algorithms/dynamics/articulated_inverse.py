@@ -53,6 +53,10 @@ class ArticulatedInverse:
 
     def vector(self, x: JointVector) -> BlockArray:
         """M⁻¹ x of a joint vector, O(n)."""
+        return self.motion(x)[0]
+
+    def motion(self, x: JointVector) -> tuple[BlockArray, PerBody[Twist]]:
+        """M⁻¹ x of a joint vector, and the twists of the bodies, were these joint velocities."""
         model, T, U, D = self.model, self.T, self.U, self.D
         z, A = per_body(model, "z A", Wrench, Twist)
         nu, out = (joint_array(model, "v", letter=letter) for letter in ("nu", "a"))
@@ -65,7 +69,7 @@ class ArticulatedInverse:
             A_p = T[i].pull(A[i.parent])
             out[i] = minus(nu[i], apply(D[i], U[i].T @ A_p))  # R0.30
             A[i] = A_p + self._screws(i) @ out[i]  # K41
-        return out
+        return out, A
 
     def times_each(self, *Xs: BlockArray, sign: float = 1.0) -> list[BlockArray]:
         """± M⁻¹ X of joint matrices, O(n²): `vector` for the columns of one joint at a time."""

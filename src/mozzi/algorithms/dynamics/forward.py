@@ -54,6 +54,7 @@ class Sweeps:
     n: PerBody[Twist]
     A: PerBody[Twist]
     B: PerBody[Wrench]
+    B_own: PerBody[Wrench]
     P: PerBody[ArticulatedInertia]
     U: PerBody[Screws[Wrench]]
     D: PerBody[Matrix]
@@ -64,12 +65,13 @@ class Sweeps:
         a: JointVector = ZERO, wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
     ):  # fmt: skip
         self.model, self.q, self.v, self.tau, self.a = model, q, v, tau, a
-        self.resistance = resistance
+        self.wrenches, self.resistance = wrenches, resistance
         T, n = per_body(model, "T n", Local[RelativePose], Local[Twist])
         u, w = per_body(model, "u w", Local[Sequence[Real]], Vec3)
-        A, B = per_body(model, "A B", Twist, Wrench)
+        A, B, B_own = per_body(model, "A B B", Twist, Wrench, Wrench)
         P, U, D = articulated_containers(model)
-        self.T, self.n, self.u, self.w, self.A, self.B = T, n, u, w, A, B
+        self.T, self.n, self.u, self.w = T, n, u, w
+        self.A, self.B, self.B_own = A, B, B_own
         self.P, self.U, self.D = P, U, D
         A[model.world] = model.upward
         F_ext = applied(model, q, v, wrenches, resistance)
@@ -80,7 +82,7 @@ class Sweeps:
             w[i], coriolis = carried(T[i], Twist.zero(), w[i.parent], S @ v[i])  # K37
             own = i.joint.screws_rate(q[i], v[i]) @ v[i] + held_screws(i, S) @ held(i, a[i])
             n[i] = coriolis + own  # K41: η = ad_V S q̇ + Ṡ q̇, and S q̈ where q̈ is given
-            B[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # K50: −ad*_V I V − F_ext
+            B[i] = B_own[i] = gyroscopic(i.inertia, w[i]) - F_ext[i]  # K50: −ad*_V I V − F_ext
 
         for i, Pi in articulated(model, q, T, P, U, D):  # Î, Ψ and Π: K49, K52
             S = free_screws(i, i.joint.screws(q[i]))

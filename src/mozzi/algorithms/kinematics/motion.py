@@ -28,7 +28,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
 from mozzi.lie import AccelerationField, Twist, Vec3
 
-__all__ = ["Arrival", "Motion", "arriving", "carried", "departing"]
+__all__ = ["Arrival", "Motion", "arrived", "arriving", "carried", "departing"]
 
 
 class Arrival(NamedTuple):
@@ -58,6 +58,17 @@ def departing(T: RelativePose, x: Arrival, Sv: Twist, Su: Twist) -> tuple[Vec3, 
     if T.axial:
         lin = lin + AccelerationField(ang, w, u) @ T.motion.p
     return w, u, Twist(ang, lin)
+
+
+def arrived(T: RelativePose, w: Vec3, A: Twist, Sv: Twist, own: Twist) -> Arrival:
+    """What the parent brought to a child that moves with ω and A now: `departing` undone, without
+    turning anything. own: S q̈ + Ṡ q̇.
+    """
+    w_p, moved = w - Sv.ang, A - own
+    lin = moved.lin - (w_p + w).cross(Sv.lin)
+    if T.axial:
+        lin = lin - AccelerationField(moved.ang, w, w) @ T.motion.p
+    return Arrival(w_p, w_p, Twist(moved.ang - w_p.cross(Sv.ang), lin))
 
 
 def carried(T: RelativePose, A: Twist, w: Vec3, Sv: Twist) -> tuple[Vec3, Twist]:

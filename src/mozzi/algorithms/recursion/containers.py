@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.bodies import Kind
-from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose, Sweep, SymbolicBody
 from mozzi.algorithms.recursion.names_in_generated_code import leaves, name_origin, origin_here
 from mozzi.algorithms.recursion.views import BodyView, PerBody
 from mozzi.lie import SE3, Screws
 from mozzi.lie.screw import Six
-from mozzi.lie.vec import Spatial
+from mozzi.lie.vec import Spatial, number
 from mozzi.program.node import Node, Region, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Real
@@ -176,11 +176,45 @@ def _rest(type_: Vector[T] | Group[T]) -> T:
     return type_.identity() if isinstance(type_, Group) else type_.zero()
 
 
+class _Known:
+    """The numbers that a record has for every body, since a sweep outward has set it.
+
+    While a sweep inward adds to the records of parents, the first child of each finds there what
+    was set: 0 + x is x.
+    """
+
+    def __init__(self, world: Sequence[Real], sweep: Sweep):
+        self.numbers, self.sweep = [number(x) for x in world], sweep
+        self.kinds: set[Kind | None] = set()
+        self.inward: Sweep | None = None
+        self.grown: set[int | Index] = set()
+
+    def merge(self, kind: Kind | None, values: Sequence[Real]) -> None:
+        """What bodies of a kind have in common with the others."""
+        pairs = zip(self.numbers, map(number, values), strict=True)
+        self.numbers = [x if x == y else None for x, y in pairs]
+        self.kinds.add(kind)
+
+    def grows_in(self, sweep: Sweep | None) -> bool:
+        """Whether what was set is still there when this sweep begins, and grows in it."""
+        whole = sweep is not None and sweep.inward and sweep.region is self.sweep.region
+        return whole and self.inward in (None, sweep)
+
+    def of_parent(self, child: SymbolicBody) -> list[float | None]:
+        """What the record of a parent is known to be, when a child is met."""
+        every = self.kinds.issuperset(child.mechanism.kinds)
+        fresh = every and self.grows_in(child.sweep) and child.first_inward
+        fresh = fresh and child.parent.slot not in self.grown
+        return self.numbers if fresh else [None] * len(self.numbers)
+
+
 class _Rolled(Generic[V]):
     """One record per body in memory, of a type whose size is the same for all kinds."""
 
     def __init__(self, mechanism: Mechanism, letter: str, type_: Vector[V] | Group[V]):
         self.type, self.letter = type_, letter
+        self.known: _Known | None = None
+        self.world: Sequence[Real] = ()
         self.size = type_.SIZE
         self.buffer = Buffer(letter, (mechanism.nb + 1) * self.size, "scratch")
         self.latest: tuple[int | Index, Region | None, V] | None = None
@@ -196,16 +230,43 @@ class _Rolled(Generic[V]):
         if self.latest and self.latest[0] is body.slot and self.latest[1] is active():
             return self.latest[2]
         index, stride, first = self._record(body)
-        scalars = [load(self.buffer, index, stride, first + n) for n in range(self.size)]
+        known: list[float | None] = [None] * self.size
+        if self.known is not None and isinstance(body, SymbolicBody) and body.child is not None:
+            known = self.known.of_parent(body.child)
+        scalars = [
+            load(self.buffer, index, stride, first + n) if x is None else x
+            for n, x in enumerate(known)
+        ]
         value = self.type.unflatten(scalars)
         self.latest = (body.slot, active(), value)
         return value
 
     def __setitem__(self, body: BodyView, value: V) -> None:
         index, stride, first = self._record(body)
-        for n, x in enumerate(value.flatten() if isinstance(value, Spatial) else (value,)):
+        scalars = value.flatten() if isinstance(value, Spatial) else (value,)
+        for n, x in enumerate(scalars):
             store(self.buffer, index, stride, first + n, x)
         self.latest = (body.slot, active(), value)
+        self._note(body, scalars)
+
+    def _note(self, body: BodyView, scalars: Sequence[Real]) -> None:
+        """Keep account of what all records are known to be: `_Known`."""
+        if not isinstance(body, SymbolicBody):
+            self.known, self.world = None, scalars if body.slot == 0 else self._anything
+        elif body.child is None and body.sweep is not None and not body.sweep.inward:
+            if self.known is None or self.known.sweep is not body.sweep:
+                self.known = _Known(self.world, body.sweep)
+            self.known.merge(body.kind, scalars)
+        elif self.known is not None and self.known.grows_in(body.sweep):
+            self.known.inward, self.world = body.sweep, self._anything  # the world's grows, too
+            self.known.grown.add(body.slot)
+        else:
+            self.known, self.world = None, self._anything
+
+    @property
+    def _anything(self) -> Sequence[Real]:
+        """The numbers of a record that is not known."""
+        return (math.nan,) * self.size
 
 
 class _Local(Generic[T]):

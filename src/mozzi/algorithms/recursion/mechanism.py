@@ -14,7 +14,7 @@ frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Never, TypeVar
 
@@ -38,10 +38,11 @@ from mozzi.model.joints.axes import (
 )
 from mozzi.model.joints.joint import Joint
 from mozzi.model.model import WORLD
+from mozzi.program.node import Region, active
 from mozzi.program.program import Buffer, Index, load, loop, store
 from mozzi.program.scalar import Node, Real
 
-__all__ = ["Body", "Mechanism", "RelativePose", "SymbolicBody", "mechanism"]
+__all__ = ["Body", "Mechanism", "RelativePose", "Sweep", "SymbolicBody", "mechanism"]
 
 In = TypeVar("In", bound=Pullable)
 Out = TypeVar("Out", bound=Pushable)
@@ -149,13 +150,27 @@ def pose_in_parent(i: Body | SymbolicBody, q: Sequence[Real]) -> RelativePose:
     return RelativePose(i.link, SE3(R, Vec3(0.0, 0.0, i.joint_offset)), axial)
 
 
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A loop over all bodies, outward or inward, in this region of the program."""
+
+    inward: bool
+    region: Region | None
+
+
 class SymbolicBody:
     """The bodies of one kind while rolled: data that differ between them are table entries at the
-    loop's index. Of a parent there is only its place (kind: None).
+    loop's index. Of a parent there is only its place (kind: None), and whose it is.
+
+    sweep: the loop that they are met in, where it is one over all bodies.
     """
 
-    def __init__(self, mechanism: Mechanism, slot: Index, kind: Kind | None):
+    def __init__(
+        self, mechanism: Mechanism, slot: Index, kind: Kind | None, sweep: Sweep | None = None,
+        child: SymbolicBody | None = None,
+    ):  # fmt: skip
         self.mechanism, self.slot, self.kind = mechanism, slot, kind
+        self.sweep, self.child = sweep, child
         self._read: dict[str, tuple[Real, ...]] = {}
 
     @cached_property
@@ -197,17 +212,24 @@ class SymbolicBody:
             return filled
         data = np.zeros(self.mechanism.nb + 1)
         data[slots] = [float(x) for x in column]
-        return Buffer(name, len(data), "table", data)
+        return Buffer(name, len(data), "table", data, entries=slots)
 
     @cached_property
     def _parent(self) -> SymbolicBody:
         parents = self.mechanism.parents
-        return SymbolicBody(self.mechanism, Index(parents, self.slot, name="parent"), None)
+        slot = Index(parents, self.slot, name="parent")
+        return SymbolicBody(self.mechanism, slot, None, self.sweep, self)
 
     @cached_property
     def _joint(self) -> Joint:
         own = self._numbers("joint", lambda b: b.joint.parameters())
         return self._example.joint.with_parameters(own)
+
+    @property
+    def first_inward(self) -> bool:
+        """Whether a sweep inward meets them before all other children of their parents."""
+        assert self.kind is not None
+        return self.mechanism.first_inward(self.kind)
 
     @property
     def parent(self) -> SymbolicBody:
@@ -344,7 +366,7 @@ class Mechanism:
     def outward(self) -> Iterator[BodyView]:
         """Every body after its parent."""
         if self.rolled:
-            return self.each(1, self.nb + 1)
+            return self.each(1, self.nb + 1, sweep=Sweep(False, active()))
         return iter(self._list)
 
     def until(self, body: BodyView) -> Iterator[BodyView]:
@@ -356,7 +378,7 @@ class Mechanism:
     def inward(self) -> Iterator[BodyView]:
         """Every body before its parent."""
         if self.rolled:
-            return self.each(self.nb, 0, -1)
+            return self.each(self.nb, 0, -1, sweep=Sweep(True, active()))
         return reversed(self._list)
 
     def of_kind(self, kind: Kind) -> tuple[list[int], list[BodyData]]:
@@ -366,19 +388,28 @@ class Mechanism:
             self._of_kind[kind] = [n for n, _ in found], [b for _, b in found]
         return self._of_kind[kind]
 
+    def first_inward(self, kind: Kind) -> bool:
+        """Whether the bodies of a kind are the last children of their parents: a sweep inward meets
+        them before the others.
+        """
+        last = {b.parent: k for k, b in enumerate(self.bodies)}
+        slots, own = self.of_kind(kind)
+        return all(last[b.parent] == k + WORLD for k, b in zip(slots, own, strict=True))
+
     def each(
         self,
         start: int | Index,
         stop: int,
         step: int = 1,
         follow: NDArray[np.intp] | None = None,
+        sweep: Sweep | None = None,
     ) -> Iterator[SymbolicBody]:
         """Record a loop over bodies; yields one symbolic body per kind."""
         number = {kind: n for n, kind in enumerate(self.kinds)}
         which = np.array([0, *(number[b.kind] for b in self.bodies)])
         branches = loop(start, stop, step, follow=follow, which=which, branches=len(self.kinds))
         for branch, variable in branches:
-            yield SymbolicBody(self, variable, self.kinds[branch])
+            yield SymbolicBody(self, variable, self.kinds[branch], sweep)
 
     def offset(self, body: BodyView, what: str) -> int | Index:
         """Where the coordinates (what = "q") or velocities ("v") of a body begin: an int, or while

@@ -15,14 +15,16 @@ import numpy as np
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.configuration import pull_increment_rates, pull_integrate
-from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
+from mozzi.algorithms.derivatives.gradient import (
+    accelerations_gradient,
+    known_accelerations_gradient,
+)
 from mozzi.algorithms.derivatives.loops.solve import (
     constrained_accelerations,
     constrained_gradient,
     constrained_solve,
 )
-from mozzi.algorithms.dynamics.forward import forward_dynamics
-from mozzi.algorithms.dynamics.inverse_mass import mass_matrix_solve
+from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolled_or_not import rolls
@@ -66,13 +68,13 @@ class Backwards:
     def semi_implicit(self, dq: Traced, dv: Traced) -> tuple[Traced, Traced, Traced]:
         """(q̄, v̄, τ̄) from the derivatives dq, dv behind v′ = v + h a, q′ = q ⊕ h v′."""
         model, q, v, h = self.model, self.q, self.v, self.h
-        a, loops = self._accelerations(q, v)
+        a, loops, sweeps = self._accelerations(q, v)
         new = self._sum(v, a, h)
         step = self._times(new, h)
         p, r = self._closing(step, new, dq, dv)
         X, Y = pull_integrate(model, q, step, p)
         bar = self._sum(r, Y, h)
-        by_q, by_v, by_tau = self._pull(q, v, a, loops, self._times(bar, h))
+        by_q, by_v, by_tau = self._pull(q, v, a, loops, self._times(bar, h), sweeps)
         q_bar = self._sum(X, by_q)
         v_bar = self._sum(bar, by_v)
         return q_bar.array(), v_bar.array(), by_tau.array()
@@ -100,7 +102,7 @@ class Backwards:
 
         for _, i in loop(0, s, name="stage"):
             _, d, where, u = at(i)
-            a, loops = self._accelerations(where, u)
+            a, loops, _ = self._accelerations(where, u)
             forces.set_row(i, loops)
             for b in model.outward():
                 k_q[i, b], k_v[i, b] = b.joint.increment_rates(d[b], u[b]), a[b]
@@ -176,26 +178,36 @@ class Backwards:
             slope[i] = [by_v for _, by_v in dry]
         return drive, slope
 
-    def _accelerations(self, q: JointVector, v: JointVector) -> tuple[BlockArray, Traced]:
-        """(a, λ) of forward dynamics; λ is empty for trees."""
-        given = q, v, self._drive(v)[0], NoBlocks(Wrench), self.acting is not None
+    def _accelerations(
+        self, q: JointVector, v: JointVector
+    ) -> tuple[BlockArray, Traced, Sweeps | None]:
+        """(a, λ) of forward dynamics, and the sweeps that found a; λ is empty for trees, and there
+        are no sweeps to use again with loops.
+        """
+        given = self._drive(v)[0], NoBlocks(Wrench), self.acting is not None
         if closed(self.of):
-            return constrained_accelerations(self.model, *given)
-        return forward_dynamics(self.model, *given), np.empty(0, dtype=object)
+            return *constrained_accelerations(self.model, q, v, *given), None
+        tau, wrenches, resistance = given
+        x = Sweeps(self.model, q, v, tau, wrenches=wrenches, resistance=resistance)
+        return forward(x)[0], np.empty(0, dtype=object), x
 
     def _pull(
-        self, q: JointVector, v: JointVector, a: JointVector, loops: Traced, bar: JointVector
-    ) -> tuple[BlockArray, BlockArray, BlockArray]:
-        """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a."""
+        self, q: JointVector, v: JointVector, a: JointVector, loops: Traced, bar: JointVector,
+        sweeps: Sweeps | None = None,
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
+        """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a; sweeps: those that
+        found a, where they are still there.
+        """
         model, given = self.model, (NoBlocks(Wrench), self.acting is not None)
         if closed(self.of):
             mu, rows = constrained_solve(model, q, bar)
             found = constrained_gradient(model, q, v, a, loops, mu, rows, *given)
             by_q, by_v = (joint_vector(model, "by", x) for x in found)
+            by_q, by_v = self._each(_negative, by_q), self._each(_negative, by_v)
+        elif sweeps is not None:
+            by_q, by_v, mu = accelerations_gradient(sweeps, a, bar)
         else:
-            mu = mass_matrix_solve(model, q, bar)
-            by_q, by_v, _ = inverse_dynamics_gradient(model, q, v, a, mu, *given)
-        by_q, by_v = self._each(_negative, by_q), self._each(_negative, by_v)
+            by_q, by_v, mu = known_accelerations_gradient(model, q, v, a, bar, *given)
         slope = self._drive(v)[1]
         if slope is not None:
             by_v = self._each(_plus_product, by_v, slope, mu)
