@@ -35,6 +35,7 @@ from mozzi.program.packing import pack_results
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.settings import Settings, tracing
+from mozzi.program.zeros import fold_zeros
 from mozzi.targets.disk_cache import key_of
 from mozzi.types import ArrayLike, DType, Kernel, Result, ResultLayout, Target, Traced, words
 from mozzi.viz.progress import told_when_long
@@ -293,7 +294,7 @@ def traced(
     units: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
     inputs = [Input(n, tuple(s), (units or {}).get(n)) for n, s in shapes.items()]
-    return prune(trace(call, inputs, name))
+    return prune(fold_zeros(trace(call, inputs, name)))
 
 
 Shapes = dict[str, tuple[int, ...]]

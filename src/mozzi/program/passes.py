@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from mozzi.program.node import Node, Region
+from mozzi.program.places import Places, places_of
 from mozzi.program.program import Buffer, Program, Store
 
 __all__ = ["prune"]
@@ -12,58 +15,68 @@ __all__ = ["prune"]
 
 def prune(program: Program) -> Program:
     """The same program without values nobody uses, and without stores nobody reads."""
-    live: set[int] = set()
-    read: set[int] = set()
-    for output in program.outputs:
-        if isinstance(output.values, Buffer):
-            read.add(id(output.values))
-        else:
-            live.update(id(x) for x in output.values)
-    late = True
-    while late:  # what a loop reads before it is written, the round before
-        passed: set[int] = set()
-        _mark(program.region, live, read, passed)
-        late = not passed.isdisjoint(read)
-    region = _keep(program.region, None, live, read)
-    return Program(
-        program.name, program.inputs, program.outputs, region, program.single, program.notes
-    )
+    used = _Used(program)
+    return replace(program, region=used.kept(program.region, None))
 
 
-def _mark(region: Region, live: set[int], read: set[int], passed: set[int]) -> None:
-    """From the end on; passed: buffers that nobody was seen to read when a store was met."""
-    for s in reversed(region.statements):
-        if isinstance(s, Node):
-            if id(s) in live:
-                live.update(map(id, s.args))
-                if s.op == "load":
-                    read.add(id(s.address.buffer))
-        elif isinstance(s, Store):
-            if id(s.buffer) in read:
-                live.add(id(s.value))
+class _Used:
+    """What the results of a program are made of: values, and places of memory."""
+
+    def __init__(self, program: Program):
+        self.live: set[int] = set()
+        self.places = places_of(program.region) if program.rolled else {}
+        self.read = {id(b): np.zeros(b.size, dtype=bool) for b in program.buffers()}
+        for output in program.outputs:
+            if isinstance(output.values, Buffer):
+                self.read[id(output.values)][:] = True
             else:
-                passed.add(id(s.buffer))
-        else:
-            if isinstance(s.stop, Node):
-                live.add(id(s.stop))
-            if s.going is not None:
-                read.add(id(s.going.buffer))
-            for branch in reversed(s.branches):
-                _mark(branch, live, read, passed)
+                self.live.update(id(x) for x in output.values)
+        self.more = True
+        while self.more:  # what a loop reads before it is written, the round before
+            self.more = False
+            self._mark(program.region)
 
+    def _mark(self, region: Region) -> None:
+        """From the end on."""
+        for s in reversed(region.statements):
+            if isinstance(s, Node):
+                if id(s) in self.live:
+                    self.live.update(map(id, s.args))
+                    if s.op == "load":
+                        self._reads(s.address.buffer, self.places[id(s)])
+            elif isinstance(s, Store):
+                if self._is_read(s):
+                    self.live.add(id(s.value))
+            else:
+                if isinstance(s.stop, Node):
+                    self.live.add(id(s.stop))
+                if s.going is not None:
+                    self._reads(s.going.buffer, slice(None))
+                for branch in reversed(s.branches):
+                    self._mark(branch)
 
-def _keep(region: Region, outer: Region | None, live: set[int], read: set[int]) -> Region:
-    kept = Region(outer)
-    kept.table = region.table
-    for s in region.statements:
-        if isinstance(s, Node):
-            if id(s) in live:
-                kept.statements.append(s)
-        elif isinstance(s, Store):
-            if id(s.buffer) in read:
-                kept.statements.append(s)
-        else:
-            branches = [_keep(b, kept, live, read) for b in s.branches]
-            if any(b.statements for b in branches):
-                kept.statements.append(replace(s, branches=branches))
-    return kept
+    def _reads(self, buffer: Buffer, places: Places) -> None:
+        read = self.read[id(buffer)]
+        if not read[places].all():
+            read[places] = True
+            self.more = True
+
+    def _is_read(self, s: Store) -> bool:
+        return bool(self.read[id(s.buffer)][self.places[id(s)]].any())
+
+    def kept(self, region: Region, outer: Region | None) -> Region:
+        """A region without the rest."""
+        kept = Region(outer)
+        kept.table = region.table
+        for s in region.statements:
+            if isinstance(s, Node):
+                if id(s) in self.live:
+                    kept.statements.append(s)
+            elif isinstance(s, Store):
+                if self._is_read(s):
+                    kept.statements.append(s)
+            else:
+                branches = [self.kept(b, kept) for b in s.branches]
+                if any(b.statements for b in branches):
+                    kept.statements.append(replace(s, branches=branches))
+        return kept

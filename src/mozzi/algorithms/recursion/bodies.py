@@ -57,16 +57,31 @@ class BodyData:
 
 
 def by_structure(bodies: Sequence[BodyData], most: int) -> tuple[BodyData, ...]:
-    """Bodies whose kinds also tell which axes of their joints are axes of their parents, at most so
-    many kinds: zeros that one kind has in common fold.
+    """Bodies whose kinds also tell which of their numbers are zeros and ones, in as much detail as
+    gives at most so many kinds: what one kind has in common folds.
     """
 
-    def fine(body: BodyData) -> BodyData:
-        exact = tuple(x if x in (0.0, 1.0, -1.0) else None for x in body.link.R.flatten())
-        return replace(body, structure=(body.parent < 0, exact))
+    def world(body: BodyData) -> object:
+        return body.parent < 0
 
-    finer = tuple(map(fine, bodies))
-    return finer if len({body.kind for body in finer}) <= most else tuple(bodies)
+    def axes(body: BodyData) -> object:
+        """Which axes of the joint are axes of the parent."""
+        return world(body), _exact(body.link.R.flatten(), (0.0, 1.0, -1.0))
+
+    def all_zeros(body: BodyData) -> object:
+        return axes(body), _exact((*body.link.p, *body.inertia.flatten()), (0.0,))
+
+    for detail in (all_zeros, axes, world):
+        finer = tuple(replace(body, structure=detail(body)) for body in bodies)
+        if len({body.kind for body in finer}) <= most:
+            return finer
+    return tuple(bodies)
+
+
+def _exact(numbers: Sequence[Real], among: Sequence[float]) -> tuple[float | None, ...]:
+    """The numbers that are one of these, None for the others."""
+    known = map(number, numbers)
+    return tuple(x if x in among else None for x in known)
 
 
 def _tidy(x: Real, exact: Sequence[float], noise: float) -> Real:

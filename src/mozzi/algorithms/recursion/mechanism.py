@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.recursion.base_parameters import aligned, regrouped
 from mozzi.algorithms.recursion.bodies import BodyData, Kind, bodies_of, by_structure
-from mozzi.algorithms.recursion.rolled_or_not import many_loops
 from mozzi.algorithms.recursion.views import BodyView
 from mozzi.lie import SE3, Inertia, Twist, Vec3
 from mozzi.lie.screw import Pullable, Pushable
@@ -47,7 +46,7 @@ __all__ = ["Body", "Mechanism", "RelativePose", "Sweep", "SymbolicBody", "mechan
 In = TypeVar("In", bound=Pullable)
 Out = TypeVar("Out", bound=Pushable)
 
-FEW_KINDS = 6  # of bodies, in rolled programs of mechanisms with many loops
+FEW_KINDS = 6  # of bodies, in rolled programs
 AXIAL = Revolute, Prismatic, Screw, Cylindrical, Translation2, Translation3
 
 
@@ -460,7 +459,7 @@ def mechanism(model: Model, *, rolled: bool = False, regroup: bool | str = False
             else (bodies, Inertia.zero())
         )
     bodies, fixed = cache[key]
-    if rolled and many_loops(model):
+    if rolled:
         bodies = by_structure(bodies, FEW_KINDS)
     made = Mechanism(model, bodies, rolled, fixed)
     if rolled and model.nominal is not None:  # once, not in every iteration of a loop

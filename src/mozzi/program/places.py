@@ -1,0 +1,101 @@
+"""Which places of memory the loads and stores of a rolled program may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from mozzi.program.node import Node, Region
+from mozzi.program.statements import Address, Index, Loop, Store
+
+__all__ = ["Places", "places_of"]
+
+MANY = 100_000  # sums of two indices; of more the places are not told one by one
+
+Places: TypeAlias = "np.ndarray | slice"
+"""What an array of flags, one for each number of a buffer, is indexed with."""
+
+Values: TypeAlias = "np.ndarray | None"
+"""What an index may be; None: anything."""
+
+
+def places_of(region: Region) -> dict[int, Places]:
+    """The places of every load and store, by its id; perhaps more than it touches, never less."""
+    found: dict[int, Places] = {}
+    _look(region, {}, found)
+    return found
+
+
+def _look(region: Region, variables: dict[int, Values], found: dict[int, Places]) -> None:
+    for s in region.statements:
+        if isinstance(s, Loop):
+            values = _iterations(s, variables)
+            for number, branch in enumerate(s.branches):
+                taken = values
+                if values is not None and s.which is not None:
+                    taken = values[s.which[values] == number]
+                _look(branch, {**variables, id(s.variable): taken}, found)
+        elif isinstance(s, Store):
+            at = Address(s.buffer, s.index, s.stride, s.offset)
+            found[id(s)] = _places(at, variables)
+        elif s.op == "load":
+            found[id(s)] = _places(s.address, variables)
+
+
+def _places(at: Address, variables: dict[int, Values]) -> Places:
+    if at.at is None:
+        return np.array([at.offset])
+    values = _values(at.at, variables)
+    if values is not None:
+        return values * at.stride + at.offset
+    return slice(at.offset % at.stride, None, at.stride) if at.stride > 0 else slice(None)
+
+
+def _values(index: Index, variables: dict[int, Values]) -> Values:
+    if index.table is not None:
+        assert index.at is not None
+        at = _values(index.at, variables)
+        return np.unique(index.table if at is None else index.table[at])
+    if not index.terms:
+        return variables[id(index)]
+    terms = [(_values(term, variables), factor) for term, factor in index.terms]
+    total = np.zeros(1, dtype=np.intp)
+    for values, factor in terms:
+        if values is None or len(total) * len(values) > MANY:
+            return None
+        total = np.unique(np.add.outer(total, values * factor))
+    return total
+
+
+def _iterations(loop: Loop, variables: dict[int, Values]) -> Values:
+    """What the variable of a loop may be."""
+    first = (
+        np.array([loop.start])
+        if isinstance(loop.start, int)
+        else _values(loop.start, variables)
+    )
+    if first is None or isinstance(loop.stop, Node):
+        return None
+    if loop.follow is not None:
+        return _walked(first, loop.follow, loop.stop)
+    if isinstance(loop.start, int):
+        return np.arange(loop.start, loop.stop, loop.step)
+    ends: Sequence[int] = first.tolist()
+    if not ends or abs(loop.step) != 1:
+        return first if not ends else None
+    return np.arange(min(ends) if loop.step > 0 else max(ends), loop.stop, loop.step)
+
+
+def _walked(first: np.ndarray, follow: np.ndarray, stop: int) -> np.ndarray:
+    """From these to follow[…] and so on, while it is not below stop."""
+    seen = np.zeros(len(follow), dtype=bool)
+    now = first
+    while True:
+        now = now[now >= stop]
+        now = np.unique(now[~seen[now]])
+        if not len(now):
+            return np.flatnonzero(seen)
+        seen[now] = True
+        now = follow[now]

@@ -1,0 +1,119 @@
+"""Zeros that memory always holds: a rolled program without what they make vanish.
+
+Straight-line code of a planar mechanism has no operations out of the plane, since zeros fold while
+they are traced. In a rolled program what crosses an iteration goes through memory, where a zero is
+a number like any other. Here all numbers in scratch memory are taken for zero, as they are before
+anything is stored; then those to which something else is stored are not, nor what follows from
+that, until nothing changes. What is loaded from the others is zero, and folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mozzi.program.node import Node, Region, constant, operation, trace_into
+from mozzi.program.places import places_of
+from mozzi.program.program import Output, Program, load, read
+from mozzi.program.scalar import Real
+from mozzi.program.statements import Buffer, Loop, Store
+
+__all__ = ["fold_zeros"]
+
+#: Operations that make zero of zeros.
+KEEPING = ("add", "sub", "neg", "sqrt", "sin", "tanh", "min", "max")
+
+
+def fold_zeros(program: Program) -> Program:
+    """The same program, in which loads of what is always zero are zero."""
+    zero = _zero_loads(program)
+    if not zero:
+        return program
+    made = _Folded(zero)
+    region = made.region(program.region, None)
+    with trace_into(region):
+        outputs = tuple(made.output(x) for x in program.outputs)
+    return replace(program, outputs=outputs, region=region)
+
+
+def _zero_loads(program: Program) -> set[int]:
+    """The loads that are zero whenever they are met."""
+    if not program.rolled:
+        return set()
+    places = places_of(program.region)
+    statements = [s for s, _ in program.walk() if not isinstance(s, Loop)]
+    zero = {id(b): np.ones(b.size, dtype=bool) for b in program.buffers() if b.kind == "scratch"}
+    while True:
+        vanish: set[int] = set()
+        changed = False
+        for s in statements:
+            if isinstance(s, Store):
+                if id(s.value) not in vanish and zero[id(s.buffer)][places[id(s)]].any():
+                    zero[id(s.buffer)][places[id(s)]] = False
+                    changed = True
+            elif s.op == "load":
+                flags = zero.get(id(s.address.buffer))
+                if flags is not None and flags[places[id(s)]].all():
+                    vanish.add(id(s))
+            elif _vanishes(s, vanish):
+                vanish.add(id(s))
+        if not changed:
+            return {id(s) for s in statements if isinstance(s, Node) and s.op == "load"} & vanish
+
+
+def _vanishes(s: Node, zero: set[int]) -> bool:
+    """Whether a value is zero where these are."""
+    if s.op == "const":
+        return s.value == 0.0
+    if s.op == "mul":
+        a, b = s.args
+        return (id(a) in zero and b.finite) or (id(b) in zero and a.finite)
+    if s.op == "div":
+        return id(s.args[0]) in zero and s.finite
+    if s.op == "select":
+        return all(id(x) in zero for x in s.args[1:])
+    return s.op in KEEPING and all(id(x) in zero for x in s.args)
+
+
+class _Folded:
+    """A program made anew, statement by statement, where these loads are zero."""
+
+    def __init__(self, zero: set[int]):
+        self.zero = zero
+        self.made: dict[int, Real] = {}
+
+    def region(self, old: Region, outer: Region | None) -> Region:
+        new = Region(outer)
+        with trace_into(new):
+            for s in old.statements:
+                if isinstance(s, Node):
+                    self.made[id(s)] = self._value(s)
+                elif isinstance(s, Store):
+                    value = constant(self.made[id(s.value)])
+                    new.statements.append(replace(s, value=value))
+                else:
+                    stop = s.stop if isinstance(s.stop, int) else constant(self.made[id(s.stop)])
+                    branches = [self.region(branch, new) for branch in s.branches]
+                    new.statements.append(replace(s, stop=stop, branches=branches))
+        return new
+
+    def _value(self, s: Node) -> Real:
+        if s.op == "const" or id(s) in self.zero:
+            return s.value if s.op == "const" else 0.0
+        if s.op == "input":
+            new = read(*s.place)
+        elif s.op == "load":
+            new = load(*s.address)
+        else:
+            known = [self.made[id(x)] for x in s.args]
+            new = operation(s.op, *known, nonzero=s.op == "div" and s.finite)
+        if isinstance(new, Node) and not new.name:
+            new.name, new.origin = s.name, s.origin
+        return new
+
+    def output(self, output: Output) -> Output:
+        if isinstance(output.values, Buffer):
+            return output
+        values = tuple(constant(self.made[id(x)]) for x in output.values)
+        return replace(output, values=values)
