@@ -57,12 +57,12 @@ class _Used:
 
     def _reads(self, buffer: Buffer, places: Places) -> None:
         read = self.read[id(buffer)]
-        if not read[places].all():
+        if not np.all(read[places]):
             read[places] = True
             self.more = True
 
     def _is_read(self, s: Store) -> bool:
-        return bool(self.read[id(s.buffer)][self.places[id(s)]].any())
+        return bool(np.any(self.read[id(s.buffer)][self.places[id(s)]]))
 
     def kept(self, region: Region, outer: Region | None) -> Region:
         """A region without the rest."""

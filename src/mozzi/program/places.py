@@ -14,7 +14,7 @@ __all__ = ["Places", "places_of"]
 
 MANY = 100_000  # sums of two indices; of more the places are not told one by one
 
-Places: TypeAlias = "np.ndarray | slice"
+Places: TypeAlias = "np.ndarray | slice | int"
 """What an array of flags, one for each number of a buffer, is indexed with."""
 
 Values: TypeAlias = "np.ndarray | None"
@@ -46,7 +46,7 @@ def _look(region: Region, variables: dict[int, Values], found: dict[int, Places]
 
 def _places(at: Address, variables: dict[int, Values]) -> Places:
     if at.at is None:
-        return np.array([at.offset])
+        return at.offset
     values = _values(at.at, variables)
     if values is not None:
         return values * at.stride + at.offset

@@ -45,21 +45,22 @@ def _zero_loads(program: Program) -> set[int]:
     statements = [s for s, _ in program.walk() if not isinstance(s, Loop)]
     zero = {id(b): np.ones(b.size, dtype=bool) for b in program.buffers() if b.kind == "scratch"}
     while True:
-        vanish: set[int] = set()
-        changed = False
+        vanish, loads, changed = set[int](), set[int](), False
         for s in statements:
             if isinstance(s, Store):
-                if id(s.value) not in vanish and zero[id(s.buffer)][places[id(s)]].any():
-                    zero[id(s.buffer)][places[id(s)]] = False
+                flags = zero[id(s.buffer)]
+                if id(s.value) not in vanish and np.any(flags[places[id(s)]]):
+                    flags[places[id(s)]] = False
                     changed = True
             elif s.op == "load":
                 flags = zero.get(id(s.address.buffer))
-                if flags is not None and flags[places[id(s)]].all():
+                if flags is not None and np.all(flags[places[id(s)]]):
                     vanish.add(id(s))
+                    loads.add(id(s))
             elif _vanishes(s, vanish):
                 vanish.add(id(s))
         if not changed:
-            return {id(s) for s in statements if isinstance(s, Node) and s.op == "load"} & vanish
+            return loads
 
 
 def _vanishes(s: Node, zero: set[int]) -> bool:
