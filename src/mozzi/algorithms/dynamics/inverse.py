@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows.rows import closures, moving
+from mozzi.algorithms.constraints.rows.rows import closures, still
 from mozzi.algorithms.dynamics.inverse_representations import REPRESENTATIONS
 from mozzi.algorithms.dynamics.resistance import joint_force
 from mozzi.algorithms.dynamics.springs import Applied, applied
@@ -239,7 +239,7 @@ def _of_loops(
     for i in model.outward():
         F[i] = Wrench.zero()
     start, every = 0, multipliers[()]
-    for rows in closures(model, moving(model, q)):
+    for rows in closures(model, still(model, q)):
         own = every[start : start + len(rows)]
         for k, W in rows.wrenches.items():
             for x, factor in zip(W, own, strict=True) if k != WORLD else ():
