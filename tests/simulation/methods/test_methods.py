@@ -61,10 +61,10 @@ ORDERS = {
 @pytest.mark.parametrize("name", ORDERS)
 def test_order_by_slope(name):
     """Halving the step divides the error by 2^order, on a tree with balls, planes and a free base,
-    under gravity and a torque that depends on everything.
+    with a rotor, under gravity and a torque that depends on everything.
     """
     method, order, dt = ORDERS[name]
-    model = floating((0.3, 0.0, -9.81))
+    model = floating((0.3, 0.0, -9.81)).with_dynamics("arm", armature=0.3)
     q, v = state(model, speed=4.0)
     law = lambda t, q, v: -0.2 * v + np.sin(3.0 * t)
     run = lambda h, m: mz.simulate(model, q, v, 0.64, h, m, law, record_every=10**6)
