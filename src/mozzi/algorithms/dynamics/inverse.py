@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows.rows import closures, still
-from mozzi.algorithms.dynamics.inverse_representations import REPRESENTATIONS
+from mozzi.algorithms.dynamics.inverse_representations import RECURSIONS
 from mozzi.algorithms.dynamics.resistance import joint_force
 from mozzi.algorithms.dynamics.springs import Applied, applied
 from mozzi.algorithms.kinematics.motion import Motion
@@ -104,7 +104,7 @@ def inverse_dynamics(
             force = i.joint.screws(q[i]).T @ F
             out[i] = joint_force(i, force, q, v, a, resistance)  # MD67b: τ = Sᵀ F
         return out
-    for i, force in REPRESENTATIONS[rep](model, q, v, a, F_ext):
+    for i, force in RECURSIONS[rep](model, q, v, a, F_ext):
         out[i] = joint_force(i, force, q, v, a, resistance)  # MD71c, MD76c
     return out
 
