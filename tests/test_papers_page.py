@@ -1,5 +1,5 @@
 """The page of the papers names functions that there are, and tests that there are, for every number
-of an equation."""
+of an equation; the page of errata, tests that there are."""
 
 from __future__ import annotations
 
@@ -41,6 +41,22 @@ def test_every_row_names_functions_and_tests_that_are_there():
         for path, name in (x.split("::") for x in held):
             text = (ROOT / path).read_text(encoding="utf-8")
             assert f"def {name}(" in text, (equations, path, name)
+
+
+def test_every_erratum_is_shown_by_a_test_that_is_there():
+    text = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    last = [x.strip("|").split("|")[-1] for x in text.splitlines() if x.startswith("| ")]
+    shown = [x for x in last if "shown by" not in x]
+    files = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    assert len(shown) > 50
+    for cell in shown:
+        named = re.findall(r"`([^`]+)`", cell)
+        assert named or "same" in cell, cell
+        for path, _, name in (x.rpartition("::") for x in named):
+            whole = name.endswith(".py")  # a file, all of it
+            at, what = (name, "def test_") if whole else (path, f"def {name}(")
+            own = [text for file, text in files.items() if file.as_posix().endswith(at)]
+            assert any(what in text for text in own), (at, what)
 
 
 @pytest.mark.parametrize("paper", LAST)

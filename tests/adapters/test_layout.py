@@ -13,7 +13,7 @@ from support.cases import first
 import mozzi as mz
 from mozzi.loaders import names
 
-NAMES = ("mujoco", "pinocchio", "isaaclab", "isaaclab2", "maniskill", "newton", "drake")
+NAMES = ("mujoco", "newton", "drake", "isaaclab2", "pinocchio", "isaaclab", "maniskill")
 FEW = ("panda", "kinova", "solo12")
 MORE = ("ur5", "z1", "a1", "go2", "xarm7", "talos_reduced", "g1", "bolt", "iris")
 ROBOTS = [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)]

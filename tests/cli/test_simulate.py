@@ -132,6 +132,20 @@ def test_ctrl_c_leaves_a_complete_file(pendulum: Path, tmp_path: Path):
     assert os.listdir(tmp_path) and not [n for n in os.listdir(tmp_path) if n.startswith(".")]
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--friction", 0.3), "are of the ground; give --ground"),
+        (("--touch", "foot"), "are of the ground; give --ground"),
+        (("--target", "0,0"), "are of a controller; give --controller"),
+        (("--rate", 5.0), "are of a controller; give --controller"),
+    ],
+)
+def test_words_that_would_do_nothing_are_refused(pendulum: Path, options: tuple, words: str):
+    result = run(pendulum, *options)
+    assert result.exit_code == 2 and words in " ".join(result.stderr.split())
+
+
 def test_couplings_are_closed_and_kept(pendulum: Path, tmp_path: Path):
     """A start that opens a coupling is moved to the nearest that closes it, and told."""
     text = pendulum.read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import mozzi as mz
 from mozzi.gym import Environment, Task, VectorEnvironment
 from mozzi.model import generate
+from mozzi.simulation import Moreau
 
 POLE = generate.cart_pole()
 
@@ -45,6 +46,18 @@ def test_the_checker_of_gymnasium_is_content(dtype):
         warnings.filterwarnings("ignore", message=".*not within the observation space.*")
         warnings.filterwarnings("ignore", message=".*render.*|.*spec.*|.*infinity.*|.*symmetric.*")
         check_env(Environment(balance(), dtype), skip_render_check=True)
+
+
+def test_a_method_that_is_named_is_taken():
+    """On the ground, too, where it was passed over in silence; one that knows no contacts is
+    refused.
+    """
+    robot, given = generate.quadruped(), {"actions": (-1.0, 1.0), "reward": lambda q, v, u: q[2]}
+    fast = Moreau("fast", steps=3)
+    assert Task(robot, method=fast, **given).method is fast
+    assert Task(robot, **given).method is None and balance().method == "semi_implicit"
+    with pytest.raises(mz.ConfigurationError, match="MuntheKaas does not know contacts"):
+        Environment(Task(robot, method="rkmk4", **given))
 
 
 def test_an_episode_is_the_motion_of_simulate():

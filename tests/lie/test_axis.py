@@ -84,7 +84,7 @@ def test_reciprocal_screws_do_no_work():
     assert Twist.screw(*a.axis()).reciprocal(a) == pytest.approx(2.0 * h1)
 
 
-def test_reciprocal_systems():
+def test_reciprocal_systems_do_no_work_and_come_back():
     s = Sampler("float", seed=3)
     for n in range(7):
         S = Screws(s.twist() for _ in range(n))

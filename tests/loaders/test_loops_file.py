@@ -42,7 +42,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_files(style, urdf, tmp_path):
+def test_every_style_of_the_file_closes_the_same_loops(style, urdf, tmp_path):
     model = load(urdf, loops=write(tmp_path, STYLES[style], "robot.yaml"))
     assert [type(loop.joint) for loop in model.loops] == [Fixed, Spherical]
     first, second = model.loops
@@ -51,7 +51,7 @@ def test_files(style, urdf, tmp_path):
     assert (second.body_a, second.body_b) == (model.index("left_lower"), -1)
 
 
-def test_triples(urdf, tmp_path):
+def test_triples_say_what_a_file_says(urdf, tmp_path):
     text = "closed_loop: [[left_tip, right_tip]]\ntype: 3d\n"
     model = load(urdf, loops=write(tmp_path, text, "robot.yaml"))
     assert load(urdf, loops=[("left_tip", "right_tip", "3d")]) == model

@@ -155,7 +155,7 @@ def test_axes_are_expressed_in_frames(tmp_path):
         np.testing.assert_allclose(axis, math.sin(1.0) * np.array(direction), atol=1e-12)
 
 
-def test_rotation_formats(tmp_path):
+def test_degrees_radians_and_quaternions_say_the_same(tmp_path):
     degrees = read(tmp_path, link("a", pose("1 2 3 10 20 30", 'degrees="true"')))
     radians = " ".join(str(math.radians(x)) for x in (10, 20, 30))
     plain = read(tmp_path, link("a", pose(f"1 2 3 {radians}")))
@@ -169,7 +169,7 @@ def test_rotation_formats(tmp_path):
         read(tmp_path, link("a", pose("1 2 3 0 0 0 0", words)))
 
 
-def test_all_joints(tmp_path):
+def test_every_kind_of_joint_is_the_joint_it_names(tmp_path):
     second = "<axis2><xyz>1 0 0</xyz></axis2>"
     pitch = "<screw_thread_pitch>6.283185307179586</screw_thread_pitch>"
     kinds = {
@@ -183,13 +183,16 @@ def test_all_joints(tmp_path):
         model = read(tmp_path, A, B, text)
         assert type(model.joint("j")) is expected, kind
     assert model.joint("j").pitch == pytest.approx(1.0)
+    old = "<thread_pitch>-4</thread_pitch>"  # −2π over metres a turn, as SDFormat defines it
+    screw = read(tmp_path, A, B, joint("j", "a", "b", "screw", rest=old)).joint("j")
+    assert screw.pitch == pytest.approx(0.25)
     assert read(tmp_path, A, B, joint("j", "a", "b", "fixed", axis="")).nv == 0
     for kind in ("gearbox", "planar", "nonsense"):
         with pytest.raises(ModelError, match=f"{kind}.*line 4"):
             read(tmp_path, A, B, joint("j", "a", "b", kind))
 
 
-def test_joint_data(tmp_path):
+def test_limits_dampers_and_springs_are_those_of_the_file(tmp_path):
     inside = (
         "<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>2</upper><effort>-1</effort>"
         "<velocity>3</velocity></limit><dynamics><damping>.1</damping><friction>.2</friction>"

@@ -143,6 +143,26 @@ def test_neutral_is_the_identity(joint):
     close(joint.pose(q).matrix(), between.matrix(), 0.0)
 
 
+def test_coasting_goes_straight(joint):
+    """It begins along the velocity, which turns against the body by ω × u; on subgroups the way is
+    a straight line, and the velocity in space stays.
+    """
+    for q, v in points(joint):
+        begun, slowed = joint.coast(q, v, complex(0.0, H))
+        close(np.imag(begun) / H, joint.rates(q, v))
+        close(np.imag(slowed) / H, -np.array(joint.turning_rates(v)))
+        new, u = joint.coast(q, v, 0.7)
+        close(joint.carried(v, v, 0.7), u)
+        if joint.subgroup:
+            way = [joint.pose(joint.coast(q, v, h)[0]).p.array() for h in (0.0, 0.35, 0.7)]
+            close(way[1], 0.5 * (way[0] + way[2]), 1e-12)
+            moved = [
+                joint.pose(x).R.rotate((joint.screws(x) @ y).lin).array()
+                for x, y in ((q, v), (new, u))
+            ]
+            close(moved[1], moved[0], 1e-12)
+
+
 def test_springs_have_an_energy(joint):
     """What they resist with is the derivative of ½ Σ k (q ⊖ rest)² along the group."""
     rng = rng_of(joint)

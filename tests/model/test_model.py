@@ -240,6 +240,17 @@ def test_with_body_takes_what_the_builder_takes():
     assert more.without_body("new") == model
     assert model.with_body("new", 2, Revolute()).body("new").parent == 2
     assert model.with_loop("l", 1, -1, Fixed()) == model.with_loop("l", "arm", None, Fixed())
+    first = Builder("m").add("a", None, Revolute("x"), I, damping=0.3, armature=0.1)
+    alike, slide = first.build().body("a").dynamics, [0, 0, 0, 0.6, 0, 0.8]
+    for words in (
+        {"joint": Revolute("y"), "placement": (0.1, 0.2, 0.3), "joint_name": "knee"},
+        {"reference": (0.3, 0.1, -0.2), "screw": slide, "rep": "spatial"},
+        {"reference": (0.3, 0.1, -0.2), "screw": slide, "rep": "parent"},
+        {"joint": Revolute("z"), "dynamics": alike},
+    ):
+        grown = first.build().with_body("b", "a", inertia=I, **words)
+        whole = Builder("m").add("a", None, Revolute("x"), I, dynamics=alike)
+        assert grown == whole.add("b", "a", inertia=I, **words).build()
 
 
 def test_without_body_takes_all_that_hangs_on_it():

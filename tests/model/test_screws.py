@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import mozzi as mz
 from mozzi.errors import ModelError
 from mozzi.lie import SE3, Rotation, Twist, Vec3
 from mozzi.loaders.tables import from_dh, from_screws, joint_frames, joint_screws, reference_poses
@@ -163,6 +164,21 @@ def test_denavit_hartenberg(convention):
         else:
             T = T @ rx(alpha) @ move(x=a) @ rz(theta) @ move(z=d)
         np.testing.assert_allclose(C, T, atol=1e-14)
+
+
+@pytest.mark.parametrize("rep", ["spatial", "body", "parent"])
+def test_a_mechanism_from_its_screws_moves_as_it_did(rep):
+    """A tree from its screws, reference poses, parents and inertias: the same M and g."""
+    tree = random_tree(6, seed=3, joints=[Revolute()])
+    again = from_screws(
+        joint_screws(tree, rep), reference_poses(tree, "spatial" if rep == "spatial" else "body"),
+        rep=rep, parents=[body.parent for body in tree], names=tree.bodies, name=tree.name,
+        inertias=[body.inertia for body in tree], gravity=(1.0, 2.0, -3.0),
+    )  # fmt: skip
+    assert again.bodies == tree.bodies and again.name == tree.name
+    q, tree = tree.random_configuration(0), tree.with_gravity((1.0, 2.0, -3.0))
+    np.testing.assert_allclose(mz.mass_matrix(again, q), mz.mass_matrix(tree, q), atol=1e-12)
+    np.testing.assert_allclose(mz.gravity_forces(again, q), mz.gravity_forces(tree, q), atol=1e-12)
 
 
 def test_right_angles_of_a_table_are_exact():

@@ -66,7 +66,8 @@ class Task:
         dt: a step of the integrator, in seconds.
         substeps: steps of the integrator for one action.
         duration: seconds until an episode is truncated.
-        method, resistance, limits: as in `simulate`.
+        method: as in `simulate`; semi_implicit unless told, moreau where the model has contacts.
+        resistance, limits: as in `simulate`.
         parameters: numbers of the model that differ from episode to episode, by name, with the
             ends of their ranges: ``{"pole.mass": (0.5, 2.0)}``.
     """
@@ -86,7 +87,7 @@ class Task:
         dt: float = 0.005,
         substeps: int = 4,
         duration: float = 10.0,
-        method: Method | OneStep | None = "semi_implicit",
+        method: Method | OneStep | None = None,
         resistance: bool | Resistance = True,
         limits: Limits = False,
         parameters: Mapping[str, Range] | None = None,
@@ -95,7 +96,9 @@ class Task:
         if not (dt > 0.0 and substeps >= 1 and duration >= dt * substeps):
             raise ConfigurationError("Task: dt, substeps and duration are positive, in this order")
         self.limit = round(duration / (dt * substeps))
-        self.method: Method | OneStep | None = None if model.contacts else method
+        if method is None and not model.contacts:
+            method = "semi_implicit"
+        self.method: Method | OneStep | None = method
         self.resistance: bool | Resistance = resistance
         self.limits: Limits = limits
         self.ranges = dict(parameters or {})

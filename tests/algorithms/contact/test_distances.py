@@ -98,6 +98,25 @@ def test_degenerate_poses_are_finite(a, b):
         np.testing.assert_allclose(np.linalg.det(frames[..., :3, :3]), 1.0, atol=1e-12)
 
 
+def test_a_ball_inside_of_a_box_leaves_through_the_nearest_face():
+    """Its gap is the signed distance of its centre from the surface less its radius, outside as
+    well as inside, and grows along the normal.
+    """
+    model, rng = pair("sphere", "box"), np.random.default_rng(4)
+    half = 0.5 * np.array(GEOMETRIES["box"].size)
+    q = np.tile(model.neutral(), (60, 1))
+    q[:, :3] = rng.uniform(-1.0, 1.0, (60, 3)) * half * np.repeat([0.9, 1.8], 30)[:, None]
+    beyond = np.abs(q[:, :3]) - half
+    outside = np.linalg.norm(np.maximum(beyond, 0.0), axis=1)
+    signed = outside + np.minimum(beyond.max(axis=1), 0.0)
+    assert (signed[:30] < 0.0).all() and (signed[30:] > 0.0).sum() > 10
+    np.testing.assert_allclose(mz.contact_gaps(model, q)[:, 0], signed - 0.1, atol=1e-12)
+    away = q.copy()
+    away[:, :3] += 1e-5 * mz.contact_frames(model, q)[:, 0, :3, 2]
+    grown = mz.contact_gaps(model, away) - mz.contact_gaps(model, q)
+    np.testing.assert_allclose(grown[:, 0], 1e-5, rtol=1e-6)
+
+
 def test_distances_are_euclidean():
     """Spheres and capsules, against a search over their axes."""
     rng = np.random.default_rng(3)

@@ -67,6 +67,26 @@ def test_a_ball_joint_in_its_cone():
     np.testing.assert_allclose(moment, weight, atol=5e-2)
 
 
+@pytest.mark.parametrize("e", [0.0, 0.3, 1.0])
+def test_a_ball_joint_comes_back_from_its_cone(e: float):
+    """Newton's law: the angle opens as fast as it closed, times the restitution."""
+    builder = mz.Builder("pendulum")
+    builder.add("rod", None, mz.Spherical(), mz.Inertia(1.0, (0.1, 0, 0.5), np.diag([3, 2, 1.0])))
+    axis, q, v = (0.0, 0.6, 0.8), builder.build().neutral(), np.array([0.7, 0.4, -0.5])
+    model = builder.build().with_cone(
+        "cone", "rod", None, (0, 0, 1), axis, angle=math.acos(0.8), restitution=e
+    )
+
+    def opening(v: np.ndarray) -> float:
+        after, before = (mz.integrate(model, q, h * v) for h in (1e-6, -1e-6))
+        gaps = mz.contact_gaps(model, np.stack([after, before]))[:, 0]
+        return float(gaps[0] - gaps[1]) / 2e-6
+
+    v = v if opening(v) < 0.0 else -v
+    assert opening(v) < -0.1
+    np.testing.assert_allclose(opening(mz.impact(model, q, v)), -e * opening(v), atol=1e-8)
+
+
 def test_wrong_ropes_are_refused():
     model = bob()
     with pytest.raises(ModelError, match="both ends"):

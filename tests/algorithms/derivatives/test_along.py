@@ -43,7 +43,7 @@ def test_along_any_direction_the_jacobians_say_the_same(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_hybrid(seed):
+def test_hybrid_dynamics_along_any_direction(seed):
     model, q, v, tau, a, d, W, _ = setting(seed)
     rng = np.random.default_rng(seed)
     joints = [n for n in model.joint_names if model.joint(n).nv]

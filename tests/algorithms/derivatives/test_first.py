@@ -137,7 +137,7 @@ def test_wrenches(seed):
 @both
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 @pytest.mark.parametrize("seed", range(3))
-def test_program_differentiation(which, mode, seed):
+def test_recursions_agree_with_program_differentiation(which, mode, seed):
     function, derivatives = DYNAMICS[which]
     model = loaded_tree(4, seed)
     x = state(model, seed)[:3]

@@ -36,7 +36,7 @@ def run(function, model, *arrays):
 
 @modes
 @pytest.mark.parametrize("seed", range(2))
-def test_hybrid_dynamics(mode, seed):
+def test_hybrid_dynamics_differentiated_as_a_program(mode, seed):
     model = loaded_tree(3, seed)
     q, v, tau, a = state(model, seed)
     joints = [n for n in model.joint_names if model.joint(n).nv]

@@ -23,7 +23,7 @@ def test_forward_dynamics_solves_the_equations_of_motion(seed, rolled):
 
 
 @pytest.mark.parametrize("name", sorted(JOINTS))
-def test_every_joint(name):
+def test_every_joint_accelerates_as_its_closed_form(name):
     model = random_tree(4, 3, joints=[name])
     q, v, tau, _ = state(model, 2)
     agree(value(mz.forward_dynamics, model, q, v, tau), ClosedForm(model, q, v).accelerations(tau))

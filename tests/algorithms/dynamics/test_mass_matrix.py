@@ -37,7 +37,7 @@ def test_columns_are_inverse_dynamics(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("rolled", [False, True])
-def test_inverse(seed, rolled):
+def test_the_inverse_undoes_the_mass_matrix(seed, rolled):
     model = loaded_tree(8, seed)
     q, *_ = state(model, seed)
     M = value(mz.mass_matrix, model, q)

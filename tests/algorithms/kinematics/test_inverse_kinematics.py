@@ -64,11 +64,12 @@ def test_positions_leave_the_orientation_free():
 
 
 def test_many_starts_for_one_target():
-    """Leading axes broadcast."""
+    """Leading axes broadcast, and every start comes to the target."""
     T = mz.pose(ARM, ARM.random_configuration(6), "tool")
     found = mz.inverse_kinematics(ARM, {"tool": T}, ARM.random_configuration(7, (2, 5)))
     assert found.q.shape == (2, 5, ARM.nq)
     assert found.success.shape == (2, 5) and found.success.all()
+    agree(mz.pose(ARM, found.q, "tool"), np.broadcast_to(T, (2, 5, 4, 4)), 1e-7)
 
 
 def test_out_of_reach_is_reported():

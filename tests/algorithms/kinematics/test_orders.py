@@ -55,7 +55,7 @@ def test_each_order_is_the_rate_of_the_one_before(seed, rep):
 
 @pytest.mark.parametrize("rep", REPS)
 @pytest.mark.parametrize("seed", first(1, range(2)))
-def test_jacobians(seed, rep):
+def test_derivatives_of_jacobians_are_rates_of_those_before(seed, rep):
     model, q, rates = motion(seed)
     frame = model.bodies[-1]
     found = mz.jacobian_derivatives(model, q, rates[:3], frame, order=3, rep=rep)

@@ -116,7 +116,7 @@ def test_several_joints_on_a_body_are_one_composite(tmp_path):
     assert model.body("a").dynamics.armature == (0.0, 0.1, 0.0)
 
 
-def test_joint_data(tmp_path):
+def test_limits_springs_and_gravity_are_those_of_the_file(tmp_path):
     joint = (
         '<joint name="j" range="-90 45" damping=".3" stiffness="2" springref="30" '
         'frictionloss=".1" armature=".01" actuatorfrcrange="-5 5"/>'

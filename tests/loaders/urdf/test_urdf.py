@@ -37,7 +37,7 @@ def agree(path, base="fixed") -> None:
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
 @pytest.mark.parametrize("axis", ["1 0 0", "0 -1 0", "0 0 1", "0 0 -1", ".6 0 .8", "-1 2 -3"])
 @pytest.mark.parametrize("base", ["fixed", "free"])
-def test_one_joint(kind, axis, base, tmp_path):
+def test_a_joint_along_any_axis_moves_as_in_pinocchio(kind, axis, base, tmp_path):
     arm = joint(kind=kind, axis=f'<axis xyz="{axis}"/>', origin=TILTED)
     agree(write(tmp_path, robot(A, link("b", SKEW), arm)), base)
 
@@ -102,7 +102,7 @@ def test_defaults(tmp_path):
     assert any("no <axis>" in note.fact for note in inspect(path).oddities)
 
 
-def test_joint_data(tmp_path):
+def test_limits_and_dampers_are_those_of_the_file(tmp_path):
     inside = (
         '<limit lower="-.5" upper="1.5" effort="7" velocity="3"/>'
         '<dynamics damping=".2" friction=".1"/><safety_controller k_velocity="1"/>'

@@ -101,7 +101,7 @@ def test_the_linear_pendulum():
         agree((step - np.eye(2)) / 1e-6, A, 1e-5)
 
 
-def test_batches():
+def test_a_sample_of_a_batch_is_linearised_as_alone():
     model = random_tree(3, 1)
     rng = np.random.default_rng(0)
     q, (v, tau) = model.random_configuration(rng, (4,)), rng.normal(size=(2, 4, model.nv))

@@ -178,7 +178,7 @@ def test_resistance():
     agree(B / 1e-3, push, 0.05)
 
 
-def test_batches():
+def test_a_sample_of_a_batch_is_linearised_as_alone():
     model, q, v, tau = case("five_bar")
     ends = mz.simulate(model, q, v, 0.03, DT, torque=tau)
     q, v = ends.q, ends.v

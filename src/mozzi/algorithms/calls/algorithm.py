@@ -58,7 +58,6 @@ class Options(TypedDict):
     limits: object
 
 
-
 Answer = Callable[[Model, Arrays, Options], object]
 """A function of a model, of the arrays that are given and of the other options, by name."""
 

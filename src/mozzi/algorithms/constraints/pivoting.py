@@ -18,7 +18,7 @@ from mozzi.program.scalar import Real, divide, maximum, select, sqrt
 
 __all__ = ["Choice"]
 
-FEW = 12
+MANY_ROWS = 12
 """Rows from which on a loop is shorter than straight-line code, where they meet the same others."""
 
 
@@ -61,7 +61,7 @@ class Choice:
         most = most or [len(block) for block in blocks]
         self.open: dict[int, Real] = dict.fromkeys(rows, 1.0)
         self.loops, meets = loops, self._meets(blocks)
-        if loops and len(rows) >= FEW:
+        if loops and len(rows) >= MANY_ROWS:
             dense = 2 * sum(map(len, self.matrix.values())) > len(rows) ** 2
             groups = [list(range(len(blocks)))] if dense else _alike(blocks, meets)
             most = [min(sum(most[b] for b in x), columns or len(rows)) for x in groups]
@@ -101,7 +101,7 @@ class Choice:
         self, block: Sequence[int], least: dict[int, Real], most: int, last: bool = False
     ) -> None:
         """Eliminate the rows of a block that are large enough, the largest first."""
-        if self.loops and len(block) >= FEW:
+        if self.loops and len(block) >= MANY_ROWS:
             self._pivoted(block, least, most)
         else:
             self._straight(block, least, most)
@@ -209,7 +209,7 @@ def _alike(blocks: Sequence[Sequence[int]], meets: Sequence[set[int]]) -> list[l
         groups.setdefault(frozenset(around), []).append(b)
     out: list[list[int]] = []
     for group in groups.values():
-        many = sum(len(blocks[b]) for b in group) >= FEW
+        many = sum(len(blocks[b]) for b in group) >= MANY_ROWS
         out += [group] if many else [[b] for b in group]
     return out
 

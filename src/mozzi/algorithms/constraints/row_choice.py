@@ -24,7 +24,7 @@ from mozzi.algorithms.constraints.rank import lengths, opening
 from mozzi.algorithms.constraints.rolled_loops import AlikeRows, BlockFactor
 from mozzi.algorithms.constraints.rolled_rows import DenseFactor, RolledRows, Tree, rolled_rows
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
-from mozzi.algorithms.constraints.rows.rows import closures, moving
+from mozzi.algorithms.constraints.rows.rows import closures, still
 from mozzi.algorithms.constraints.solve import Factor
 from mozzi.algorithms.constraints.sparse import elimination_order, gram
 from mozzi.algorithms.constraints.straight_rows import StraightRows
@@ -103,7 +103,7 @@ def _propagated_rows(
     model: Mechanism, q: JointVector, offsets: Whole[Sequence[Real]] | None = None
 ) -> Propagated:
     _, _, U, D = articulated_bodies(model, q)
-    move = moving(model, q)
+    move = still(model, q)
     move.offsets = None if offsets is None else offsets[()]
     return propagated_rows(model, move, U, D)[0]
 

@@ -41,7 +41,6 @@ from mozzi.algorithms.contact.rows import (
     one_sided,
     velocities,
 )
-from mozzi.algorithms.kinematics.coasting import turning_rates
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.held import held_by
@@ -223,7 +222,7 @@ def velocities_after(
         C[i] = C[i.parent] @ T[i]
         free[i] = v[i]
         if a is not None and h is not None:
-            turning = turning_rates(i.joint, v[i])
+            turning = i.joint.turning_rates(v[i])
             free[i] = [x + h * (y + c) for x, y, c in zip(v[i], a[i], turning, strict=True)]
         V[i] = T[i].pull(V[i.parent]) + S @ v[i]
         F[i] = T[i].pull(F[i.parent]) + S @ free[i]

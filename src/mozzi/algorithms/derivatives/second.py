@@ -37,7 +37,7 @@ __all__ = [
     "tangent_pull",
 ]  # fmt: skip
 
-FEW = 12  # velocities: what is done with every row of more of them is a loop
+FEW_VELOCITIES = 12  # what is done with every row of more of them is a loop
 
 
 @algorithm(threshold=ALWAYS_UNROLLED)
@@ -112,7 +112,7 @@ def _of_forward(
     """
     qq, qv, vv, qa = hessians
     in_memory = loops_over_units(model)
-    many = in_memory or (loops_over_columns(model) and model.nv > FEW)
+    many = in_memory or (loops_over_columns(model) and model.nv > FEW_VELOCITIES)
 
     def solution(of_qa: Traced) -> tuple[Traced]:
         return (inverse.solution(BlockArray(model, "x", ("v",), of_qa)).array(),)

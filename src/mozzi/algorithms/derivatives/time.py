@@ -27,7 +27,7 @@ from mozzi.lie import Inertia, Screws, Twist, Wrench
 
 __all__ = ["inverse_dynamics_rates", "mass_matrix_inverse_rate"]
 
-Motion: TypeAlias = tuple[Twist, Twist, Twist, Twist]
+TwistRates: TypeAlias = tuple[Twist, Twist, Twist, Twist]
 """V, V̇, V̈, V⃛."""
 JointScrews = tuple[Screws[Twist], Screws[Twist], Screws[Twist]]
 """S, J̇ and J̈ of a joint."""
@@ -87,8 +87,8 @@ def _move(
     a: JointVector,
     j: JointVector,
     s: JointVector,
-    motion: Motion,
-) -> tuple[JointScrews, Motion]:
+    motion: TwistRates,
+) -> tuple[JointScrews, TwistRates]:
     """S, J̇ and J̈ of a joint, and the motion behind it, from that before it.
 
     Factor by factor: J̇ = V × J,  J̈ = V̇ × J + V × J̇,  J⃛ = V̈ × J + 2 V̇ × J̇ + V × J̈, with the
@@ -115,7 +115,7 @@ def _move(
     return (S, Screws(first), Screws(second)), (V, A, B, C)
 
 
-def _wrenches(I: Inertia, motion: Motion) -> tuple[Wrench, Wrench, Wrench]:
+def _wrenches(I: Inertia, motion: TwistRates) -> tuple[Wrench, Wrench, Wrench]:
     """W = (I V)˙ and its first two rates, with the rate I (Ẋ − V × X) + V ×* I X of any I X."""
     V, A, B, C = motion
     h, k = I @ V, I @ A

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows.rows import closures, moving
-from mozzi.algorithms.dynamics.inverse_representations import REPRESENTATIONS
+from mozzi.algorithms.constraints.rows.rows import closures, still
+from mozzi.algorithms.dynamics.inverse_representations import RECURSIONS
 from mozzi.algorithms.dynamics.resistance import joint_force
 from mozzi.algorithms.dynamics.springs import Applied, applied
 from mozzi.algorithms.kinematics.motion import Motion
@@ -104,7 +104,7 @@ def inverse_dynamics(
             force = i.joint.screws(q[i]).T @ F
             out[i] = joint_force(i, force, q, v, a, resistance)  # MD67b: τ = Sᵀ F
         return out
-    for i, force in REPRESENTATIONS[rep](model, q, v, a, F_ext):
+    for i, force in RECURSIONS[rep](model, q, v, a, F_ext):
         out[i] = joint_force(i, force, q, v, a, resistance)  # MD71c, MD76c
     return out
 
@@ -239,7 +239,7 @@ def _of_loops(
     for i in model.outward():
         F[i] = Wrench.zero()
     start, every = 0, multipliers[()]
-    for rows in closures(model, moving(model, q)):
+    for rows in closures(model, still(model, q)):
         own = every[start : start + len(rows)]
         for k, W in rows.wrenches.items():
             for x, factor in zip(W, own, strict=True) if k != WORLD else ():

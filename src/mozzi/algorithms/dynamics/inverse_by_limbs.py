@@ -32,7 +32,7 @@ __all__ = ["inverse_by_limbs"]
 
 LONGEST = 10  # joint velocities of a limb: what is longer counts as several, one on the other
 
-Factor = dict[tuple[int, int], Real]
+Entries = dict[tuple[int, int], Real]
 """Entries of a joint matrix, by two velocities."""
 
 
@@ -91,7 +91,7 @@ def _velocities(body: Body) -> range:
     return range(body.data.v, body.data.v + body.joint.nv)
 
 
-def _factor(limb: Limb, L: BlockArray) -> Factor:
+def _factor(limb: Limb, L: BlockArray) -> Entries:
     """L of the joints of a limb and of those before them."""
     return {
         (r, c): x
@@ -101,7 +101,7 @@ def _factor(limb: Limb, L: BlockArray) -> Factor:
     }  # fmt: skip
 
 
-def _across(limb: Limb, L: Factor, X: Buffer, n: int, columns: Sequence[int]) -> None:
+def _across(limb: Limb, L: Entries, X: Buffer, n: int, columns: Sequence[int]) -> None:
     """Rows of a limb and columns of those before it, (1)."""
     P: dict[int, list[Real]] = {}
     for i in limb.bodies:
@@ -121,10 +121,10 @@ def _across(limb: Limb, L: Factor, X: Buffer, n: int, columns: Sequence[int]) ->
                 store(X, at, n, r, value)
 
 
-def _inside(limb: Limb, L: Factor, D: PerBody[Block], X: Buffer, n: int) -> None:
+def _inside(limb: Limb, L: Entries, D: PerBody[Block], X: Buffer, n: int) -> None:
     """Rows and columns of a limb, (2)."""
     before = list(limb.way)
-    found: Factor = {}
+    found: Entries = {}
     for c in (c for i in limb.bodies for c in _velocities(i)):
         found |= {(b, c): load(X, None, 0, c * n + b) for b in limb.way}
     for i in limb.bodies:

@@ -16,7 +16,7 @@ from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
 from mozzi.lie import SE3, AccelerationField, Twist, Vec3, Wrench, second_moments
 from mozzi.program.scalar import Real
 
-__all__ = ["REPRESENTATIONS"]
+__all__ = ["RECURSIONS"]
 
 Inward = Iterator[tuple[BodyView, Sequence[Real]]]
 
@@ -96,4 +96,4 @@ def mixed(
         W[i.parent] += Wrench(T[i].rotate(W[i].ang) + lever, W[i].lin)  # MD67a, MD76b
 
 
-REPRESENTATIONS = {"spatial": spatial, "hybrid": hybrid, "mixed": mixed}
+RECURSIONS = {"spatial": spatial, "hybrid": hybrid, "mixed": mixed}

@@ -27,7 +27,7 @@ from mozzi.types import Rep
 __all__ = ["accelerations", "jerks", "stages"]
 
 Block: TypeAlias = Sequence[Real]
-Motion: TypeAlias = tuple[Twist, Twist, Twist | None]
+TwistRates: TypeAlias = tuple[Twist, Twist, Twist | None]
 """A twist and its rates: the second, where jerks are asked for."""
 Rates: TypeAlias = Callable[
     [Mechanism, JointVector, JointVector, JointVector, JointVector | None], BlockArray
@@ -103,7 +103,7 @@ def stages(joint: Joint) -> tuple[int, ...]:
 
 def joint_motion(
     joint: Joint, q: Block, v: Block, a: Block, j: Block | None, to: SE3 | None = None
-) -> Motion:
+) -> TwistRates:
     """σ = S v, σ̇ = S a + Ṡ v and σ̈ = S j + 2 Ṡ a + S̈ v (None without j), in the joint's frame or
     pushed by the pose `to`.
     """
@@ -217,7 +217,7 @@ def _mixed(R: SO3, w: Vec3, A: Twist, B: Twist | None) -> Twist:
     return Twist(R.unrotate(B.ang - w.cross(A.ang)), B.lin)
 
 
-def _resolved(V: Twist, A: Twist, u: Twist, x: Twist, y: Twist | None) -> Motion:
+def _resolved(V: Twist, A: Twist, u: Twist, x: Twist, y: Twist | None) -> TwistRates:
     """u = R σ, u̇ and ü of R σ, x = R σ̇ and y = R σ̈, behind a parent with the rates V, A."""
     w = V.ang + u.ang
     du = _spin(w, u) + x
@@ -233,7 +233,7 @@ def _spin(w: Vec3, X: Twist) -> Twist:
 
 def _displaced(
     d: Vec3, V: Twist, A: Twist, B: Twist | None, u: Twist, du: Twist, ddu: Twist | None
-) -> Motion:
+) -> TwistRates:
     """Hybrid rates at a point d away that moves with u, u̇, ü besides: MK42, twice derived."""
     w, dw = V.ang, A.ang
     e = w.cross(d) + u.lin  # ḋ

@@ -8,7 +8,7 @@ from operator import add
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.row_choice import factor_of, propagated_rows, rows_kept
-from mozzi.algorithms.constraints.rows.rows import moving
+from mozzi.algorithms.constraints.rows.rows import still
 from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.recursion.articulated import articulated_bodies
 from mozzi.algorithms.recursion.blocks import apply, minus
@@ -36,7 +36,7 @@ def loop_corrections(
     rates), and the coordinates of driven joints (q_ref).
     """
     T, _, U, D = articulated_bodies(model, q)
-    move = moving(model, q)
+    move = still(model, q)
     move.offsets, move.given = None if loop_offsets is None else loop_offsets[()], q_ref
     propagated, _ = propagated_rows(model, move, U, D)
     count = rows_kept(model, propagated) if kept is None else kept[()]

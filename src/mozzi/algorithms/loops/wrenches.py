@@ -10,7 +10,7 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
-from mozzi.algorithms.constraints.rows.rows import closures, moving
+from mozzi.algorithms.constraints.rows.rows import closures, still
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
 from mozzi.algorithms.recursion.views import JointVector, Whole
 from mozzi.checked import checked
@@ -137,7 +137,7 @@ def world_wrenches(
     model: Mechanism, q: JointVector, multipliers: Whole[Sequence[Real]]
 ) -> Traced:
     """(k, 9): a point and a wrench about it, in the world, for each body that a closure acts on."""
-    move = moving(model, q)
+    move = still(model, q)
     C: dict[int, SE3] = {WORLD: SE3.identity()}
     for i in map(model.at, range(model.nb)):
         C[i.index] = C[i.parent.index] @ move.T[i]

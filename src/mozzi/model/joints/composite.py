@@ -103,9 +103,8 @@ class Composite(Joint):
             T, own = factor.pose(x), factor.screws(x)
             V = own @ u
             S = T.pull(M.pull(S))
-            dS = T.pull(M.pull(dS)) - V.cross(
-                S
-            )  # a screw at rest before the factor moves by −V behind it
+            # a screw at rest before the factor moves by −V behind it
+            dS = T.pull(M.pull(dS)) - V.cross(S)
             S, dS = _join(S, own), _join(dS, factor.screws_rate(x, u))
         return dS
 
@@ -125,6 +124,21 @@ class Composite(Joint):
     def difference(self, q0: Sequence[Real], q1: Sequence[Real]) -> Scalars:
         pairs = zip(self._parts(q0), self._parts(q1), strict=True)
         return tuple(e for (factor, a, _), (_, b, _) in pairs for e in factor.difference(a, b))
+
+    def coast(
+        self, q: Sequence[Real], v: Sequence[Real], h: Real
+    ) -> tuple[Sequence[Real], Sequence[Real]]:
+        parts = [factor.coast(x, u, h) for factor, x, u in self._parts(q, v)]
+        return tuple(a for x, _ in parts for a in x), tuple(a for _, u in parts for a in u)
+
+    def carried(self, v: Sequence[Real], w: Sequence[Real], h: Real) -> Sequence[Real]:
+        at = self.neutral()
+        both = zip(self._parts(at, v), self._parts(at, w), strict=True)
+        return tuple(x for (factor, _, a), (_, _, b) in both for x in factor.carried(a, b, h))
+
+    def turning_rates(self, v: Sequence[Real]) -> Scalars:
+        parts = self._parts(self.neutral(), v)
+        return tuple(x for factor, _, u in parts for x in factor.turning_rates(u))
 
     def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         rates, k = list[Real](), 0

@@ -5,12 +5,11 @@ A joint moves in its canonical frame, where its axis is z and planar motion is i
 Two constant frames say where that is: ``frame_parent`` in the parent body and ``frame_child`` in
 the child body, so that
 
-    T_parent_child(q) = frame_parent @ pose(q) @ frame_child⁻¹ .                       Müller,
-    Kinematics (3)
+    T_parent_child(q) = frame_parent @ pose(q) @ frame_child⁻¹ .        Müller, Kinematics (3)
 
-The velocity v of a joint is the body-fixed twist in the basis ``screws(q)``:  Ṫ = T [screws(q)
-v]^. For motion subgroups this basis is constant, whatever the coordinates q are, and q̇ = rates(q,
-v). Joint code is written on scalars.
+The velocity v of a joint is the body-fixed twist in the basis ``screws(q)``:
+Ṫ = T [screws(q) v]^. For motion subgroups this basis is constant, whatever the coordinates q are,
+and q̇ = rates(q, v). Joint code is written on scalars.
 """
 
 from __future__ import annotations
@@ -52,7 +51,9 @@ class Joint:
     product of the frames between its factors);
     integrate(q, dv) = q + N dv + O(dv²), and difference(q, integrate(q, dv)) = dv near 0.
     Where ``subgroup`` holds, S is constant and pose(integrate(q, dv)) = pose(q) exp(S dv).
-    Where ``flat`` holds, integrate(q, dv) = q + dv.
+    Where ``flat`` holds, integrate(q, dv) = q + dv. With (q′, v′) = coast(q, v, h):
+    q′ = integrate(q, h v) + O(h²), v′ = v − h turning_rates(v) + O(h²) = carried(v, v, h), and
+    where ``subgroup`` holds, the position of pose(q′) is straight in h.
 
     Example:
         >>> joint = mz.Revolute("z").between(mz.SE3.translation(0.0, 0.0, 0.4))
@@ -171,6 +172,51 @@ class Joint:
             [1.0, 2.0, 3.0]
         """
         return tuple(v)
+
+    def coast(
+        self, q: Sequence[Real], v: Sequence[Real], h: Real
+    ) -> tuple[Sequence[Real], Sequence[Real]]:
+        """(q′, v′) after moving on freely for a time h, straight on: where a joint turns and slides
+        together, its velocity (ω, u) is body-fixed, and the constant twist would be a screw motion.
+        p′ = p + h R u, R′ = R exp(h ω), u′ = exp(h ω)ᵀ u.
+
+        Args:
+            q: the joint's coordinates.
+            v: its velocities.
+            h: the time.
+
+        Example:
+            >>> q, v = mz.Planar("z").coast([0, 0, 0], [1, 0, np.pi], 0.5)
+            >>> np.round(q, 6).tolist(), np.round(v, 6).tolist()
+            ([0.5, 0.0, 1.570796], [0.0, -1.0, 3.141593])
+        """
+        return self.integrate(q, [h * x for x in v]), v
+
+    def carried(self, v: Sequence[Real], w: Sequence[Real], h: Real) -> Sequence[Real]:
+        """Velocities w as a body sees them that has turned with the velocity v for a time h.
+
+        Args:
+            v: the velocities with which it turned.
+            w: velocities of the joint.
+            h: the time.
+
+        Example:
+            >>> np.round(mz.Planar("z").carried([0, 0, np.pi], [1, 0, 0], 0.5), 6).tolist()
+            [0.0, -1.0, 0.0]
+        """
+        return w
+
+    def turning_rates(self, v: Sequence[Real]) -> Scalars:
+        """ω × u, in the coordinates of v: v̇ + this is the acceleration of what moves straight on.
+
+        Args:
+            v: the joint's velocities.
+
+        Example:
+            >>> mz.Planar("z").turning_rates([1.0, 0.0, 2.0])
+            (-0.0, 2.0, 0.0)
+        """
+        return tuple(0.0 for _ in v)
 
     def spring_forces(
         self, stiffness: Sequence[Real], rest: Sequence[Real], q: Sequence[Real]

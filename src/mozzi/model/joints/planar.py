@@ -100,6 +100,30 @@ class PlanarMotion(Joint, abstract=True):
         k = angle * COT[0](angle * angle)
         return (x - 0.5 * b - k * a, y + 0.5 * a - k * b, *v[2:])
 
+    def coast(
+        self, q: Sequence[Real], v: Sequence[Real], h: Real
+    ) -> tuple[Sequence[Real], Sequence[Real]]:
+        step = [h * x for x in v]
+        turned = self._turned(step[-1], v)
+        if self.coordinates == "first":  # by the twist whose exponential ends there
+            log = plane_log(step[-1], step[0], step[1])
+            return self.integrate(q, (*log, *step[2:])), turned
+        c, s = cos(q[-1]), sin(q[-1])
+        ahead = (q[0] + (c * step[0] - s * step[1]), q[1] + (s * step[0] + c * step[1]))
+        return (*ahead, *(a + b for a, b in zip(q[2:], step[2:], strict=True))), turned
+
+    def carried(self, v: Sequence[Real], w: Sequence[Real], h: Real) -> Sequence[Real]:
+        return self._turned(h * v[-1], w)
+
+    @staticmethod
+    def _turned(angle: Real, w: Sequence[Real]) -> Scalars:
+        """Velocities as a body sees them that has turned by an angle."""
+        c, s = cos(angle), sin(angle)
+        return (c * w[0] + s * w[1], c * w[1] - s * w[0], *w[2:])
+
+    def turning_rates(self, v: Sequence[Real]) -> Scalars:
+        return (-v[-1] * v[1], v[-1] * v[0], *(0.0 for _ in v[2:]))
+
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         x, y = self._position(q)
         dx, dy = _exp(dv[-1], dv[0], dv[1])

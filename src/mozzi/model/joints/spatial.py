@@ -162,6 +162,12 @@ CHARTS = {"quaternion": Quaternions, "first": RotationVectors, "second": Angles}
 KINDS = tuple(CHARTS)
 
 
+def _turned(v: Sequence[Real], w: Sequence[Real], h: Real) -> Scalars:
+    """Vectors as a body sees them that has turned with ω, the first three of v, for a time h."""
+    turn = Rotation.exp(Vec3(*v[:3]) * h)
+    return tuple(x for k in range(0, len(w), 3) for x in turn.unrotate(Vec3(*w[k : k + 3])))
+
+
 @final
 class Spherical(Joint):
     """Rotation about a point: the subgroup SO(3).  v is the body-fixed angular velocity.
@@ -210,6 +216,9 @@ class Spherical(Joint):
 
     def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return dexp_inverse(-Vec3(*dv), Vec3(*v)).flatten()
+
+    def carried(self, v: Sequence[Real], w: Sequence[Real], h: Real) -> Sequence[Real]:
+        return _turned(v, w, h)
 
     def normalize(self, q: Sequence[Real]) -> Scalars:
         return self._chart.normalize(q)
@@ -289,6 +298,24 @@ class Free(Joint):
 
     def increment_rates(self, dv: Sequence[Real], v: Sequence[Real]) -> Scalars:
         return dexp_inverse(-Twist.unflatten(dv), Twist.unflatten(v)).flatten()
+
+    def coast(
+        self, q: Sequence[Real], v: Sequence[Real], h: Real
+    ) -> tuple[Sequence[Real], Sequence[Real]]:
+        w, u = Vec3(*v[:3]), Vec3(*v[3:])
+        turn = Rotation.exp(w * h)
+        ahead = turn.unrotate(u)
+        T = self.pose(q)
+        p = T.p + T.R.rotate(u * h)
+        if self.coordinates == "first":
+            return SE3(T.R @ turn, p).log().flatten(), (*w, *ahead)
+        return (*p, *self._chart.integrate(q[3:], w * h)), (*w, *ahead)
+
+    def carried(self, v: Sequence[Real], w: Sequence[Real], h: Real) -> Sequence[Real]:
+        return _turned(v, w, h)
+
+    def turning_rates(self, v: Sequence[Real]) -> Scalars:
+        return (0.0, 0.0, 0.0, *Vec3(*v[:3]).cross(Vec3(*v[3:])))
 
     def normalize(self, q: Sequence[Real]) -> Scalars:
         if self.coordinates == "first":

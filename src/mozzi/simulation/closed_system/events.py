@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["until_event"]
 
-MOST = 80  # steps towards a zero within a step
+MOST_TRIES = 80  # of steps that end at a zero within a step
 
 Step = Callable[[float, Array, Array, float], tuple[Array, Array]]
 """(t, q, v, h) ↦ (q, v) a step h later."""
@@ -117,7 +117,7 @@ def _within(
 
     start = far, g_far = 0.0, float(event_values(event, np.array(t), q, v))
     near, (g_near, state) = h, at(h)
-    for _ in range(MOST):
+    for _ in range(MOST_TRIES):
         if g_near == 0.0 or abs(near - far) <= 1e-15 * (abs(t) + h) or g_far == g_near:
             break
         s = near - g_near * (near - far) / (g_near - g_far)

@@ -56,7 +56,7 @@ from mozzi.simulation.place import named
 from mozzi.simulation.projection import closed_again, first_rows, held_rows
 from mozzi.simulation.system import Feedback, System
 from mozzi.simulation.watch import tell_diverged
-from mozzi.types import Array, ArrayLike, Kernel, Method, Result, Target, Traced
+from mozzi.types import Array, ArrayLike, Kernel, Method, Result, Traced
 
 __all__ = ["pullback_kernel", "rollout", "rollout_gradient", "step_jacobians", "step_kernel"]
 
@@ -416,8 +416,8 @@ def _cached(
 
 
 def step_kernel(
-    model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
-    resistance: bool | Resistance = True, limits: Limits = False,
+    model: Model, method: Method | OneStep | None = None, resistance: bool | Resistance = True,
+    limits: Limits = False,
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """(q, v, tau, dt) ↦ (q′, v′)."""
     acting = resistance_of(resistance, model)
@@ -433,12 +433,12 @@ def step_kernel(
         new = closed_again(model, new, rows.get("rows"), last=True)
         return new["q"], new["v"]
 
-    return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step", target)
+    return named(step, _shapes(model, "q", "v", "tau", "dt"), model, "step")
 
 
 def pullback_kernel(
-    model: Model, method: Method | OneStep | None = None, target: Target = "cpu",
-    resistance: bool | Resistance = True, limits: Limits = False,
+    model: Model, method: Method | OneStep | None = None, resistance: bool | Resistance = True,
+    limits: Limits = False,
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """(q, v, tau, dq, dv, dt) ↦ (q̄, v̄, τ̄): the derivatives dq, dv of a number with respect to the
     state after a step, turned into those with respect to the state before it and to tau.
@@ -463,7 +463,7 @@ def pullback_kernel(
             return step.munthe_kaas(rule.tableau, dq, dv)
 
     shapes = _shapes(model, "q", "v", "tau", "dq", "dv", "dt")
-    return named(pullback, shapes, model, "pullback", target)
+    return named(pullback, shapes, model, "pullback")
 
 
 def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:

@@ -278,7 +278,6 @@ class Drives:
                 )
 
 
-
 def _numbers(law: TimeLaw, t: Real, size: int, what: str) -> Traced:
     """What a law gives at t, if it is so many numbers."""
     if callable(law):

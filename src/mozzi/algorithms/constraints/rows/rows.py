@@ -54,7 +54,7 @@ from mozzi.types import Traced
 
 __all__ = [
     "closures", "joint_columns", "loop_acceleration", "loop_drift", "loop_jacobian", "loop_of",
-    "loop_residual", "loop_rows", "matrix", "moving", "pair_of", "position_rows", "tie_rows",
+    "loop_residual", "loop_rows", "matrix", "pair_of", "position_rows", "still", "tie_rows",
 ]  # fmt: skip
 
 P = TypeVar("P", bound=Place)
@@ -206,14 +206,12 @@ def distance_of(rod: Distance, pair: Pair, moves: bool) -> Rows:
 # -- as arrays --
 
 
-def moving(model: Mechanism, q: JointVector, v: JointVector | None = None) -> Moving:
-    """The tree at q, moving with v."""
-    T, w = per_body(model, "T w", Local[RelativePose], Vec3)
+def still(model: Mechanism, q: JointVector) -> Moving:
+    """The tree at q, without velocities."""
+    T = per_body(model, "T", Local[RelativePose])
     for i in model.outward():
         T[i] = i.pose(q[i])
-        if v is not None:
-            w[i] = T[i].unrotate(w[i.parent]) + (i.joint.screws(q[i]) @ v[i]).ang
-    return Moving(q, T, v, None if v is None else w)
+    return Moving(q, T)
 
 
 @algorithm(loops="honour", rolled_paths=True)
@@ -244,7 +242,7 @@ def loop_drift(model: Mechanism, q: JointVector) -> Traced:
 
 
 def _opening(model: Mechanism, q: JointVector, small: bool) -> Traced:
-    out = [x for rows in closures(model, moving(model, q)) for x in rows.open_by(small)]
+    out = [x for rows in closures(model, still(model, q)) for x in rows.open_by(small)]
     return np.array([*out, None], dtype=object)[:-1]
 
 
@@ -266,7 +264,7 @@ def loop_jacobian(model: Mechanism, q: JointVector) -> Traced:
         >>> mz.loop_jacobian(bar, q).shape
         (5, 3)
     """
-    return matrix(model, moving(model, q))
+    return matrix(model, still(model, q))
 
 
 def matrix(model: Mechanism, move: Moving) -> Traced:
