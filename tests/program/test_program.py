@@ -1,5 +1,6 @@
 """Programs: what they count, what names them, what is pruned."""
 
+import operator
 import subprocess
 import sys
 
@@ -192,3 +193,23 @@ def test_digest_is_the_same_in_every_process():
         run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         digests.add(run.stdout.strip())
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul])
+def test_tables_that_fold_are_those_read_at_one_place(op):
+    """Sums, differences and products of entries, also of different places of one table."""
+    x, y = np.arange(1.0, 7.0), np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
+    entries = [0, 1, 2, 3, 4, 5]
+
+    def program():
+        a, b = (Buffer("t", 6, "table", t, entries=entries) for t in (x, y))
+        out = Buffer("out", 15, "scratch")
+        for _, k in loop(0, 5):
+            first, same, next_ = load(a, k, 1, 0), load(b, k, 1, 0), load(a, k, 1, 1)
+            for n, z in enumerate((op(first, same), op(first, next_), op(same, 2.0))):
+                store(out, k, 3, n, z)
+        return np.array([load(out, None, 0, n) for n in range(15)], dtype=object)
+
+    found = np.reshape(interpret(trace(program, ()), [])[0], (5, 3))
+    exact = np.stack([op(x[:5], y[:5]), op(x[:5], x[1:]), op(y[:5], 2.0)], axis=1)
+    np.testing.assert_array_equal(found, exact)

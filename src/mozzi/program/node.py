@@ -351,7 +351,7 @@ def _of_tables(op: str, a: Node, b: Node) -> Real | None:
         return None
     if other.op == "load":
         there = other.address
-        if there.at is not at.at or there.buffer.entries is not at.buffer.entries:
+        if there[1:] != at[1:] or there.buffer.entries is not at.buffer.entries:
             return None
         made = at.buffer.combined(op, there.buffer, mirrored)
     else:

@@ -57,6 +57,26 @@ def test_loops_over_columns(make):
     np.testing.assert_allclose(unit, np.broadcast_to(np.eye(model.nv), unit.shape), atol=1e-9)
 
 
+def test_springs_between_branches():
+    """∂a/∂q = −M⁻¹ ∂τ/∂q where a spring ties branches, and trees on the world, together."""
+    b = mz.Builder("pair")
+    for side in "ab":
+        for k, joint in enumerate((mz.Revolute("y"), mz.Spherical(), mz.Prismatic("x"))):
+            before = f"{side}{k - 1}" if k else None
+            b.add(f"{side}{k}", before, joint.between((0.3, 0.1 * k, 0.2)), inertia(1.0 + k))
+    model = b.add("c", "b0", mz.Revolute("x"), inertia(1.0)).build()
+    model = model.with_spring("across", "a2", "b1", (0.1, 0, 0), (0, 0, 0), 9.0, 0.7, 0.3)
+    model = model.with_spring("limbs", "b2", "c", (0.1, 0, 0), (0, 0.2, 0), 5.0, 0.4, 0.2)
+    rng = np.random.default_rng(0)
+    q, (v, tau) = model.random_configuration(rng), rng.normal(size=(2, model.nv))
+    dq, dv, M = mz.inverse_dynamics_derivatives(
+        model, q, v, mz.forward_dynamics(model, q, v, tau, resistance=True), resistance=True
+    )
+    found = mz.forward_dynamics_derivatives(model, q, v, tau, resistance=True)
+    for x, y in zip(found, (-dq, -dv, np.eye(model.nv)), strict=True):
+        np.testing.assert_allclose(M @ x, y, atol=1e-9 * np.abs(dq).max())
+
+
 def test_columns_of_zeros_are_left_out():
     """Where a free base is changes nothing in a uniform field: no loop computes those columns."""
     model = humanoid(0)

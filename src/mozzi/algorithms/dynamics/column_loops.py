@@ -1,9 +1,10 @@
 """M⁻¹ X by loops over columns, for mechanisms whose straight-line products would be long.
 
 A column of a joint matrix X that is zero unless one joint is behind the other has its numbers at
-one branch: the joints on the way of its joint to the base, and those behind it. Joints of one
-branch share the code of a loop over their columns, in which all that this branch leaves zero is
-left out. N and D are values from before the loop.
+one branch: the joints on the way of its joint to the base, and those behind it; where a spring ties
+branches together, at all of these. Joints of one branch share the code of a loop over their
+columns, in which all that this branch leaves zero is left out. N and D are values from before the
+loop.
 """
 
 from __future__ import annotations
@@ -68,9 +69,14 @@ def products_by_column_loops(
     """± N D⁻¹ Nᵀ X of joint matrices, by the columns of all of them that are not zero."""
     n = model.nv
     bodies, blocks = _blocks(model, N)
+
+    def meets(k: Body, i: Body) -> bool:
+        """Whether rows of k have numbers in columns of i."""
+        return not all(_is_zero(x) for X in Xs for x in X[k, i])
+
     out = Buffer("a", len(Xs) * n * n, "scratch")
     places = np.full(len(Xs) * n * n, -1)
-    for branch, own in _branches(bodies):
+    for branch, own in _branches(bodies, meets):
         rows_of = [i.data.v + r for i in branch for r in range(i.joint.nv)]
         found = [
             (number * n * n + c, [X.values[r, c] for r in rows_of])
@@ -165,15 +171,21 @@ def _blocks(model: Mechanism, N: BlockArray) -> tuple[list[Body], Blocks]:
     return bodies, {(i.slot, k.slot): rows(N[i, k], i.joint.nv) for i in bodies for k in i.path()}
 
 
-def _branches(bodies: Sequence[Body]) -> list[tuple[list[Body], list[Body]]]:
+def _branches(
+    bodies: Sequence[Body], meets: Callable[[Body, Body], bool] | None = None
+) -> list[tuple[list[Body], list[Body]]]:
     """For every branch all its bodies, outward, and those whose columns have their numbers there:
-    the way to the base and what is behind are the same for them.
+    the way to the base and what is behind are the same for them, and so are other bodies with
+    numbers in these columns (meets), each with its way to the base.
     """
     way = {i.slot: {k.slot for k in i.path()} for i in bodies}
     found: dict[frozenset[int], list[Body]] = {}
     for i in bodies:
-        behind = {k.slot for k in bodies if i.slot in way[k.slot]}
-        found.setdefault(frozenset(way[i.slot] | behind), []).append(i)
+        branch = way[i.slot] | {k.slot for k in bodies if i.slot in way[k.slot]}
+        for k in bodies:
+            if k.slot not in branch and meets is not None and meets(k, i):
+                branch |= way[k.slot]
+        found.setdefault(frozenset(branch), []).append(i)
     return [([k for k in bodies if k.slot in branch], own) for branch, own in found.items()]
 
 

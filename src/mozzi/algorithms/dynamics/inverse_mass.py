@@ -137,7 +137,9 @@ class InverseMass:
         return out
 
     def times_each(self, *Xs: BlockArray, sign: float = 1.0) -> list[BlockArray]:
-        """± M⁻¹ X of joint matrices whose blocks are zero unless one joint is behind the other."""
+        """± M⁻¹ X of joint matrices, most of whose blocks are zero unless one joint is behind the
+        other.
+        """
         if loops_over_columns(self.model):
             return products_by_column_loops(self.model, self.N, self.D, Xs, sign)
         return [self.times(X, sign) for X in Xs]
