@@ -138,29 +138,26 @@ def _lower(p: Vec3, q: Vec3, down: Vec3) -> Vec3:
 
 
 def lower_face(a: Box, down: Vec3) -> list[Vec3]:
-    """The corners of the face of a box that looks down most."""
-    s = [0.5 * x for x in a.size]
-    d = list(down)
-    size = [maximum(x, -x) for x in d]
+    """The corners of the face of a box that looks down most, each numbered by its diagonal: one
+    that two faces share keeps its number as the box turns from one onto the other.
+    """
+    size = [maximum(x, -x) for x in down]
     is_x = select(size[0] >= size[1], select(size[0] >= size[2], 1.0, 0.0), 0.0)
     is_y = (1.0 - is_x) * select(size[1] >= size[2], 1.0, 0.0)
-    is_z = 1.0 - is_x - is_y
-    low = [select(x >= 0.0, h, -h) for x, h in zip(d, s, strict=True)]
+    face = signed(down, is_x, is_y, 1.0 - is_x - is_y)
+    x, y, z = (0.5 * s for s in a.size)
     corners: list[Vec3] = []
     for i in (1.0, -1.0):
-        for j in (1.0, -1.0):  # signs along the two edges of the face
-            corners.append(
-                Vec3(
-                    is_x * low[0] + (1.0 - is_x) * (i * s[0]),
-                    is_y * low[1] + is_x * (i * s[1]) + is_z * (j * s[1]),
-                    is_z * low[2] + (1.0 - is_z) * (j * s[2]),
-                )
-            )
+        for j in (1.0, -1.0):  # the diagonal along (x, i y, j z)
+            end = face.x + face.y * i + face.z * j
+            corners.append(Vec3(end * x, end * (i * y), end * (j * z)))
     return corners
 
 
 def _rim(r: float, half: float, down: Vec3) -> list[Vec3]:
-    """The lowest point of either rim, and three fixed points of the lower one, to stand on."""
+    """The lowest point of the upper rim (+z), of the other, and three fixed points of the one that
+    is lower, to stand on.
+    """
     square = down.x * down.x + down.y * down.y
     upright = square <= LEVEL
     inverse = reciprocal_root(select(upright, 1.0, square))
@@ -169,7 +166,7 @@ def _rim(r: float, half: float, down: Vec3) -> list[Vec3]:
     z = select(down.z >= 0.0, half, -half)
     side = 0.75**0.5 * r
     fixed = [Vec3(x, y, z) for x, y in ((0.0, r), (side, -0.5 * r), (-side, -0.5 * r))]
-    return [Vec3(r * x, r * y, z), Vec3(r * x, r * y, -z), *fixed]
+    return [Vec3(r * x, r * y, half), Vec3(r * x, r * y, -half), *fixed]
 
 
 # -- a point with a radius on a surface --
