@@ -36,6 +36,7 @@ SHORT_SECONDS = 1e-4
 """A time (s) in which accelerations become velocities that decide on modes."""
 
 CLOSED_GAP = 1e-8  # m: gaps below it take part in an impact
+JUMPED_GAP = 1e-6  # m: a closed point above it is another one than it was
 CLEAR = 1e-6  # of a force or a change of velocity: what is no rounding
 ALONG = 1e-2  # of the least slip that says that something slides: so do others above this
 LOOSE_FORCE = 1e-9  # of a force: how far it may miss its law before that is an event
@@ -215,6 +216,12 @@ class Touching(Adaptive):
     def _gaps(self, q: Array, forces: Sequence[Array]) -> Array:
         return np.asarray(self.kernels.gaps(q, *forces[self.kernels.numbers]))
 
+    def _jumped(
+        self, sample: tuple[int, ...], q: Array, forces: Sequence[Array]
+    ) -> NDArray[np.bool_]:
+        """Which closed points are not where they were: other features are nearest now."""
+        return (self.touch[sample][:, 0] > OPEN) & (self._gaps(q, forces) > JUMPED_GAP)
+
     def _speeds(self, q: Array, v: Array, forces: Sequence[Array]) -> Array:
         return np.asarray(self.kernels.speeds(q, v, *forces[self.kernels.numbers]))
 
@@ -234,7 +241,9 @@ class Touching(Adaptive):
             if mode == OPEN:
                 continue
             out[k] = x[start] + scale
-            if size == 3 and mode == STICKS:
+            if gaps[k] > JUMPED_GAP:
+                out[k], firm[k] = JUMPED_GAP - gaps[k], True
+            elif size == 3 and mode == STICKS:
                 slack = x[start] - np.hypot(x[start + 1], x[start + 2]) + scale
                 out[k] = min(out[k], slack)
             elif size == 3:
@@ -251,8 +260,8 @@ class Touching(Adaptive):
         """
         low, high = (float(self.here(n)[sample]) for n in ("t_old", "t"))
         modes = self.touch[sample][:, 0]
-        start = (self.x[n][sample] for n in ("q_old", "v_old"))
-        begin, firm = self._missed(sample, low, *start, forces)
+        q_old, v_old = self.x["q_old"][sample], self.x["v_old"][sample]
+        begin, firm = self._missed(sample, low, q_old, v_old, forces)
         rounds = np.where(modes == OPEN, 1e-13, 1e-10)  # of gaps (m), of slips (m/s): ends nothing
         floor = np.where(modes == STICKS, 0.0, np.where(firm, np.minimum(begin, 0.0), 0.0) - rounds)
 
@@ -293,7 +302,10 @@ class Touching(Adaptive):
         start = old | {"q": old["q_old"], "v": old["v_old"], "t": old["t_old"]}
         t_old, last = float(old["t_old"]), float(old["t"])
         modes = [self.touch[sample].ravel()]
-        worst = int(np.argmin(self._missed(sample, t, *self.at(t, sample), forces)[0]))
+        q, v = self.at(t, sample)
+        worst = int(np.argmin(self._missed(sample, t, q, v, forces)[0]))
+        if self._jumped(sample, q, forces).any():
+            mended = False  # it was not there before
 
         def step(until: float) -> dict[str, Array]:
             begin = start | {"h": np.array(max(until - t_old, 1e-300))}
@@ -332,6 +344,8 @@ class Touching(Adaptive):
         q, v, t = (self.x[n][sample] for n in ("q", "v", "t"))
         gaps = self._gaps(q, forces)
         near = (self.touch[sample][:, 0] > OPEN) | (gaps <= CLOSED_GAP)
+        if self._jumped(sample, q, forces).any():  # other points are where these were
+            near = gaps <= JUMPED_GAP
         if modes is None:
             self.x["v"][sample] = self._settle(sample, q, v, float(t), near, forces)
         else:
