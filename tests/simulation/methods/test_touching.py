@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from support.cases import first
-from support.contact_models import ball, boxes
+from support.contact_models import ball, box_inertia, boxes, turned
 from truth.test_contact import rimless_wheel
 
 import mozzi as mz
@@ -194,3 +194,67 @@ def test_a_table_falls_away():
     free = 0.01 + up - G / 2 * (run.t - leaves) ** 2
     flies = run.t > leaves
     np.testing.assert_allclose(run.q[flies, 1], free[flies], atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["box", "cylinder"])
+def test_tumbling_bodies(shape):
+    """What is thrown on a rough ground lands on corners, edges and faces, sticks and slides: what
+    is closed touches, whatever face looks down, energy falls, and the motion is that of moreau.
+    """
+    geometry = {"box": mz.Box((0.2, 0.3, 0.1)), "cylinder": mz.Cylinder(0.1, 0.2)}[shape]
+    builder = mz.Builder("thrown").add("body", None, mz.Free(), box_inertia(1.0))
+    model = builder.shape("body", geometry, name="skin").build().with_ground(friction=0.4)
+    rng = np.random.default_rng(5)
+    q = model.random_configuration(rng, (24,))
+    q[:, :3] = 0.0, 0.0, 0.25
+    v = rng.normal(size=(24, 6))
+    run = mz.simulate(model, q, v, 0.35, 0.01, "dopri5", rtol=1e-9, atol=1e-11)
+    assert not run.diverged
+    assert abs(run.contact_gaps[run.contact_modes > 0]).max() < 1e-7
+    assert np.diff(run.energy(), axis=-1).max() < 1e-8
+    other = mz.simulate(model, q, v, 0.35, 5e-4, record_every=20)
+    apart = np.sort(abs(run.q - other.q)[..., :3].max((1, 2)))
+    assert apart[16] < 1e-3 and apart[-1] < 0.02  # impacts in a row are of first order
+
+
+def test_a_slip_that_begins():
+    """A rod whose tip sticks until it leans too far: then it slides at once, from no speed."""
+    builder = mz.Builder("rod").add("rod", None, mz.Planar("y"), box_inertia(1.0, (0.02, 0.02, 1)))
+    builder.shape("rod", mz.Sphere(1e-3), mz.SE3.translation(0, 0, -0.5), name="tip")
+    model = builder.build().with_ground(["tip"], friction=0.3)
+    joint = model.body(0).joint
+    up = joint.frame_child.R.unrotate(mz.lie.Vec3(0.0, 0.0, 0.501))
+    run = mz.simulate(model, [up.x, up.y, 0.0], [0.0, 0.0, 0.1], 1.2, 0.01, "dopri5", **TIGHT)
+    assert len(run.events) < 12
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("method", ["moreau", "dopri5"])
+def test_a_rod_lies_across_a_block(method, order):
+    """Both of its ends stand out: edges of the block carry it by the law of the lever."""
+    builder = mz.Builder("rod").add("rod", None, mz.Free(), box_inertia(1.0, (0.1, 0.1, 0.8)))
+    builder.shape("rod", mz.Capsule(0.05, 0.8), name="rod")
+    builder.shape(None, mz.Box((0.2, 0.2, 0.2)), name="block")
+    model = builder.build().with_contact("c", *("rod", "block")[::order], friction=0.6)
+    q = np.array([0.03, 0.0, 0.17, *turned(math.pi / 2)])  # along x, two centimetres above
+    run = mz.simulate(model, q, np.zeros(6), 0.5, 2e-3, method)
+    np.testing.assert_allclose(run.q[-1], [0.03, 0.0, 0.15, *q[3:]], atol=1e-9)
+    left, right = order * run.contact_forces[-1, :, 2]
+    np.testing.assert_allclose([left, right], [0.35 * G, 0.65 * G], rtol=1e-6)
+
+
+def test_what_is_nearest_may_jump():
+    """Rods that tumble over a block change the points that they meet it with; energy falls."""
+    builder = mz.Builder("rod").add("rod", None, mz.Free(), box_inertia(1.0, (0.1, 0.1, 0.8)))
+    builder.shape("rod", mz.Capsule(0.05, 0.8), name="rod")
+    builder.shape(None, mz.Box((0.2, 0.2, 0.2)), name="block")
+    model = builder.build().with_contact("c", "rod", "block", friction=0.6)
+    rng = np.random.default_rng(0)
+    q = model.random_configuration(rng, (32,))
+    q[:, :3] = 0.1 * rng.normal(size=(32, 3)) * [1, 1, 0] + [0, 0, 0.6]
+    v = rng.normal(size=(32, 6))
+    run = mz.simulate(model, q, v, 0.5, 0.05, "dopri5", rtol=1e-9, atol=1e-11)
+    assert not run.diverged and np.diff(run.energy(), axis=-1).max() < 1e-7
+    assert abs(run.contact_gaps[run.contact_modes > 0]).max() < 1e-6
+    other = mz.simulate(model, q, v, 0.5, 5e-4, record_every=100)
+    assert abs(run.q - other.q)[..., :3].max() < 0.01

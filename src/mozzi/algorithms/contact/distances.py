@@ -3,8 +3,9 @@
 All in the frame of geometry b, whose surface gives the normals: planes, boxes and height fields are
 met by points of a (the centre of a sphere, the ends of a capsule, the corners of the face of a box
 or the points of the rim of a cylinder that look down, the lower of every two opposite extremal
-points of a mesh), each with the radius around it; spheres and capsules also meet each other. The
-number of points of a pair is fixed; points that do not touch have a positive distance.
+points of a mesh), each with the radius around it; spheres and capsules also meet each other, and a
+capsule meets a box by the nearest point of its axis. The number of points of a pair is fixed;
+points that do not touch have a positive distance.
 
 Distances are differentiable where the nearest features do not change, and everything is finite:
 where centres coincide or edges are parallel, one of the nearest points or directions is taken.
@@ -42,6 +43,9 @@ __all__ = [
 TINY = 1e-300  # of squares whose root is divided by
 LEVEL = 1e-24  # of the square of a sine: below it an axis is taken as upright
 
+
+KNIFE = 1e-2
+"""Of the radius of a capsule: what is thinner carries it in one point."""
 
 FLAT = 1e-30
 """Added to the square of a direction that vanishes where a disc lies flat."""
@@ -83,7 +87,9 @@ def nearest(
     n = _face_normal(T_ba.p, b) if isinstance(b, Box) else Vec3(0.0, 0.0, 1.0)
     those = [(T_ba @ p, r) for p, r in _points(a, T_ba.R.unrotate(-n), points)]
     if isinstance(b, Box):
-        if isinstance(a, (Sphere, Capsule)):
+        if isinstance(a, Capsule):
+            return _capsule_on_box(a, b, T_ba)
+        if isinstance(a, Sphere):
             return [_ball_on_box(p, r, b) for p, r in those]
         return [_on_face(p, n, b) for p, _ in those]
     return [_on_field(p, r, b) if isinstance(b, HeightField) else _on_plane(p, r) for p, r in those]
@@ -138,29 +144,26 @@ def _lower(p: Vec3, q: Vec3, down: Vec3) -> Vec3:
 
 
 def lower_face(a: Box, down: Vec3) -> list[Vec3]:
-    """The corners of the face of a box that looks down most."""
-    s = [0.5 * x for x in a.size]
-    d = list(down)
-    size = [maximum(x, -x) for x in d]
+    """The corners of the face of a box that looks down most, each numbered by its diagonal: one
+    that two faces share keeps its number as the box turns from one onto the other.
+    """
+    size = [maximum(x, -x) for x in down]
     is_x = select(size[0] >= size[1], select(size[0] >= size[2], 1.0, 0.0), 0.0)
     is_y = (1.0 - is_x) * select(size[1] >= size[2], 1.0, 0.0)
-    is_z = 1.0 - is_x - is_y
-    low = [select(x >= 0.0, h, -h) for x, h in zip(d, s, strict=True)]
+    face = signed(down, is_x, is_y, 1.0 - is_x - is_y)
+    x, y, z = (0.5 * s for s in a.size)
     corners: list[Vec3] = []
     for i in (1.0, -1.0):
-        for j in (1.0, -1.0):  # signs along the two edges of the face
-            corners.append(
-                Vec3(
-                    is_x * low[0] + (1.0 - is_x) * (i * s[0]),
-                    is_y * low[1] + is_x * (i * s[1]) + is_z * (j * s[1]),
-                    is_z * low[2] + (1.0 - is_z) * (j * s[2]),
-                )
-            )
+        for j in (1.0, -1.0):  # the diagonal along (x, i y, j z)
+            end = face.x + face.y * i + face.z * j
+            corners.append(Vec3(end * x, end * (i * y), end * (j * z)))
     return corners
 
 
 def _rim(r: float, half: float, down: Vec3) -> list[Vec3]:
-    """The lowest point of either rim, and three fixed points of the lower one, to stand on."""
+    """The lowest point of the upper rim (+z), of the other, and three fixed points of the one that
+    is lower, to stand on.
+    """
     square = down.x * down.x + down.y * down.y
     upright = square <= LEVEL
     inverse = reciprocal_root(select(upright, 1.0, square))
@@ -169,7 +172,7 @@ def _rim(r: float, half: float, down: Vec3) -> list[Vec3]:
     z = select(down.z >= 0.0, half, -half)
     side = 0.75**0.5 * r
     fixed = [Vec3(x, y, z) for x, y in ((0.0, r), (side, -0.5 * r), (-side, -0.5 * r))]
-    return [Vec3(r * x, r * y, z), Vec3(r * x, r * y, -z), *fixed]
+    return [Vec3(r * x, r * y, half), Vec3(r * x, r * y, -half), *fixed]
 
 
 # -- a point with a radius on a surface --
@@ -216,6 +219,71 @@ def _ball_on_box(p: Vec3, r: Real, b: Box) -> Touch:
     n = Vec3(*(select(out, a * inverse, c) for a, c in zip(d, face, strict=True)))
     gap = select(out, square * inverse, depth) - r
     return Touch(gap, p - n * (r + 0.5 * gap), n, across(n))
+
+
+def _capsule_on_box(a: Capsule, b: Box, T_ba: SE3) -> list[Touch]:
+    """Two balls of a capsule: the nearest of all, and the farther one of the ends of what is over
+    the face that this is in front of, to lie on; in the order in which they are on its axis.
+    """
+    p, d, half = T_ba.p, T_ba.R.rotate(Vec3(0.0, 0.0, 1.0)), 0.5 * a.length
+    h = [0.5 * s for s in b.size]
+    low, high = _nearest_to_box(p, d, half, h)
+    middle = p + d * (0.5 * (low + high))
+    face = _face_normal(middle, b)
+    first: Real = -half  # the ends, brought over the face
+    last: Real = half
+    for x, e, s, n in zip(p, d, h, face, strict=True):
+        across = select(e * e > LEVEL, 1.0 - n * n, 0.0) > 0.5
+        inverse = divide(1.0, select(e * e > LEVEL, e, 1.0), nonzero=True)
+        one, two = (s - x) * inverse, (-s - x) * inverse
+        first = select(across, maximum(first, minimum(one, two)), first)
+        last = select(across, minimum(last, maximum(one, two)), last)
+    first, last = minimum(first, low), maximum(last, high)
+    beside = KNIFE * a.radius  # so that they never are one point
+    first = minimum(first, maximum(high - beside, -half))
+    last = maximum(last, minimum(low + beside, half))
+    left = low - first < last - high  # the nearest is the first of the two
+    ends = select(left, low, first), select(left, last, high)
+    return [_ball_on_box(p + d * s, a.radius, b) for s in ends]
+
+
+def _nearest_to_box(p: Vec3, d: Vec3, half: float, h: Sequence[float]) -> tuple[Real, Real]:
+    """Where p + s d, |s| ≤ half, is nearest to a box: from one s to another, where it is parallel
+    to a face or inside.
+
+    The slope of the squared distance, Σ d (x − x within ±h), rises, and is straight between the
+    places where the line meets the planes of the faces: it is zero between two of these.
+    """
+    places: list[Real] = [-half, half]
+    for x, e, s in zip(p, d, h, strict=True):
+        inverse = divide(1.0, select(e * e > LEVEL, e, 1.0), nonzero=True)
+        for side in (s, -s):
+            at = select(e * e > LEVEL, (side - x) * inverse, 0.0)
+            places.append(minimum(maximum(at, -half), half))
+    slopes = [_box_slope(p, d, s, h) for s in places]
+    falls, rises, down, up = -half, half, slopes[0], slopes[1]  # between them it is zero
+    one, other = half, -half  # the first and the last of the places where it is
+    for s, slope in zip(places, slopes, strict=True):
+        later = select(slope < 0.0, select(s > falls, 1.0, 0.0), 0.0) > 0.5
+        sooner = select(slope > 0.0, select(s < rises, 1.0, 0.0), 0.0) > 0.5
+        falls, down = select(later, s, falls), select(later, slope, down)
+        rises, up = select(sooner, s, rises), select(sooner, slope, up)
+        here = select(slope < 0.0, 0.0, select(slope > 0.0, 0.0, 1.0)) > 0.5
+        one = select(here, minimum(one, s), one)
+        other = select(here, maximum(other, s), other)
+    between = select(down < 0.0, select(up > 0.0, 1.0, 0.0), 0.0) > 0.5
+    share = divide(-down, select(between, up - down, 1.0), nonzero=True)
+    at = select(between, falls + (rises - falls) * share, select(down < 0.0, half, -half))
+    flat = one <= other
+    return select(flat, one, at), select(flat, other, at)
+
+
+def _box_slope(p: Vec3, d: Vec3, s: Real, h: Sequence[float]) -> Real:
+    """Half the slope of the squared distance of p + s d from a box, along s."""
+    out: Real = 0.0
+    for x, e, b in zip(p + d * s, d, h, strict=True):
+        out = out + e * (maximum(x - b, 0.0) + minimum(x + b, 0.0))
+    return out
 
 
 def _on_field(p: Vec3, r: Real, b: HeightField) -> Touch:

@@ -22,7 +22,7 @@ from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import poses, touches
 from mozzi.algorithms.contact.response import moved_by, problem_of
-from mozzi.algorithms.contact.rows import OneSided, contact_rows, velocities
+from mozzi.algorithms.contact.rows import SLOW, OneSided, contact_rows, velocities
 from mozzi.algorithms.kinematics.coasting import turning
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.recursion.articulated import articulated, articulated_containers
@@ -35,7 +35,7 @@ from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import is_zero
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
-from mozzi.program.scalar import Real, select, sqrt
+from mozzi.program.scalar import Real, maximum, select, sqrt
 from mozzi.types import Traced
 
 __all__ = ["contact_drift", "contact_velocities", "held_accelerations"]
@@ -108,9 +108,9 @@ def held_accelerations(
     problem, parts, answer = problem_of(
         model, q, C, blocks, loops, move, g, U, D, by_rows=True
     )
-    scaled: list[Real] = [0.0] * len(g)
-    for _ in range(2):  # the second takes the proximal term back
-        scaled = problem.solve(laws, 1e-12, scaled)
+    depend = len(g) > min(model.nv, 6 * len({i for b in blocks for i in b.rows.wrenches}))
+    eps, times = (1e-8, 6) if depend else (1e-12, 2)  # 1/ε multiplies rounding where rows depend
+    scaled = problem.solve(laws, eps, [0.0] * len(g), times)
     x = [s * e for s, e in zip(scaled, problem.scale, strict=True)]
     out = joint_vector(model, "a_new")
     for i, d in moved_by(model, q, T, U, D, parts, answer(x)):
@@ -129,15 +129,18 @@ def held_accelerations(
 
 def mode_law(mode: Real, slip: Sequence[Real], w: Sequence[Real]) -> Law:
     """The law of a block in its mode. A sliding point pushes against its slip; where that has just
-    passed zero, still as before, so that motions are smooth until it is found.
+    passed zero, still as before, so that motions are smooth until it is found. A slip that is
+    `SLOW` has the direction that it was found with: it would turn as fast as it is small.
     """
     closed = select(mode > 0.5, 1.0, 0.0)
     if len(w) == 1:
         return Law([[closed]], [[1.0 - closed]], [0.0])
     slide = select(mode > 1.5, 1.0, 0.0)
     stick = closed - slide
-    side = select(w[1] * slip[0] + w[2] * slip[1] < 0.0, -1.0, 1.0)
-    u = [side * w[1] + 1e-12 * slip[0], side * w[2] + 1e-12 * slip[1]]
+    back = maximum(-(w[1] * slip[0] + w[2] * slip[1]), 0.0)
+    square = w[1] * w[1] + w[2] * w[2]
+    more = 2.0 * back + SLOW**3 * reciprocal(square + SLOW**2)
+    u = [w[1] + more * slip[0], w[2] + more * slip[1]]
     inverse = reciprocal(sqrt(u[0] * u[0] + u[1] * u[1] + 1e-60))
     Q: list[list[Real]] = [[closed, 0.0, 0.0]]
     S: list[list[Real]] = [[1.0 - closed, 0.0, 0.0]]

@@ -31,7 +31,7 @@ from mozzi.algorithms.constraints.one_sided.smooth import smoothed, smoothed_fro
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import contact_points
-from mozzi.algorithms.contact.parts import Part
+from mozzi.algorithms.contact.parts import APART, Part
 from mozzi.algorithms.contact.response import moved_by, problem_of
 from mozzi.algorithms.contact.rows import (
     NO_LAWS,
@@ -273,12 +273,17 @@ def shifted(blocks: Sequence[OneSided], g: Sequence[Real], far: float = FAR) -> 
     """g as the sets measure it; gaps that are far are no farther than need be."""
     out, n = list(g), 0
     speed: Real = 1e-12
-    for x in g:
-        speed = maximum(speed, maximum(x, -x))
     for block in blocks:  # what overlaps is pushed, what bounces comes back
+        most: Real = 0.0
+        for x in g[n : n + len(block.rows)]:
+            most = maximum(most, maximum(x, -x))
+        if number(block.shift) is None:  # what does not take part says nothing
+            most = select(block.shift > 0.5 * APART, most, 0.0)
+        speed, n = maximum(speed, most), n + len(block.rows)
         stops = (block.set.lo, -block.set.hi) if isinstance(block.set, Line) else ()
         for x in (block.shift, *stops):
             speed = speed if number(x) is not None else maximum(speed, x)
+    n = 0
     for block in blocks:
         out[n] = out[n] - block.shift
         if block.axes and far < math.inf:

@@ -36,7 +36,9 @@ SHORT_SECONDS = 1e-4
 """A time (s) in which accelerations become velocities that decide on modes."""
 
 CLOSED_GAP = 1e-8  # m: gaps below it take part in an impact
+JUMPED_GAP = 1e-6  # m: a closed point above it is another one than it was
 CLEAR = 1e-6  # of a force or a change of velocity: what is no rounding
+ALONG = 1e-2  # of the least slip that says that something slides: so do others above this
 LOOSE_FORCE = 1e-9  # of a force: how far it may miss its law before that is an event
 EVENTS_AT_ONCE_MAX = 100  # events at one instant, after which a motion stops
 INSTANT = 1e-10  # s, or of the time: in it a motion that goes on has no more events than that
@@ -165,17 +167,18 @@ class Touching(Adaptive):
         self.x = {name: np.array(value) for name, value in self.x.items()}  # to be written to
         moved = np.asarray(moved)
         self.before = np.where(moved[..., None, None], self.touch, self.before)
-        ends: dict[tuple[int, ...], int] = {}
+        ends: dict[tuple[int, ...], tuple[int, Array | None]] = {}
         for where in np.argwhere(moved):
             sample = tuple(map(int, where))
             own = self._own(sample, forces)
             found = self._first(sample, own)
             if found is not None:
-                ends[sample] = self._cut(sample, found, own)
+                t, modes = found
+                ends[sample] = self._cut(sample, t, own, mended=modes is None), modes
         if self.method.events:
             self._look(moved)
-        for sample, point in ends.items():
-            self._change(sample, self._own(sample, forces))
+        for sample, (point, modes) in ends.items():
+            self._change(sample, self._own(sample, forces), modes)
             self._count(sample, point)
         if ends and self.method.events:  # what jumped does not cross
             now = [np.asarray(g(*map(self.here, ("t", "q", "v")))) for g in self.method.events]
@@ -213,6 +216,12 @@ class Touching(Adaptive):
     def _gaps(self, q: Array, forces: Sequence[Array]) -> Array:
         return np.asarray(self.kernels.gaps(q, *forces[self.kernels.numbers]))
 
+    def _jumped(
+        self, sample: tuple[int, ...], q: Array, forces: Sequence[Array]
+    ) -> NDArray[np.bool_]:
+        """Which closed points are not where they were: other features are nearest now."""
+        return (self.touch[sample][:, 0] > OPEN) & (self._gaps(q, forces) > JUMPED_GAP)
+
     def _speeds(self, q: Array, v: Array, forces: Sequence[Array]) -> Array:
         return np.asarray(self.kernels.speeds(q, v, *forces[self.kernels.numbers]))
 
@@ -232,7 +241,9 @@ class Touching(Adaptive):
             if mode == OPEN:
                 continue
             out[k] = x[start] + scale
-            if size == 3 and mode == STICKS:
+            if gaps[k] > JUMPED_GAP:
+                out[k], firm[k] = JUMPED_GAP - gaps[k], True
+            elif size == 3 and mode == STICKS:
                 slack = x[start] - np.hypot(x[start + 1], x[start + 2]) + scale
                 out[k] = min(out[k], slack)
             elif size == 3:
@@ -240,45 +251,61 @@ class Touching(Adaptive):
                 out[k], firm[k] = min(out[k], along), along < 0.0
         return out, firm
 
-    def _first(self, sample: tuple[int, ...], forces: Sequence[Array]) -> float | None:
-        """When the first mode ends on the last step of a sample."""
+    def _first(
+        self, sample: tuple[int, ...], forces: Sequence[Array]
+    ) -> tuple[float, Array | None] | None:
+        """When the first mode ends on the last step of a sample, and the modes that follow, where
+        a force says it. It has just reached its bound: a moment earlier, or asked again, rounding
+        may decide for the old ones, without end.
+        """
         low, high = (float(self.here(n)[sample]) for n in ("t_old", "t"))
         modes = self.touch[sample][:, 0]
-        begin = np.minimum(self._gaps(self.x["q_old"][sample], forces), 0.0) - 1e-13
-        floor = np.where(modes > OPEN, 0.0, begin)
+        q_old, v_old = self.x["q_old"][sample], self.x["v_old"][sample]
+        begin, firm = self._missed(sample, low, q_old, v_old, forces)
+        rounds = np.where(modes == OPEN, 1e-13, 1e-10)  # of gaps (m), of slips (m/s): ends nothing
+        floor = np.where(modes == STICKS, 0.0, np.where(firm, np.minimum(begin, 0.0), 0.0) - rounds)
 
-        def ends(t: float) -> bool:
+        def ends(t: float) -> tuple[float, Array | None] | None:
             q, v = self.at(t, sample)
             values, firm = self._missed(sample, t, q, v, forces)
             missed = values < floor
-            if (missed & firm).any() or not missed.any():
-                return bool(missed.any())
+            if (missed & firm).any():
+                return t, None
+            if not missed.any():
+                return None
             found = self._modes(q, v, t, forces, modes > OPEN)
-            return bool((found[:, 0] != modes).any())  # forces may be indeterminate, modes are not
+            changed = (found[:, 0] != modes).any()  # forces may be indeterminate, modes are not
+            return (t, found) if changed else None
 
-        times = np.linspace(low, high, GAP_LOOKS + 1)
-        for a, b in pairwise(times):
-            if ends(float(b)):
+        first = None
+        for a, b in pairwise(np.linspace(low, high, GAP_LOOKS + 1)):
+            first = ends(float(b))
+            if first is not None:
                 low, high = float(a), float(b)
                 break
-        else:
-            return None
-        for _ in range(60):
+        for _ in range(60 if first is not None else 0):
             middle = 0.5 * (low + high)
             if middle in (low, high):
                 break
-            low, high = (low, middle) if ends(middle) else (middle, high)
-        return high
+            found = ends(middle)
+            low, high = (middle, high) if found is None else (low, middle)
+            first = first if found is None else found
+        return first
 
-    def _cut(self, sample: tuple[int, ...], t: float, forces: Sequence[Array]) -> int:
-        """End the last step of a sample at a time, mended by steps of the full order; which point
-        ends it.
+    def _cut(
+        self, sample: tuple[int, ...], t: float, forces: Sequence[Array], mended: bool
+    ) -> int:
+        """End the last step of a sample at a time, mended by steps of the full order where a gap
+        or a slip says it; which point ends it.
         """
         old = {name: np.array(x[sample]) for name, x in self.x.items()}
         start = old | {"q": old["q_old"], "v": old["v_old"], "t": old["t_old"]}
         t_old, last = float(old["t_old"]), float(old["t"])
         modes = [self.touch[sample].ravel()]
-        worst = int(np.argmin(self._missed(sample, t, *self.at(t, sample), forces)[0]))
+        q, v = self.at(t, sample)
+        worst = int(np.argmin(self._missed(sample, t, q, v, forces)[0]))
+        if self._jumped(sample, q, forces).any():
+            mended = False  # it was not there before
 
         def step(until: float) -> dict[str, Array]:
             begin = start | {"h": np.array(max(until - t_old, 1e-300))}
@@ -291,7 +318,7 @@ class Touching(Adaptive):
         done = step(t)
         here, slope = value(done), 0.0
         other = max(t - 1e-3 * (t - t_old), 0.5 * (t + t_old))
-        if t > other > t_old and float(done["t"]) == t:
+        if mended and t > other > t_old and float(done["t"]) == t:
             slope = (here - value(step(other))) / (t - other)
         for _ in range(3):
             if slope >= 0.0 or abs(here) < 1e-15:
@@ -308,12 +335,21 @@ class Touching(Adaptive):
             self.x[name][sample] = done[name]
         return worst
 
-    def _change(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
-        """The impact laws and the modes that follow, at the end of a step."""
+    def _change(
+        self, sample: tuple[int, ...], forces: Sequence[Array], modes: Array | None
+    ) -> None:
+        """The impact laws and the modes that follow, at the end of a step: those given, where a
+        force ended the old ones, and nothing meets.
+        """
         q, v, t = (self.x[n][sample] for n in ("q", "v", "t"))
         gaps = self._gaps(q, forces)
         near = (self.touch[sample][:, 0] > OPEN) | (gaps <= CLOSED_GAP)
-        self.x["v"][sample] = self._settle(sample, q, v, float(t), near, forces)
+        if self._jumped(sample, q, forces).any():  # other points are where these were
+            near = gaps <= JUMPED_GAP
+        if modes is None:
+            self.x["v"][sample] = self._settle(sample, q, v, float(t), near, forces)
+        else:
+            self.touch[sample] = modes
         number = -1 - int(np.argmin(np.where(near, gaps, np.inf)))
         self.events.append(Event(sample, float(t), number, q.copy(), self.x["v"][sample].copy()))
 
@@ -369,6 +405,7 @@ class Touching(Adaptive):
         least = 1e-8 * short * np.abs(pull).max(initial=1e-9)
         took = later - w - short * pull  # by impulses
         most = np.abs(x).max(initial=0.0)
+        bounds = np.full(len(near), np.inf)  # slips above them slide
         for k, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
             rounded = max(least, CLEAR * np.linalg.norm(took[start : start + size]))
             presses = x[start] > CLEAR * most  # so what it moves with is rounding
@@ -379,11 +416,17 @@ class Touching(Adaptive):
             if size == 1:
                 continue
             holds = x[start] - np.hypot(x[start + 1], x[start + 2]) > CLEAR * most
-            for slip, bound in ((w, SLOW), (later, rounded if holds else least)):
-                along = slip[start + 1 : start + 3]
-                if np.hypot(*along) > bound:
-                    touch[k] = SLIDES, *(along / np.hypot(*along))
-                    break
+            bounds[k] = rounded if holds else least
+            slip, soon_slip = w[start + 1 : start + 3], later[start + 1 : start + 3]
+            if np.hypot(*slip) > SLOW:
+                touch[k] = SLIDES, *(slip / np.hypot(*slip))
+            elif np.hypot(*soon_slip) > bounds[k]:
+                touch[k] = SLIDES, *_against(x[start + 1 : start + 3], soon_slip)
+        if (touch[:, 0] == SLIDES).any():  # what begins to slide along with it is slow as well
+            for k in np.flatnonzero((touch[:, 0] == STICKS) & (bounds == least)):
+                rows = slice(self.starts[k] + 1, self.starts[k] + 3)
+                if np.hypot(*later[rows]) > ALONG * least:
+                    touch[k] = SLIDES, *_against(x[rows], later[rows])
         return touch
 
     def _follow(self, sample: tuple[int, ...], forces: Sequence[Array]) -> None:
@@ -396,3 +439,9 @@ class Touching(Adaptive):
             slip = w[self.starts[k] + 1 : self.starts[k] + 3]
             if np.hypot(*slip) > SLOW:
                 touch[k, 1:] = slip / np.hypot(*slip)
+
+
+def _against(force: Array, slip: Array) -> Array:
+    """The direction of a slip that begins: against its friction, which has more digits."""
+    size = float(np.hypot(*force))
+    return -force / size if size > 0.0 else slip / np.hypot(*slip)

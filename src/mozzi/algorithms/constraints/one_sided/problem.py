@@ -117,8 +117,15 @@ class Problem:
         """The laws of all blocks near (x, w)."""
         return [kind.law(a, b) for kind, a, b in self.by_block(x, w)]
 
+    def after(
+        self, tried: Sequence[Real], last: Sequence[Law], laws: Sequence[Law]
+    ) -> list[Law]:
+        """The laws that follow on impulses that were tried, near those brought into their sets."""
+        parts = zip(self.by_block(tried), last, laws, strict=True)
+        return [kind.after(part, before, law) for (kind, part), before, law in parts]
+
     def made(self, numbers: Sequence[Real]) -> list[Law]:
-        """The same of their numbers, one after the other."""
+        """Those of their numbers, one after the other."""
         out: list[Law] = []
         start = 0
         for kind in self.sets:
@@ -126,13 +133,20 @@ class Problem:
             start += kind.count
         return out
 
-    def solve(self, laws: Sequence[Law], eps: Real, x: Sequence[Real]) -> list[Real]:
-        """x⁺ with Q (Λ x⁺ + g + ε (x⁺ − x)) + S x⁺ = c in all blocks."""
-        r: list[Real] = []
-        for law, rows in zip(laws, self.blocks, strict=True):
-            at = [self.g[k] - eps * x[k] for k in rows]
-            r += [c - dot(q, at) for q, c in zip(law.Q, law.c, strict=True)]
-        return self.factored(laws, eps)(r)[0]
+    def solve(
+        self, laws: Sequence[Law], eps: Real, x: Sequence[Real], times: int = 1
+    ) -> list[Real]:
+        """x⁺ with Q (Λ x⁺ + g + ε (x⁺ − x)) + S x⁺ = c in all blocks; more than once, with x⁺ in
+        place of x, to take the proximal term back.
+        """
+        factored = self.factored(laws, eps)
+        for _ in range(times):
+            r: list[Real] = []
+            for law, rows in zip(laws, self.blocks, strict=True):
+                at = [self.g[k] - eps * x[k] for k in rows]
+                r += [c - dot(q, at) for q, c in zip(law.Q, law.c, strict=True)]
+            x = factored(r)[0]
+        return list(x)
 
 
 class ByRows(Problem):
@@ -292,8 +306,10 @@ def newton(problem: Problem, start: Sequence[Real], d: Descent, best: Best) -> B
     def step(state: list[Real]) -> list[Real]:
         x, numbers, kept = state[:n], state[n : n + m], state[n + m : 2 * n + m]
         error, near, _ = state[2 * n + m :]
-        x = problem.fit(problem.solve(problem.made(numbers), near, x))
-        laws = problem.laws(x, problem.velocities(x))
+        last = problem.made(numbers)
+        tried = problem.solve(last, near, x)
+        x = problem.fit(tried)
+        laws = problem.after(tried, last, problem.laws(x, problem.velocities(x)))
         better = Best(enough, kept, error).or_better(x, worst(laws))
         numbers = [e for law in laws for e in law.numbers]
         near = maximum(0.1 * near, d.last)

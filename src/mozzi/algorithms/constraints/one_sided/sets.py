@@ -111,6 +111,10 @@ class Line:
             held, stop = (select(soft > self.hi, a, b) for a, b in ((1.0, held), (self.hi, stop)))
         return held, stop, force
 
+    def after(self, tried: Block, last: Law, law: Law) -> Law:
+        """The law of a step of Newton's method that follows on one with the impulse `tried`."""
+        return law
+
     def fit(self, x: Block) -> list[Real]:
         """An impulse that the set has, near x."""
         one = x[0]
@@ -167,6 +171,23 @@ class Cone:
         Q: list[list[Real]] = [[n, 0.0, 0.0], [0.0, q11, q12], [0.0, q12, q22]]
         S: list[list[Real]] = [[1.0 - n, 0.0, 0.0], [s1, 1.0 - q11, -q12], [s2, -q12, 1.0 - q22]]
         return Law(Q, S, [0.0, 0.0, 0.0], error, numbers)
+
+    def after(self, tried: Block, last: Law, law: Law) -> Law:
+        """The law of a step of Newton's method that follows on one with the impulse `tried`. What
+        was to stick, and would need more than its cone for it, slides: shortened to the cone it
+        may press itself into the ground and look as if it stuck, again and again.
+        """
+        _, q11, _, q22, _, _ = last.numbers
+        n, t1, t2 = tried
+        square = t1 * t1 + t2 * t2
+        stuck = select(q11 + q22 > 1.5, select(n > 0.0, 1.0, 0.0), 0.0)
+        slides = select(square > n * n, stuck, 0.0) > 0.5
+        inverse = _inverse_length(square)
+        u1, u2, f = t1 * inverse, t2 * inverse, n * inverse
+        e1, e2 = f * u2, f * u1
+        own = (1.0, e1 * u2, -(e1 * u1), e2 * u1, -u1, -u2)
+        numbers = [select(slides, a, b) for a, b in zip(own, law.numbers, strict=True)]
+        return self.made(numbers, law.error)
 
     def fit(self, x: Block) -> list[Real]:
         """x with x_n ≥ 0 and x_t shortened to x_n."""
