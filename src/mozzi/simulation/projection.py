@@ -21,16 +21,21 @@ import numpy as np
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.pivoting import Choice
-from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows
+from mozzi.algorithms.constraints.row_choice import HeldRows, holding, kept_rows, loop_rank
+from mozzi.algorithms.constraints.rows.rows import position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.projection import loop_corrections
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.model import Model
 from mozzi.program.program import Index, loop
+from mozzi.program.scalar import Real
 from mozzi.simulation.traced_state import Memory, table
 from mozzi.types import Array, Traced
 
-__all__ = ["closed_again", "closed_states", "first_rows", "held_rows", "row_sizes"]
+__all__ = [
+    "closed_again", "closed_errors", "closed_states", "first_rows", "held_rows", "margin_at",
+    "row_sizes",
+]  # fmt: skip
 
 A = TypeVar("A", Array, Traced)
 
@@ -94,6 +99,31 @@ def closed_again(
         v.set(rate + np.asarray(dv, dtype=object))
     new = state | {"q": q.get(), "v": v.get()}
     return new if chosen is None else new | {"rows": chosen.get()}
+
+
+def closed_errors(
+    model: Model, state: dict[str, Traced], error: Traced, given: Mapping[str, Traced] | None
+) -> Traced:
+    """What errors (δ, δv) of a step come to, whose end is this state on the loops: closing takes
+    those across the rows away. Rows without positions close velocities only, and then errors of q
+    stay as they are. given: as for `closed_again`.
+    """
+    if not closed(model):
+        return error
+    n = model.nv
+    q_ref = {} if given is None else {"q_ref": given["q_ref"]}
+    parts = error[:n], error[n:]
+    with held_rows(model, state):
+        back = [loop_corrections(model, state["q"], x, **q_ref)[1] for x in parts]
+    if not position_rows(model).all():
+        return np.concatenate([error[:n], error[n:] + np.asarray(back[1], dtype=object)])
+    return error + np.concatenate([np.asarray(x, dtype=object) for x in back])
+
+
+def margin_at(model: Model, q: Traced, given: Mapping[str, Traced] | None = None) -> Real:
+    """How safely rows count at a closed configuration (`loop_rank`), while tracing."""
+    offsets = {} if given is None else {"loop_offsets": given["loop_offsets"]}
+    return loop_rank(model, q, **offsets)[1].item()
 
 
 def closed_states(

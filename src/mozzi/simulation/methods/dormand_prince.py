@@ -7,6 +7,7 @@ have. So the motion of a sample does not depend on the batch it is in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
@@ -16,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
+from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.rank import lengths
+from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.checked import is_listed
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
-from mozzi.program.scalar import Condition, Node, Real, maximum, minimum, select, sqrt
+from mozzi.program.scalar import Condition, Node, Real, divide, maximum, minimum, select, sqrt
 from mozzi.simulation.methods.event_values import event_values
 from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import one_number
@@ -30,9 +34,11 @@ from mozzi.simulation.methods.tableau import DOPRI5
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
 from mozzi.simulation.projection import (
     closed_again,
+    closed_errors,
     closed_states,
     first_rows,
     held_rows,
+    margin_at,
     row_sizes,
 )
 from mozzi.simulation.system import System
@@ -43,6 +49,9 @@ __all__ = ["Adaptive", "DormandPrince", "Event", "attempt_kernel"]
 
 TRIES = 6  # steps that a call tries
 LARGEST, SMALLEST, SAFETY = 5.0, 0.2, 0.9  # change of a step
+CLOSES = 1e-4  # rad or m: two steps of Newton's method leave the fourth power
+NEARER, SHORTER = 0.1, 0.7  # of a margin that steps may come to, else of their length
+UNKNOWN = 1e-15  # what rounding leaves of positions
 
 State: TypeAlias = dict[str, Traced]
 
@@ -69,13 +78,14 @@ class DormandPrince:
     """Order 5 with an error estimate of order 4 and dense output of order 4.
 
     The error of a step is at most atol + rtol·|v| in every velocity and atol + rtol in every
-    direction of the configuration space (in rad or m). ``events`` are functions g(t, q, v) of
-    arrays (B,), (B, nq), (B, nv) with values (B,): their zeros are found on the dense output. A
-    function with a true attribute ``terminal`` ends the motion of a sample there, and one with an
-    attribute ``direction`` of ±1 only counts zeros in that direction. Adaptive steps, so ``dt`` of
-    `simulate` is the distance of records; torques that come from Python or in rows are held over
-    it. A step that shrinks below what rounding resolves is divergence; ``tries`` bounds how many
-    steps a sample may try, and None does not.
+    direction of the configuration space (in rad or m), as far as it is not taken away by closing
+    the loops, and as far as rounding lets it be known where these are nearly singular. ``events``
+    are functions g(t, q, v) of arrays (B,), (B, nq), (B, nv) with values (B,): their zeros are
+    found on the dense output. A function with a true attribute ``terminal`` ends the motion of a
+    sample there, and one with an attribute ``direction`` of ±1 only counts zeros in that direction.
+    Adaptive steps, so ``dt`` of `simulate` is the distance of records; torques that come from
+    Python or in rows are held over it. A step that shrinks below what rounding resolves is
+    divergence; ``tries`` bounds how many steps a sample may try, and None does not.
     """
 
     rtol: float = 1e-8
@@ -100,6 +110,7 @@ def state_shapes(model: Model) -> dict[str, tuple[int, ...]]:
         "q": (model.nq,), "v": (n,), "t": (), "h": (),
         "q_old": (model.nq,), "v_old": (n,), "t_old": (), "h_old": (), "dense": (4, 2 * n),
         "taken": (), "tried": (), **{name: (k,) for name, k in row_sizes(model).items()},
+        **({"margins": (3,)} if closed(model) else {}),
     }  # fmt: skip
 
 
@@ -151,15 +162,22 @@ def _attempt(
     ends = {"q": integrate(model, q, step[:n]), "v": v + step[n:]}
     ends = closed_again(model, ends, x.get("rows"), given=system.rows_at(t + h))
     v1 = ends["v"]
+    closing, both = _closable(method), method.atol + method.rtol
+    left = closed_errors(model, ends, error, system.rows_at(t + h))
+    safely = _Safely.of(method, system, x, ends["q"], t + h)
     ratio: Real = 0.0
-    for i in range(n):
-        scale = method.atol + method.rtol * maximum(abs(v[i]), abs(v1[i]))
-        ratio = maximum(ratio, abs(error[i]) * (1.0 / (method.atol + method.rtol)))
-        ratio = maximum(ratio, abs(error[n + i]) / scale)
+    for share, e in [(1.0, left), *([] if left is error else [(closing, error)])]:
+        for i in range(n):
+            scale = method.atol + method.rtol * maximum(abs(v[i]), abs(v1[i]))
+            scale = scale + safely.unknown[i]
+            ratio = maximum(ratio, abs(e[i]) * (share / both))
+            ratio = maximum(ratio, share * abs(e[n + i]) / scale)
     finite = abs(sum(abs(e) for e in error)) < 1e200  # not a number: not finite
-    ok = select(finite, select(ratio <= 1.0, 1.0, 0.0), 0.0) > 0.5
+    good = select(safely.near, 0.0, select(ratio <= 1.0, 1.0, 0.0))
+    ok = select(finite, good, 0.0) > 0.5
     root = sqrt(sqrt(maximum(ratio, 1e-9)))
     change = select(finite, minimum(LARGEST, maximum(SMALLEST, SAFETY / root)), SMALLEST)
+    change = select(safely.near, minimum(change, SHORTER), change)
     clipped = h < longest
     longer = select(clipped, maximum(longest, h * change), h * change)
     dense = np.stack([h * weighted(DOPRI5.dense[:, m], k) for m in range(4)])
@@ -167,9 +185,66 @@ def _attempt(
         **ends, "t": one_number(select(clipped, end, t + h)), "h": one_number(longer),
         "q_old": q, "v_old": v, "t_old": x["t"], "h_old": one_number(h), "dense": dense,
         "taken": x["taken"] + 1.0, "tried": x["tried"] + 1.0,
+        **safely.kept,
     }  # fmt: skip
     refused = x | {"h": one_number(h * change), "tried": x["tried"] + 1.0}
+    refused |= safely.refused
     return {name: _chosen(ok, kept[name], refused[name]) for name in kept}, ok, k
+
+
+def _closable(method: DormandPrince) -> float:
+    """The share of errors across the rows that counts: closing leaves their square, and what is
+    within `CLOSES` it closes to rounding.
+    """
+    both = method.atol + method.rtol
+    return min(1.0, max(math.sqrt(both), both / CLOSES))
+
+
+def _unknown(margin: Real, safest: Real) -> Real:
+    """The share of velocities that rounding leaves unknown where rows that were W from others
+    (`loop_rank`) come within a sine w: a configuration is known to ε/w across the motion, and the
+    direction of the motion to ε W/w².
+    """
+    least = maximum(margin * margin, 1e-14)
+    return divide(UNKNOWN * safest, least, nonzero=True)
+
+
+@dataclass(frozen=True)
+class _Safely:
+    """How far the loops are from a singular configuration, before a step and behind it.
+
+    Smaller errors than `_unknown` cannot be asked for: steps would be cut until they end in the
+    singular configuration. And none may end much nearer to it than it began, where that spoils
+    what is known (each refusal lets the next one come nearer): they end before it, or behind.
+    unknown: of velocities, each. near: whether the step ends too near.
+    """
+
+    unknown: list[Real]
+    near: Condition
+    kept: State
+    refused: State
+
+    @classmethod
+    def of(cls, method: DormandPrince, system: System, x: State, q: Traced, t: Real) -> _Safely:
+        """Of a step from the state x to q at t."""
+        model = system.model
+        if "margins" not in x:
+            return cls([0.0] * model.nv, False, {}, {})
+        margin, bound, safest = x["margins"]
+        size = lengths(model)[1].tolist()
+        fastest: Real = 0.0
+        for rate, length in zip(x["v"], size, strict=True):
+            fastest = maximum(fastest, abs(rate) * (1.0 / length))
+        share = _unknown(margin, safest) * fastest
+        end = margin_at(model, q, system.rows_at(t))
+        spoils = _unknown(end, safest) > method.atol + method.rtol
+        near = select(end < bound, select(spoils, 1.0, 0.0), 0.0) > 0.5
+        return cls(
+            [share * length for length in size],
+            near,
+            {"margins": np.array([end, NEARER * end, maximum(safest, end)], dtype=object)},
+            {"margins": np.array([margin, select(near, NEARER * bound, bound), safest], object)},
+        )
 
 
 def _chosen(condition: Condition, a: Traced, b: Traced) -> Traced:
@@ -197,6 +272,9 @@ class Adaptive:
         self.x["h_old"] = np.ones(batch)
         now = None if rows_at is None else rows_at(np.full(batch, t))
         self.x |= first_rows(model, q, now)
+        if "margins" in self.x:
+            offsets = {} if now is None else {"loop_offsets": now["loop_offsets"]}
+            self.x["margins"] = loop_rank(model, q, **offsets)[1][..., None] * [1.0, NEARER, 1.0]
         self.place = place
         self.stopped = np.zeros(batch, dtype=bool)
         self.spent = np.zeros(batch, dtype=bool)  # stopped for want of tries
