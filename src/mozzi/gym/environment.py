@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, KindError
 from mozzi.gym.task import Task
 from mozzi.types import ArrayLike, DType
 
@@ -53,7 +53,7 @@ class Environment(gymnasium.Env[Any, Any]):
         render_mode: Literal["rgb_array", "human"] | None = None,
     ):  # fmt: skip
         if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"Environment: {task!r} is no task; give a mozzi.gym.Task")
+            raise KindError("Environment", "task", task, "a mozzi.gym.Task")
         if render_mode not in (None, "rgb_array", "human"):
             raise ConfigurationError(
                 f"render_mode {render_mode!r}: give 'rgb_array', 'human' or None"
