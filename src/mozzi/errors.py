@@ -277,8 +277,8 @@ class DivergenceWarning(UserWarning):
 
 
 class EnergyWarning(UserWarning):
-    """A simulated motion that nothing drives or brakes gained or lost energy: its steps are too
-    long for its method.
+    """A simulated motion that nothing drives or brakes gained or lost energy, or one that nothing
+    drives gained some: its steps are too long for its method.
 
     Example:
         >>> import warnings
