@@ -18,6 +18,9 @@ ARM = chain(3).with_name("arm")
 LOOP = four_bar()
 I = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
 Z = np.zeros(3)
+N2 = np.zeros((2, 3))
+N5 = np.zeros((5, 3))
+NAN = np.array([0.0, np.nan, 0.0])
 BALL = (
     mz.Builder("ball").add("b", None, mz.Free(), I).shape("b", mz.Sphere(0.1), name="s")
 ).build().with_ground()
@@ -244,6 +247,38 @@ ROWS = {
         lambda: mz.contact_wrenches(BALL, BALL.neutral(), "up"), "forces is 'up'; give"),
     "multipliers of a wrong shape": (
         lambda: mz.loop_wrenches(LOOP, Z, np.zeros(2)), "multipliers has shape (2,)"),
+    "a reflection as target": (
+        lambda: mz.inverse_kinematics(ARM, {ARM.bodies[-1]: np.diag([-1.0, 1, 1, 1])}),
+        "R is a reflection; give a rotation"),
+    "targets of two batches": (
+        lambda: mz.inverse_kinematics(ARM, {ARM.bodies[-1]: N2, ARM.bodies[0]: N5}),
+        "batch axes do not broadcast"),
+    "a start of another batch": (
+        lambda: mz.inverse_kinematics(ARM, {ARM.bodies[-1]: N2}, N5),
+        "batch axes do not broadcast: q0 (5,), targets (2,)"),
+    "a step backward": (
+        lambda: mz.linearize(ARM, Z, Z, Z, dt=-0.1), "linearize: dt -0.1 is not positive"),
+    "a rollout backward": (
+        lambda: mz.rollout(ARM, Z, Z, N5, -0.1), "rollout: dt -0.1 is not positive"),
+    "a gradient of no time": (
+        lambda: mz.rollout_gradient(ARM, N5, N5, N5[1:], 0.0, N5, N5), "dt 0 is not positive"),
+    "a rollout from nowhere": (
+        lambda: mz.rollout(ARM, NAN, Z, N5, 0.1), "rollout: q0: model 'arm': q[1]"),
+    "a rollout at no speed": (
+        lambda: mz.rollout(ARM, Z, NAN, N5, 0.1), "rollout: v0[1] of 'joint_1' is nan"),
+    "a rollout without rotation": (
+        lambda: mz.rollout(BALL, np.zeros(7), np.zeros(6), np.zeros((2, 6)), 0.1),
+        "quaternion of length 0"),
+    "samples backward": (lambda: mz.Rollout(ARM, 1.0, -0.1), "Rollout: dt -0.1 is not positive"),
+    "samples from elsewhere": (
+        lambda: mz.Rollout(ARM, 1.0, 0.1, q0=[0.0]), "Rollout: q0 has shape (1,); give 3 numbers"),
+    "samples from nowhere": (
+        lambda: mz.Rollout(ARM, 1.0, 0.1, v0=NAN), "Rollout: v0[1] of 'joint_1' is nan"),
+    "a slice of no joint": (lambda: ARM.q_slices["joint"], "no joint 'joint'; it has 'joint_0'"),
+    "a builder without a name": (lambda: mz.Builder(None), "Builder: name is None"),
+    "a law of NaN": (
+        lambda: mz.simulate(ARM, Z, Z, 0.1, 0.01, torque=lambda t, q, v: NAN, trace=False),
+        "the law returned numbers that are not finite at t = 0 s"),
     "velocities of a wrong shape": (
         lambda: mz.consistent_velocities(LOOP, Z, np.zeros(2)), "four_bar has nv = 3"),
     "ground under nothing": (lambda: ARM.with_ground(), "no collision shape that moves; add one"),
@@ -397,9 +432,6 @@ def test_switches_and_files_of_the_wrong_kind(tmp_path):
         mz.read_log(tmp_path / "none.csv")
 
 
-N2 = np.zeros((2, 3))
-N5 = np.zeros((5, 3))
-NAN = np.array([0.0, np.nan, 0.0])
 WORKED_BY_HAND = {  # functions on arrays that are no programs: name, and calls of (q, v)
     "consistent_velocities": mz.consistent_velocities,
     "consistent_accelerations": lambda m, q, v: mz.consistent_accelerations(m, q, q * 0.0, v),

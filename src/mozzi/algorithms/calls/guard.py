@@ -41,7 +41,8 @@ _on = True
 
 def configurations(names: Sequence[str]) -> tuple[str, ...]:
     """Those of these arrays that are configurations."""
-    return tuple(n for n in names if ARRAYS[n][0] == ("q",) and n not in (*UNBOUNDED, *RATES))
+    found = (n for n in names if n in ARRAYS and ARRAYS[n][0] == ("q",))
+    return tuple(n for n in found if n not in (*UNBOUNDED, *RATES))
 
 
 def finite(names: Sequence[str]) -> tuple[str, ...]:
@@ -125,7 +126,7 @@ def _check_finite(function: str, model: Model, name: str, given: ArrayLike) -> N
     x = np.asarray(given)
     if x.dtype.kind != "f" or np.isfinite(x).all():
         return  # what holds no numbers is told where it is used
-    axes = ARRAYS[name][0] if name in ARRAYS else ()
+    axes = ARRAYS["v" if name == "v0" else name][0] if name in (*ARRAYS, "v0") else ()
     at = tuple(map(int, np.argwhere(~np.isfinite(x))[0]))
     sample, own = at[: len(at) - len(axes)], at[len(at) - len(axes) :]
     of = ""

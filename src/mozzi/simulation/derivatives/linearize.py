@@ -19,6 +19,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.model import Composite, Joint, Model
 from mozzi.program.scalar import Real
+from mozzi.simulation.checks import positive
 from mozzi.simulation.derivatives.steps import step_jacobians
 from mozzi.simulation.forces.resistance import Limits, Resistance, resistance_of
 from mozzi.simulation.methods.method import OneStep
@@ -86,6 +87,7 @@ def of_a_step(
     dt = options["dt"]
     if dt is None:
         return NotImplemented
+    positive(dt, "linearize: dt")
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     method, limits = options["method"], cast("Limits", options["limits"])
     return step_jacobians(model, q, v, tau, dt, method, options["resistance"], limits)
