@@ -274,6 +274,10 @@ ROWS = {
         lambda: mz.Rollout(ARM, 1.0, 0.1, q0=[0.0]), "Rollout: q0 has shape (1,); give 3 numbers"),
     "samples from nowhere": (
         lambda: mz.Rollout(ARM, 1.0, 0.1, v0=NAN), "Rollout: v0[1] of 'joint_1' is nan"),
+    "a regressor of another model": (
+        lambda: mz.base_parameters(ARM).regressor(N2), "BaseParameters.regressor: Y has shape"),
+    "parameters of another model": (
+        lambda: mz.base_parameters(ARM).values(chain(2)), "give a model with the 30 of these"),
     "a slice of no joint": (lambda: ARM.q_slices["joint"], "no joint 'joint'; it has 'joint_0'"),
     "a builder without a name": (lambda: mz.Builder(None), "Builder: name is None"),
     "a law of NaN": (
