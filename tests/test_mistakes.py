@@ -18,6 +18,9 @@ ARM = chain(3).with_name("arm")
 LOOP = four_bar()
 I = mz.Inertia(1.0, (0.0, 0.0, 0.1), np.eye(3))
 Z = np.zeros(3)
+N2 = np.zeros((2, 3))
+N5 = np.zeros((5, 3))
+NAN = np.array([0.0, np.nan, 0.0])
 BALL = (
     mz.Builder("ball").add("b", None, mz.Free(), I).shape("b", mz.Sphere(0.1), name="s")
 ).build().with_ground()
@@ -52,7 +55,8 @@ def call(name: str, mistake: str) -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_algorithms(name: str, mistake: str):
     """Wrong shape, type, model, option, kind of numbers, or nothing where something is needed."""
-    with pytest.raises((mz.MozziError, TypeError)) as error:
+    python_s_own = mistake in ("option", "missing")  # a call that does not fit the signature
+    with pytest.raises(TypeError if python_s_own else mz.MozziError) as error:
         call(name, mistake)
     text = str(error.value)
     named = {
@@ -243,8 +247,44 @@ ROWS = {
         lambda: mz.contact_wrenches(BALL, BALL.neutral(), "up"), "forces is 'up'; give"),
     "multipliers of a wrong shape": (
         lambda: mz.loop_wrenches(LOOP, Z, np.zeros(2)), "multipliers has shape (2,)"),
+    "a reflection as target": (
+        lambda: mz.inverse_kinematics(ARM, {ARM.bodies[-1]: np.diag([-1.0, 1, 1, 1])}),
+        "R is a reflection; give a rotation"),
+    "targets of two batches": (
+        lambda: mz.inverse_kinematics(ARM, {ARM.bodies[-1]: N2, ARM.bodies[0]: N5}),
+        "batch axes do not broadcast"),
+    "a start of another batch": (
+        lambda: mz.inverse_kinematics(ARM, {ARM.bodies[-1]: N2}, N5),
+        "batch axes do not broadcast: q0 (5,), targets (2,)"),
+    "a step backward": (
+        lambda: mz.linearize(ARM, Z, Z, Z, dt=-0.1), "linearize: dt -0.1 is not positive"),
+    "a rollout backward": (
+        lambda: mz.rollout(ARM, Z, Z, N5, -0.1), "rollout: dt -0.1 is not positive"),
+    "a gradient of no time": (
+        lambda: mz.rollout_gradient(ARM, N5, N5, N5[1:], 0.0, N5, N5), "dt 0 is not positive"),
+    "a rollout from nowhere": (
+        lambda: mz.rollout(ARM, NAN, Z, N5, 0.1), "rollout: q0: model 'arm': q[1]"),
+    "a rollout at no speed": (
+        lambda: mz.rollout(ARM, Z, NAN, N5, 0.1), "rollout: v0[1] of 'joint_1' is nan"),
+    "a rollout without rotation": (
+        lambda: mz.rollout(BALL, np.zeros(7), np.zeros(6), np.zeros((2, 6)), 0.1),
+        "quaternion of length 0"),
+    "samples backward": (lambda: mz.Rollout(ARM, 1.0, -0.1), "Rollout: dt -0.1 is not positive"),
+    "samples from elsewhere": (
+        lambda: mz.Rollout(ARM, 1.0, 0.1, q0=[0.0]), "Rollout: q0 has shape (1,); give 3 numbers"),
+    "samples from nowhere": (
+        lambda: mz.Rollout(ARM, 1.0, 0.1, v0=NAN), "Rollout: v0[1] of 'joint_1' is nan"),
+    "a regressor of another model": (
+        lambda: mz.base_parameters(ARM).regressor(N2), "BaseParameters.regressor: Y has shape"),
+    "parameters of another model": (
+        lambda: mz.base_parameters(ARM).values(chain(2)), "give a model with the 30 of these"),
+    "a slice of no joint": (lambda: ARM.q_slices["joint"], "no joint 'joint'; it has 'joint_0'"),
+    "a builder without a name": (lambda: mz.Builder(None), "Builder: name is None"),
+    "a law of NaN": (
+        lambda: mz.simulate(ARM, Z, Z, 0.1, 0.01, torque=lambda t, q, v: NAN, trace=False),
+        "the law returned numbers that are not finite at t = 0 s"),
     "velocities of a wrong shape": (
-        lambda: mz.consistent_velocities(LOOP, Z, np.zeros(2)), "give nv = 3 numbers"),
+        lambda: mz.consistent_velocities(LOOP, Z, np.zeros(2)), "four_bar has nv = 3"),
     "ground under nothing": (lambda: ARM.with_ground(), "no collision shape that moves; add one"),
     "ground under nobody": (lambda: BALL.with_ground("x"), "no shape 'x'; it has"),
     "friction that pulls": (lambda: BALL.with_ground(friction=-1), "friction -1; give 0 or more"),
@@ -365,6 +405,7 @@ NO_MODEL = {
     "state_space": lambda x: mz.state_space(x, Z, Z),
     "assemble": lambda x: mz.assemble(x, Z),
     "consistent_velocities": lambda x: mz.consistent_velocities(x, Z, Z),
+    "consistent_accelerations": lambda x: mz.consistent_accelerations(x, Z, Z, Z),
     "inverse_kinematics": lambda x: mz.inverse_kinematics(x, {"a": Z}),
     "loop_rows": mz.loop_rows,
     "loop_wrenches": lambda x: mz.loop_wrenches(x, Z, Z),
@@ -384,7 +425,7 @@ NO_MODEL = {
 
 @pytest.mark.parametrize("name", NO_MODEL)
 def test_what_is_no_model_is_named(name):
-    with pytest.raises(TypeError, match=f"{name}: 'arm' is no model"):
+    with pytest.raises(mz.KindError, match=f"{name}: 'arm' is no model"):
         NO_MODEL[name]("arm")
 
 
@@ -393,3 +434,47 @@ def test_switches_and_files_of_the_wrong_kind(tmp_path):
         mz.set_checks("no")  # type: ignore[arg-type]
     with pytest.raises(mz.ConfigurationError, match="there is no such file"):
         mz.read_log(tmp_path / "none.csv")
+
+
+WORKED_BY_HAND = {  # functions on arrays that are no programs: name, and calls of (q, v)
+    "consistent_velocities": mz.consistent_velocities,
+    "consistent_accelerations": lambda m, q, v: mz.consistent_accelerations(m, q, q * 0.0, v),
+    "projected_forward_dynamics": lambda m, q, v: mz.projected_forward_dynamics(m, q, q * 0.0, v),
+    "operators": mz.operators,
+}
+
+
+@pytest.mark.parametrize("name", WORKED_BY_HAND)
+def test_functions_that_are_no_programs_look_at_their_arrays_too(name):
+    """Batches that do not broadcast, and NaN in a vector: refused by name, as programs do."""
+    function = WORKED_BY_HAND[name]
+    with pytest.raises(mz.ConfigurationError, match=f"^{name}: batch axes do not broadcast"):
+        function(ARM, N2, N5)
+    with pytest.raises(mz.ConfigurationError, match=rf"^{name}: \w+\[1\] of .* is nan"):
+        function(ARM, Z, NAN)
+
+
+@pytest.mark.parametrize("q", [np.zeros(5), NAN, np.full(3, np.inf), []])
+def test_factors_of_the_system_jacobian_are_of_a_configuration(q):
+    with pytest.raises(mz.ConfigurationError, match=r"^system_jacobian_factors: q"):
+        mz.system_jacobian_factors(ARM, q)
+
+
+def test_deviations_are_of_one_state_of_numbers():
+    with pytest.raises(mz.ConfigurationError, match=r"^allowed_deviations: v\[1\]"):
+        mz.allowed_deviations(ARM, Z, NAN)
+    with pytest.raises(mz.ConfigurationError, match=r"^allowed_deviations of model 'arm'"):
+        mz.allowed_deviations(ARM, N2, N2)
+
+
+def test_hybrid_dynamics_looks_at_what_it_reads():
+    """a where it is prescribed, tau elsewhere; what is not read may be anything."""
+    held = [ARM.joint_names[1]]
+    a, tau = np.array([np.nan, 1.0, np.nan]), np.array([1.0, np.nan, 1.0])
+    functions = mz.hybrid_dynamics, mz.hybrid_dynamics_derivatives
+    for function in functions:
+        assert all(np.isfinite(x).all() for x in np.ravel(function(ARM, Z, Z, tau, a, held)))
+        with pytest.raises(mz.ConfigurationError, match=r"a\[1\] of 'joint_1' is nan"):
+            function(ARM, Z, Z, tau, a * np.nan, prescribed=held)
+        with pytest.raises(mz.ConfigurationError, match=r"tau\[0\] of .* is inf in sample \[1\]"):
+            function(ARM, Z, Z, [tau, tau * np.inf], a, held)

@@ -4160,9 +4160,9 @@ def set_checks(on: bool) -> None:
 
     They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
     in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
-    sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
-    not look at them. Where results are not finite because a mass matrix has no inverse at q, that
-    is a `SingularError` with sample and coordinate. Kernels of `compile` never look.
+    sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each coordinate, and
+    does not look at the other. Where results are not finite because a mass matrix has no inverse at
+    q, that is a `SingularError` with sample and coordinate. Kernels of `compile` never look.
 
     Cost: some percent of a batch are saved without checks.
 
@@ -4408,7 +4408,8 @@ def state_space(
         library: "control" for a `control.StateSpace`, "scipy" for a `scipy.signal.StateSpace`.
 
     Returns:
-        The system; with python-control its states, inputs and outputs have names.
+        The system; with python-control its states, inputs and outputs have names, in which dots
+        are underscores: ``tau_root_joint_wx``.
 
     Example:
         >>> arm = mz.load("arm.urdf")
@@ -4602,8 +4603,9 @@ def simulate(
     `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
     than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``; so it
     does of impacts of dopri5.
-    Energy that changes though nothing drives or brakes is an `EnergyWarning`, dry friction that is
-    too stiff for explicit steps a `StiffWarning`, both with the method to take.
+    Energy that changes though nothing drives or brakes, or that is won though nothing drives, is an
+    `EnergyWarning`, dry friction that is too stiff for explicit steps a `StiffWarning`, both with
+    the method to take.
 
     Ctrl-C stops it within half a second: `Interrupted`, a KeyboardInterrupt, has the trajectory of
     what was computed.

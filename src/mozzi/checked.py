@@ -197,8 +197,7 @@ def _checked(
 ) -> Callable[..., object]:
     parameters = inspect.signature(function).parameters.values()
     order = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if name == "__init__":
-        name = function.__qualname__.split(".")[-2]
+    made = name == "__init__"  # of the class that is made, which may have it from another
     kinds = cache(partial(kinds_in, function))  # at the first call: by then all modules are there
     tests = cache(lambda: _tests(order, kinds()))
 
@@ -209,10 +208,12 @@ def _checked(
             if k >= given:
                 break
             if not fits(args[k]):
-                refuse_others(name, kinds(), zip(order, args), told)
+                title = type(args[0]).__name__ if made else name
+                refuse_others(title, kinds(), zip(order, args), told)
         if not kwargs:
             return function(*args)
-        refuse_others(name, kinds(), kwargs.items(), told)
+        title = type(args[0]).__name__ if made else name
+        refuse_others(title, kinds(), kwargs.items(), told)
         return function(*args, **kwargs)
 
     return door

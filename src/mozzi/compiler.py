@@ -197,7 +197,7 @@ def compile(
         )
         key, units = None, dict[str, tuple[int, ...]]()
         if target == "cpu" and isinstance(function, Algorithm):
-            units = guard.units_of(function.__name__, tuple(shapes), model)
+            units = guard.units_of(tuple(shapes), model)
             with tracing(settings_for(target, rolled)):
                 roll = rolls(model, function, function.unrolled(model, options))
             key = kernel_key(function, label, shapes, model, dtype, roll, rolled)
@@ -352,7 +352,9 @@ def _signature(
         meant = function.defaults | others  # said or not, it is the same program
         return {n: shape_of(n, model, sizes) for n in taken}, call, _freeze(meant)
     if options:
-        raise ValueError("options go with an algorithm; write them into the function instead")
+        raise ConfigurationError(
+            "compile: options go with an algorithm; write them into the function instead"
+        )
     shapes: Shapes = {}
     for n in inspect.signature(function).parameters:
         if n in inputs:
@@ -360,7 +362,9 @@ def _signature(
         elif n in ARRAYS and not {"o", "w"} & set(ARRAYS[n][0]):
             shapes[n] = shape_of(n, model)
         else:
-            raise ValueError(f"argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}}")
+            raise ConfigurationError(
+                f"compile: argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}}"
+            )
 
     def called(*arrays: object) -> object:
         return function(*(x if isinstance(x, Node) else traced_array(x) for x in arrays))
@@ -396,7 +400,8 @@ def run(
             kernel = model.cache.get(key)
             if kernel is None:
                 made = compile(function, model, options={**options, **extra})
-                kernel = model.cache[key] = made.watched(_look(function, model, tuple(arrays)))
+                look = _look(function, model, tuple(arrays), options)
+                kernel = model.cache[key] = made.watched(look)
                 if plain:
                     _quicken(function, model, kernel)
     try:
@@ -442,9 +447,9 @@ def set_checks(on: bool) -> None:
 
     They do unless told: a quaternion whose length is off 1 by more than 1e-6, a NaN or an infinity
     in any array (velocities, forces, wrenches, …) is a `ConfigurationError` that names joint and
-    sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each joint, and does
-    not look at them. Where results are not finite because a mass matrix has no inverse at q, that
-    is a `SingularError` with sample and coordinate. Kernels of `compile` never look.
+    sample. Limits may be infinite; hybrid dynamics reads one of a and tau for each coordinate, and
+    does not look at the other. Where results are not finite because a mass matrix has no inverse at
+    q, that is a `SingularError` with sample and coordinate. Kernels of `compile` never look.
 
     Cost: some percent of a batch are saved without checks.
 
@@ -465,7 +470,11 @@ def set_checks(on: bool) -> None:
 
 
 def looked_at(
-    function: str, model: Model, arrays: Mapping[str, ArrayLike], results: object
+    function: str,
+    model: Model,
+    arrays: Mapping[str, ArrayLike],
+    options: Mapping[str, object],
+    results: object,
 ) -> None:
     """After an alarm: raise for arguments that are not as promised, or else for a mass matrix that
     has no inverse.
@@ -473,12 +482,12 @@ def looked_at(
     from mozzi.algorithms.dynamics.singular_inertia import refuse_singular
 
     if guard.looks():
-        guard.look(function, model, arrays)
+        guard.look(function, model, arrays, options)
         refuse_singular(function, model, arrays, results)
 
 
 def _look(
-    function: Algorithm, model: Model, names: tuple[str, ...]
+    function: Algorithm, model: Model, names: tuple[str, ...], options: Mapping[str, object]
 ) -> Callable[[Sequence[ArrayLike], object], None]:
     """What a kernel calls after an alarm; it does not hold the model, which holds the kernel."""
     known = weakref.ref(model)
@@ -487,7 +496,7 @@ def _look(
         here = known()
         if here is not None:
             given = dict(zip(names, arrays, strict=False))
-            looked_at(function.__name__, here, given, results)
+            looked_at(function.__name__, here, given, options, results)
 
     return at
 

@@ -162,9 +162,12 @@ class KindError(ConfigurationError, TypeError):
         True
     """
 
-    def __init__(self, function: str, argument: str, given: object, wanted: str) -> None:
+    def __init__(
+        self, function: str, argument: str, given: object, wanted: str, fact: str = ""
+    ) -> None:
         self.function, self.argument, self.wanted = function, argument, wanted
-        super().__init__(f"{function}: {argument} is {given!r:.60}; give {wanted}")
+        fact = fact or f"{argument} is {given!r:.60}"
+        super().__init__(f"{function}: {fact}; give {wanted}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return again, (type(self), self.args, self.__dict__)
@@ -274,8 +277,8 @@ class DivergenceWarning(UserWarning):
 
 
 class EnergyWarning(UserWarning):
-    """A simulated motion that nothing drives or brakes gained or lost energy: its steps are too
-    long for its method.
+    """A simulated motion that nothing drives or brakes gained or lost energy, or one that nothing
+    drives gained some: its steps are too long for its method.
 
     Example:
         >>> import warnings

@@ -15,7 +15,7 @@ from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
 from mozzi.checked import checked
 from mozzi.compiler import DTYPES, kernel_key, settings_for, signature_of, traced
-from mozzi.errors import ConfigurationError, known
+from mozzi.errors import ConfigurationError, KindError, known
 from mozzi.lie.vec import number
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -102,8 +102,8 @@ def walk_of(
 ) -> Walk:
     """The walk that `explain` prints."""
     if not isinstance(function, Algorithm):
-        name = getattr(function, "__name__", repr(function))
-        raise TypeError(f"explain: {name} is no algorithm; give one, such as mz.forward_dynamics")
+        fact = f"{getattr(function, '__name__', repr(function))} is no algorithm"
+        raise KindError("explain", "function", function, "one, such as mz.forward_dynamics", fact)
     if dtype not in DTYPES:
         raise ConfigurationError(f"no dtype {dtype!r}; programs run in {known(dtype, DTYPES)}")
     as_model(model, "explain")
@@ -115,7 +115,7 @@ def walk_of(
     walk = Walk("")
 
     def trace() -> Program:
-        units = units_of(function.name, tuple(shapes), model)
+        units = units_of(tuple(shapes), model)
         with tracing(settings_for("cpu", rolled, dtype)):
             program = traced(shapes, call, function.name, units)
         program.notes["straight"] = rolled is False

@@ -44,3 +44,13 @@ def test_what_does_not_fit():
         mz.state_space(CART, np.zeros((3, 2)))
     with pytest.raises(mz.ConfigurationError, match="give 'control' or 'scipy'"):
         mz.state_space(CART, CART.neutral(), library="slycot")
+
+
+def test_names_have_no_dots():
+    """python-control refuses names with dots, which entries of a free base have."""
+    robot = generate.quadruped().with_name("dog.v2")
+    system = mz.state_space(robot, robot.neutral(), actuated=[robot.joint_names[0]])
+    assert system.name == "dog_v2"
+    assert system.ninputs == 6
+    assert system.input_labels == [f"tau_{x.replace('.', '_')}" for x in robot.v_names[:6]]
+    assert system.nstates == 2 * robot.nv

@@ -324,3 +324,15 @@ def test_torques_of_a_controller_are_recorded(pendulum: Path, tmp_path: Path):
     x = mz.Trajectory.load(out, model=model)
     assert x.tau is not None and np.abs(x.tau).max() > 1.0
     assert np.allclose(mz.forward_dynamics(model, x.q, x.v, x.tau), x.a, atol=1e-9)
+
+
+def test_steps_that_are_longer_than_the_motion_are_counted(pendulum: Path):
+    """One shorter step, not none."""
+    result = run(pendulum, "--duration", 0.01, "--dt", 1.0)
+    assert result.exit_code == 0, result.output
+    assert "0.01 s in 1 step of 0.01 s" in result.stdout
+
+
+def test_a_target_is_a_goal_as_in_sweep(pendulum: Path):
+    result = run(pendulum, "--duration", 0.01, "--controller", "pd", "--goal", "0.5,0.5")
+    assert result.exit_code == 0, result.output

@@ -99,3 +99,16 @@ def test_mistakes(arm: Path, words, message):
     result = run(arm, *words, "--duration", 0.01)
     assert result.exit_code == 2, result.output
     assert message in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("store", "words"), [(True, "the same command goes on"), (False, "--store keeps it")]
+)
+def test_ctrl_c_says_what_is_kept(arm: Path, tmp_path: Path, monkeypatch, store: bool, words: str):
+    def pressed(*args: object, **kwargs: object):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mozzi.sweeps.sweep.sweep", pressed)
+    more = ("--store", tmp_path / "out.zarr") if store else ()
+    result = run(arm, *VARY, "--samples", 10, "--duration", 0.1, *more)
+    assert result.exit_code == 130 and words in result.output

@@ -249,3 +249,11 @@ def test_mistakes_are_told():
         balance(reward=lambda q, v, u: q)
     with pytest.raises(mz.ConfigurationError, match=r"call reset\(\) first"):
         VectorEnvironment(balance(), 2).step(np.zeros((2, 1)))
+    with pytest.raises(mz.ConfigurationError, match=r"call reset\(\) first"):
+        Environment(balance()).step(np.zeros(1))
+    with pytest.raises(mz.ConfigurationError, match="Task: noise -1; give 0 or more"):
+        balance(noise=-1.0)
+    with pytest.raises(mz.ConfigurationError, match=r"actions from .*; give low ≤ high"):
+        balance(actions=(1.0, -1.0))
+    with pytest.raises(mz.ConfigurationError, match="0 s are no step of dt"):
+        balance(duration=0.0)

@@ -334,6 +334,7 @@ def test_a_turned_joint_has_the_inverse_motion(made):
 # -- what is wrong -----------------------------------------------------------------------------
 
 
+LOWER = "<axis><limit><lower>{}</lower></limit></axis>"
 WRONG = {
     "no version": ('<sdf><model name="m"/></sdf>', "version"),
     "future version": ('<sdf version="2.0"><model name="m"/></sdf>', "2.0"),
@@ -342,6 +343,8 @@ WRONG = {
     "no links": (sdf(), "no links"),
     "nested model": (sdf(A, '<model name="x"/>'), "inside models"),
     "include": (sdf(A, "<include><uri>model://x</uri></include>"), "inside models"),
+    "merged include": (sdf(A, '<include merge="true"><uri>x</uri></include>'), "inside models"),
+    "canonical link": (sdf(A, words='canonical_link="x"'), "'x' does not exist; name a link"),
     "static": (sdf(A, "<static>true</static>"), "nothing moves"),
     "placement": (sdf(A, words='placement_frame="a"'), "placement_frame"),
     "two links": (sdf(A, A), "shares its name"),
@@ -399,6 +402,14 @@ WRONG = {
         ),
         "reversed",
     ),
+    "limits at one end": (
+        sdf(A, B, joint("j", "a", "b", axis="", rest=LOWER.format("inf"))),
+        "no position is from inf to inf",
+    ),
+    "limit nan": (
+        sdf(A, B, joint("j", "a", "b", axis="", rest=LOWER.format("nan"))),
+        "finite",
+    ),
 }
 
 
@@ -415,6 +426,19 @@ def test_a_link_without_inertial_has_unit_mass(tmp_path):
     path = write(tmp_path, sdf(A, link("b", inside=""), J), "m.sdf")
     assert load(path).mass == 1.0
     assert any("no <inertial>" in note.fact for note in inspect(path).oddities)
+
+
+@pytest.mark.parametrize("words", [("-inf", "inf"), ("-Infinity", "+INF"), ("-1e16", "1e16")])
+def test_infinity_is_no_limit(words, tmp_path):
+    """SDF writes so from 1.10 on, and ``gz sdf -p`` does; before, numbers that are large or −1."""
+    low, high = words
+    most = high if "e" not in high else "-1"
+    limit = f"<lower>{low}</lower><upper>{high}</upper><effort>{most}</effort>"
+    axis = f"<axis><xyz>0 0 1</xyz><limit>{limit}<velocity>2</velocity></limit></axis>"
+    model = read(tmp_path, A, B, joint("j", "a", "b", axis="", rest=axis), version="1.10")
+    own = model.body("b").dynamics
+    assert own.lower == (-math.inf,) and own.upper == (math.inf,)
+    assert own.effort == (math.inf,) and own.velocity == (2.0,)
 
 
 def test_world_with_gravity(tmp_path):

@@ -241,3 +241,47 @@ def test_friction_that_steps_follow_is_not_accused():
         x = mz.simulate(wheel, [0.0], [1.0], 1.5, 1e-3)
     assert abs(x.v[-1, 0]) < 1e-3
     assert math.isclose(x.q[-1, 0], 0.5, abs_tol=5e-3)
+
+
+def stopped_pendulum() -> mz.Model:
+    body = Inertia(1.0, (0, 0.5, 0), 0.01 * np.eye(3))
+    return Builder().add("p", None, Revolute("x"), body, lower=-0.1, upper=0.5).build()
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_energy_that_stops_and_dampers_cannot_give_is_told(batch):
+    """Stops that steps do not resolve throw a pendulum; they may give back what they held."""
+    pendulum = stopped_pendulum()
+    q0 = np.broadcast_to([0.4], (*batch, 1))
+    with pytest.warns(mz.EnergyWarning, match=r"nothing drives .*, and it wins .*dt than 0\.05"):
+        mz.simulate(pendulum, q0, [0.0], 0.4, 0.05, limits=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.simulate(pendulum, q0, [0.0], 2.0, 1e-3, limits=True)
+        mz.simulate(pendulum, q0 + 0.5, [0.0], 2.0, 1e-3, limits=True)  # thrown by a stop
+
+
+def test_what_is_faster_than_light_is_told():
+    """Finite numbers that are no motion, under a law that may do any work."""
+    pendulum = stopped_pendulum()
+    law = lambda t, q, v: -1e5 * q
+    with pytest.warns(mz.DivergenceWarning, match="the motion has speeds of .*, faster than light"):
+        motion = mz.simulate(pendulum, [0.4], [0.0], 0.08, 0.01, "semi_implicit", torque=law)
+    assert not motion.diverged
+
+
+def test_a_motion_that_went_far_away_is_not_blamed_on_its_inertia():
+    """There rounding alone makes the mass matrix singular."""
+    with pytest.warns(mz.DivergenceWarning) as told:
+        arm = chain(6, seed=1)
+        law = lambda t, q, v: -1e9 * q
+        mz.simulate(arm, 0.1 * np.ones(6), np.zeros(6), 1.0, 0.03, torque=law)
+    assert not any("singular" in str(w.message) for w in told)
+
+
+def test_what_has_no_inertia_is_told_without_a_word_of_numpy():
+    point = Inertia(1.0, (0, 0, 0), np.zeros((3, 3)))
+    speck = Builder().add("p", None, Revolute("x"), point, lower=-1.0, upper=1.0).build()
+    with warnings.catch_warnings(), pytest.raises(mz.SingularError, match="'p' has no inertia"):
+        warnings.simplefilter("error")
+        mz.simulate(speck, [0.0], [0.0], 0.1, 0.01, limits=True)

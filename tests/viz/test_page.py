@@ -2,10 +2,12 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from viz.browser import executable
 
 import mozzi as mz
 from mozzi.model.generate import chain, double_pendulum
@@ -66,6 +68,21 @@ def test_a_skeleton_has_a_part_for_every_body():
     assert extent(model) > 0.0
     lines, tip = limbs(model, mz.forward_kinematics(model, model.neutral())[None])
     assert lines.shape[0] == 1 and tip.shape == (1, 3)
+
+
+def test_a_browser_without_webgl_is_told(tmp_path: Path, motion: mz.Trajectory):
+    """And stays told while the motion plays."""
+    if (chromium := executable()) is None:
+        pytest.skip("no Chromium here")
+    path = tmp_path / "motion.html"
+    motion.animate(path)
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-3d-apis")
+    command = [chromium, *flags, f"--user-data-dir={tmp_path / 'user'}", "--dump-dom"]
+    shown = subprocess.run(
+        [*command, "--virtual-time-budget=2000", path.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "<output>this browser has no WebGL</output>" in shown.stdout
 
 
 def test_chromium_shows_the_motion(browser, tmp_path: Path, motion: mz.Trajectory):

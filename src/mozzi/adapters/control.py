@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError, ExtraMissingError
+from mozzi.errors import ConfigurationError, ExtraMissingError, known
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.simulation.derivatives.linearize import linearize
@@ -52,7 +52,8 @@ def state_space(
         library: "control" for a `control.StateSpace`, "scipy" for a `scipy.signal.StateSpace`.
 
     Returns:
-        The system; with python-control its states, inputs and outputs have names.
+        The system; with python-control its states, inputs and outputs have names, in which dots
+        are underscores: ``tau_root_joint_wx``.
 
     Example:
         >>> arm = mz.load("arm.urdf")
@@ -67,12 +68,15 @@ def state_space(
     A, B = linearize(model, q, v, tau, dt=dt, method=method, resistance=resistance)
     if A.ndim != 2:
         raise ConfigurationError("state_space: one state at a time; give q without batch axes")
-    names = list(model.v_names)
+    names = [x.replace(".", "_") for x in model.v_names]  # python-control has no dots in names
     columns = list(range(n))
     if actuated is not None:
         for joint in actuated:
             if joint not in model.v_slices:
-                raise ConfigurationError(f"state_space: no joint {joint!r} in {model.name!r}")
+                raise ConfigurationError(
+                    f"state_space: no joint {joint!r} in {model.name!r}; there are "
+                    f"{known(joint, model.joint_names)}"
+                )
         columns = [k for joint in actuated for k in range(n)[model.v_slices[joint]]]
     B = B[:, columns]
     C, D = np.eye(2 * n), np.zeros((2 * n, len(columns)))
@@ -80,12 +84,12 @@ def state_space(
         signal = _imported("scipy.signal", "SciPy")
         return signal.StateSpace(A, B, C, D, **({} if dt is None else {"dt": dt}))
     if library != "control":
-        raise ConfigurationError(f"no library {library!r}; give 'control' or 'scipy'")
+        raise ConfigurationError(f"state_space: no library {library!r}; give 'control' or 'scipy'")
     control = _imported("control", "python-control")
     states = [f"d_{x}" for x in names] + [f"v_{x}" for x in names]
     labels = {"states": states, "inputs": [f"tau_{names[k]}" for k in columns]}
     return control.ss(A, B, C, D, 0 if dt is None else dt, outputs=[f"y_{x}" for x in states],
-                      name=model.name, **labels)  # fmt: skip
+                      name=model.name.replace(".", "_"), **labels)  # fmt: skip
 
 
 def _imported(module: str, name: str) -> Any:

@@ -67,7 +67,9 @@ def simulate(
                                       "the file.")
     ] = Controller.none,
     target: Annotated[
-        str | None, typer.Option(help="Where a controller goes: like --q0; the start by default.")
+        str | None,
+        typer.Option("--target", "--goal",
+                     help="Where a controller goes: like --q0; the start by default."),
     ] = None,
     rate: Annotated[
         float | None,
@@ -326,12 +328,13 @@ def summary(x: Trajectory, seconds: float, dt: float) -> None:
     table = Table(show_header=False, box=box.SIMPLE_HEAD, pad_edge=False)
     energy = x.energy()
     drift = f"{float(np.max(x.energy_drift())):.1e} of the largest kinetic energy"
-    steps = round(float(x.t[-1] - x.t[0]) / dt)
+    steps = math.ceil(float(x.t[-1] - x.t[0]) / dt * (1.0 - 1e-9))
+    dt = min(dt, float(x.t[-1] - x.t[0]))
     assert x.model is not None
     rows = (
         ("model", escape(x.model.name)),
         ("method", x.method),
-        ("simulated", f"{x.t[-1]:g} s in {steps:,} steps of {dt:g} s"),
+        ("simulated", f"{x.t[-1]:g} s in {steps:,} step{'s'[: steps != 1]} of {dt:g} s"),
         ("took", f"{seconds:.2f} s, compilation included"),
         ("energy", f"{energy[0]:.6g} J to {energy[-1]:.6g} J"),
         ("energy drift", "says nothing: driven or braked" if x.driven else drift),

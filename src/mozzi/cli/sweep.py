@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from mozzi.cli.console import put, stderr
+from mozzi.cli.console import complain, put, stderr
 from mozzi.cli.controllers import Controller, law_of
 from mozzi.cli.info import Base
 from mozzi.cli.robot import File, Root, configuration, open_robot
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 TRIED = 64  # samples by which a dry run measures
-FAILED = 1
+FAILED, INTERRUPTED = 1, 130
 
 
 def sweep(
@@ -128,11 +128,16 @@ def sweep(
         tell_cost(run, varied, count, chunk, max(1, workers))
         return
     start = time.perf_counter()
-    with engine(scheduler, workers) as executor, bar(model.name) as tell:
-        found = run_sweep(
-            run, varied, executor, chunk, store, seed, samples=count,
-            reduce=reduce, progress=tell,
-        )  # fmt: skip
+    try:
+        with engine(scheduler, workers) as executor, bar(model.name) as tell:
+            found = run_sweep(
+                run, varied, executor, chunk, store, seed, samples=count,
+                reduce=reduce, progress=tell,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        kept = "the same command goes on from what is in the store"
+        complain(f"stopped; {kept if store is not None else 'nothing is kept: --store keeps it'}")
+        raise typer.Exit(INTERRUPTED) from None
     seconds = time.perf_counter() - start
     n = found.table.size
     put(f"{n:,} samples in {seconds:.1f} s, {n / seconds:,.0f} a second")

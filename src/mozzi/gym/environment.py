@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, KindError
 from mozzi.gym.task import Task
 from mozzi.types import ArrayLike, DType
 
@@ -53,7 +53,7 @@ class Environment(gymnasium.Env[Any, Any]):
         render_mode: Literal["rgb_array", "human"] | None = None,
     ):  # fmt: skip
         if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"Environment: {task!r} is no task; give a mozzi.gym.Task")
+            raise KindError("Environment", "task", task, "a mozzi.gym.Task")
         if render_mode not in (None, "rgb_array", "human"):
             raise ConfigurationError(
                 f"render_mode {render_mode!r}: give 'rgb_array', 'human' or None"
@@ -67,7 +67,7 @@ class Environment(gymnasium.Env[Any, Any]):
         self.action_space = task.action_space(dtype)
         self.observation_space = task.observation_space(dtype)
         self._control, self._step, self._observe = task.kernels("cpu", dtype)
-        self._count = 0
+        self._count: int | None = None  # steps of the episode
         self.q, self.v = task.start
         self._drawn: list[Floats] = []
 
@@ -98,6 +98,8 @@ class Environment(gymnasium.Env[Any, Any]):
         Args:
             action: in the space of actions; what is outside is clipped.
         """
+        if self._count is None:
+            raise ConfigurationError("Environment: call reset() first")
         u = np.asarray(np.clip(action, self.task.low, self.task.high), self.dtype)
         tau = self._control(self.q, self.v, u)
         given = self.q, self.v, 0.0, tau, self.task.dt, float(self.task.substeps), *self._drawn

@@ -94,7 +94,12 @@ class Task:
     ):
         self.model, self.dt, self.substeps = model, float(dt), int(substeps)
         if not (dt > 0.0 and substeps >= 1 and duration >= dt * substeps):
-            raise ConfigurationError("Task: dt, substeps and duration are positive, in this order")
+            raise ConfigurationError(
+                f"Task: {duration:g} s are no step of dt = {dt:g} s and substeps = {substeps}; "
+                "give dt > 0, substeps from 1 on, and a duration of dt · substeps or more"
+            )
+        if not 0.0 <= noise < np.inf:
+            raise ConfigurationError(f"Task: noise {noise:g}; give 0 or more")
         self.limit = round(duration / (dt * substeps))
         if method is None and not model.contacts:
             method = "semi_implicit"
@@ -109,6 +114,8 @@ class Task:
         self._reward, self._terminated = reward, terminated
         self._control, low, high = self._acting(control, actuated, actions)
         self.low, self.high = (np.atleast_1d(np.asarray(x, dtype=float)) for x in (low, high))
+        if not (self.low <= self.high).all():
+            raise ConfigurationError(f"Task: actions from {low} to {high}; give low ≤ high")
         self._check()
 
     def _acting(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.dynamics.regressor import inverse_dynamics_regressor
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.targets.sympy import exact_number
@@ -76,7 +76,13 @@ class BaseParameters:
             >>> mz.base_parameters(arm).values(arm).shape
             (14,)
         """
-        return self.matrix @ inertial_parameters(model)
+        own = inertial_parameters(as_model(model, "BaseParameters.values"))
+        if len(own) != len(self.parameters):
+            raise ConfigurationError(
+                f"BaseParameters.values: {model.name!r} has {len(own)} inertial parameters; give a "
+                f"model with the {len(self.parameters)} of these combinations"
+            )
+        return self.matrix @ own
 
     def regressor(self, Y: ArrayLike) -> Array:
         """The columns of a regressor that belong to the base parameters, (…, r).
@@ -90,7 +96,11 @@ class BaseParameters:
             >>> mz.base_parameters(arm).regressor(Y).shape
             (3, 14)
         """
-        return np.asarray(Y)[..., list(self.independent)]
+        columns = np.asarray(Y)
+        if columns.shape[-1:] != (len(self.parameters),):
+            wanted = (len(self.parameters),)
+            raise ShapeError("BaseParameters.regressor", "Y", columns.shape, wanted)
+        return columns[..., list(self.independent)]
 
     def expressions(self) -> list[str]:
         """Every combination in words: ``"a.Jxx - b.Jyy + 0.25*b.mass"``.

@@ -149,7 +149,7 @@ class Inertia(Spatial):
             gap = np.abs(given - np.asarray(made.matrix(), dtype=float))
             if not np.max(gap) <= 1e-6 * np.max(np.abs(given)):
                 row, column = np.unravel_index(np.argmax(gap), gap.shape)[-2:]
-                raise ValueError(
+                raise ModelError(
                     f"a 6×6 matrix whose entry ({row}, {column}) is not that of a rigid body; give "
                     "[[J, [h]], [−[h], m 1]], angular part first (an ArticulatedInertia may be any "
                     "symmetric matrix)"

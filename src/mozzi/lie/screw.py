@@ -500,8 +500,8 @@ class Screws(Spatial, Generic[Column]):
             return NotImplemented
         entries = tuple(v)
         if len(entries) != len(self.columns):
-            given = len(entries)
-            raise ValueError(f"{len(self.columns)} screws do not go with {given} coefficients")
+            fact = f"{len(self.columns)} screws do not go with {len(entries)} coefficients"
+            raise ConfigurationError(f"{fact}; give one for each")
         if entries and isinstance(entries[0], (tuple, list)):
             rows = cast("tuple[Sequence[Real], ...]", entries)
             return Screws(self._sum([row[k] for row in rows]) for k in range(len(rows[0])))

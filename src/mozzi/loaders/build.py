@@ -10,7 +10,7 @@ from mozzi.errors import ModelError, UnphysicalWarning, known, warn
 from mozzi.lie import SE3, Inertia
 from mozzi.loaders.description import Description, Edge, Link
 from mozzi.loaders.geometry import names_of
-from mozzi.loaders.principal_moments import body_defect, defect, massless
+from mozzi.loaders.principal_moments import POINT, body_defect, defect, massless
 from mozzi.loaders.source import Note, Place
 from mozzi.model import Builder, Fixed, Free, Model
 from mozzi.model.frames import is_identity
@@ -297,7 +297,9 @@ def unphysical_links(found: Description, tree: Tree, base: str) -> tuple[list[No
     harmful: list[Note] = []
     harmless: list[Note] = []
     for link in found.links.values():
-        fact = defect(link.moments) if link.moments else None
+        if link.inertia is None or not link.moments:
+            continue
+        fact = defect(link.moments, POINT * link.inertia.floats()[0])
         if fact is None:
             continue
         body = owner[link.name]

@@ -14,13 +14,17 @@ import numpy as np
 
 from mozzi.lie import Inertia
 
-__all__ = ["defect", "principal_moments"]
+__all__ = ["POINT", "defect", "principal_moments"]
 
 TRIANGLE = 1e-3
 """Relative violation of the triangle inequality that passes for rounding in a file."""
 
 NEGATIVE = 1e-9
 """A principal moment this much below zero, relative to the largest, passes for rounding."""
+
+
+POINT = 1e-15
+"""Square of a radius of gyration, in m², that is none: 30 nm."""
 
 
 def principal_moments(J: Sequence[float]) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mozzi.errors import ModelError
+from mozzi.errors import ModelError, known
 from mozzi.lie import SE3, Vec3
 from mozzi.loaders.description import (
     IDENTITY,
@@ -46,7 +46,8 @@ __all__ = ["read_sdf"]
 
 MODEL, WORLD = "__model__", "world"
 KINDS = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed")
-UNLIMITED = 1e16  # what SDF writes for no limit
+UNLIMITED = 1e16  # what SDF writes for no limit, before 1.10
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)  # and from then on
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -130,6 +131,8 @@ def _value(
     element: Element | None, tag: str, default: float, *, limit: bool = False
 ) -> float:
     child = None if element is None else element.find(tag)
+    if child is not None and limit and INFINITE.fullmatch(child.text.strip()):
+        return float(child.text)
     return default if child is None else child.content(1, limit=limit)[0]
 
 
@@ -182,6 +185,10 @@ class _Frames:
         links = model.all("link")
         first = links[0].string("name") if links else MODEL
         canonical = model.attributes.get("canonical_link") or first
+        names = [x.string("name") for x in links]
+        if links and canonical not in names:
+            fact = f"canonical_link {canonical!r} does not exist"
+            raise model.error(fact, f"name a link of the model: {known(canonical, names)}")
         for tag in ("link", "frame", "joint"):
             for element in model.all(tag):
                 name = element.string("name")
@@ -395,6 +402,9 @@ def _dynamics(
         if lower > upper:
             fact = f"limits reversed, lower {lower:g} > upper {upper:g}"
             raise axis.error(fact, "swap them", element.thing)
+        if lower == math.inf or upper == -math.inf:
+            fact = f"no position is from {lower:g} to {upper:g}"
+            raise axis.error(fact, "give limits with room between them", element.thing)
         values = {"lower": lower, "upper": upper}
         for word in ("effort", "velocity"):
             value = _value(limit, word, -1.0, limit=True)  # SDF writes −1 for no limit

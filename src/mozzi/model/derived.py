@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mozzi.errors import UnknownNameError, known
 from mozzi.model.content import Content, Frame
 
 if TYPE_CHECKING:
@@ -82,6 +83,14 @@ class Derived(Content):
             object.__setattr__(self, name, value)
 
 
+class _Slices(dict[str, slice]):
+    """Slices by the name of a joint, which say what names there are."""
+
+    def __missing__(self, name: object) -> slice:
+        raise UnknownNameError(f"the model has no joint {name!r}; it has {known(name, self)}")
+
+
 def _slices(names: tuple[str, ...], offsets: list[int]) -> Mapping[str, slice]:
     pairs = itertools.pairwise(offsets)
-    return MappingProxyType({n: slice(a, b) for n, (a, b) in zip(names, pairs, strict=True)})
+    named = {n: slice(a, b) for n, (a, b) in zip(names, pairs, strict=True)}
+    return MappingProxyType(_Slices(named))

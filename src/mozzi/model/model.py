@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import cast, final
 
 from mozzi.checked import checked
+from mozzi.errors import KindError
 from mozzi.model.closeness import same
 from mozzi.model.content import GRAVITY, Frame, key_of
 from mozzi.model.interface.changes import Changes
@@ -76,7 +77,8 @@ class Model(Changes):
             True
         """
         if not isinstance(other, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"close_to: {other!r} is no model; give one to compare with")
+            fact = f"{other!r:.60} is no model"
+            raise KindError("close_to", "other", other, "one to compare with", fact)
         return self == other or same(self, other, tolerance)
 
     def __eq__(self, other: object) -> bool:

@@ -59,8 +59,9 @@ def simulate(
     `SingularWarning` tells when; where moreau misses a law of contact, friction or limits by more
     than 1e-6 m/s (or rad/s), a `ContactWarning` does: see ``trajectory.contact_residual``; so it
     does of impacts of dopri5.
-    Energy that changes though nothing drives or brakes is an `EnergyWarning`, dry friction that is
-    too stiff for explicit steps a `StiffWarning`, both with the method to take.
+    Energy that changes though nothing drives or brakes, or that is won though nothing drives, is an
+    `EnergyWarning`, dry friction that is too stiff for explicit steps a `StiffWarning`, both with
+    the method to take.
 
     Ctrl-C stops it within half a second: `Interrupted`, a KeyboardInterrupt, has the trajectory of
     what was computed.

@@ -45,6 +45,8 @@ __all__ = ["tell_diverged", "tell_run", "tell_stiff"]
 DEEP = 5e-3  # m: shapes that are deeper in each other did not get there by the turning of one step
 ENERGY_DRIFT = 0.05  # of the largest kinetic energy: a change that is no longer a small error
 EXACT_DRIFT = 1e-3  # the same, of methods of fourth order and more in float64
+FAR = 1e6  # m or rad: beyond, rounding alone makes mass matrices singular
+LIGHT = 299_792_458.0  # m/s (or rad/s): what is faster is no motion
 LOOKED_STATES = 2**15  # states whose energy and contacts are looked at, about
 FIRST_ORDER = 2.0  # steps over all: the same of methods of first order, which lose 1 from rest
 ROUNDED = {"float64": 1e-9, "float32": 1e-5}  # of the potential energy, that may be rounding
@@ -80,12 +82,16 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
         )
     if not run.driven():
         tell_energy(run, t, q, v)
+    elif not run.pushed():
+        tell_gain(run, t, q, v)
     smaller = f"take a smaller dt than {run.dt:g} s"
     if run.adaptive:
         smaller = "its steps became shorter than rounding: see what the forces do there"
     diverged, stuck = run.records.diverged, run.records.stuck
     smooth = {k: t for k, t in diverged.items() if k not in stuck}
     tell_diverged(run.model, smooth, run.batch, q, smaller)
+    if not diverged:
+        tell_absurd(run.batch, t, v, smaller)
     for name in sorted(set(stuck.values())):
         still = {k: t for k, t in diverged.items() if stuck.get(k) == name}
         what = f"found events without end at one instant at contact {name!r}"
@@ -164,6 +170,59 @@ def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
     )
 
 
+def tell_gain(run: Simulation, t: Array, q: Array, v: Array) -> None:
+    """Warn where what nothing drives has won energy: dampers, friction and stops only take it. Only
+    the fastest state is looked at, in plain Python, so that no program is made for it.
+    """
+    if run.varying.names:
+        return
+    speed = np.nan_to_num(np.abs(v), posinf=0.0).max(axis=-1, initial=0.0)
+    *sample, record = np.unravel_index(int(speed.argmax()), speed.shape)
+    if not record:
+        return
+    springs = run.resistance is not None and run.resistance.springs
+    start, fast = (*sample, 0), (*sample, record)
+
+    def energies(at: tuple[np.intp | int, ...]) -> tuple[float, float]:
+        T = kinetic_energy.python(run.model, q[at], v[at])
+        return float(T), float(potential_energy.python(run.model, q[at], springs=springs))
+
+    with np.errstate(all="ignore"):
+        before, after = energies(start), energies(fast)
+        held = 0.0 if run.stops is None else run.stops.energy(run.model, q[start])
+        gain, T = sum(after) - sum(before) - held, after[0]
+    drift = ENERGY_DRIFT
+    if run.method.order == 1:
+        drift = max(drift, FIRST_ORDER * run.dt / max(float(t[-1] - t[0]), run.dt))
+    rounding = ROUNDED[run.place.dtype] * max(abs(before[1]), abs(after[1]))
+    if gain <= drift * T or gain <= rounding or not math.isfinite(gain):
+        return
+    which = f" in sample {', '.join(map(str, sample))}" if sample else ""
+    stops = " (or softer stops: limits=Stops(frequency=…))" if run.stops is not None else ""
+    warn(
+        f"{run.method_name}: nothing drives {run.model.name!r}, and it wins {gain:.3g} J by "
+        f"t = {t[record]:g} s{which}, where its kinetic energy is {T:.3g} J; take "
+        f"{_more_exact(run)}{stops}",
+        EnergyWarning,
+    )
+
+
+def tell_absurd(batch: tuple[int, ...], t: Array, v: Array, remedy: str) -> None:
+    """Warn of numbers that are finite but no motion's. v is (B, n, nv)."""
+    fast = np.nan_to_num(np.abs(v)).max(axis=-1, initial=0.0)
+    if not (fast > LIGHT).any():
+        return
+    samples = fast.reshape(-1, len(t))
+    first = int(np.argmax((samples > LIGHT).any(axis=0)))
+    at = np.unravel_index(int(np.argmax(samples[:, first])), batch)
+    which = f"sample {', '.join(map(str, at))}" if batch else "the motion"
+    warn(
+        f"{which} has speeds of {fast.max():.1e} from t = {t[first]:g} s on, faster than light: it "
+        f"diverges; {remedy}",
+        DivergenceWarning,
+    )
+
+
 def _more_exact(run: Simulation) -> str:
     """What gives a smaller error."""
     if run.adaptive:
@@ -227,7 +286,8 @@ def tell_diverged(
     for sample in sorted(ended, key=lambda k: ended[k])[:1]:
         own = q[sample]
         last = np.flatnonzero(np.isfinite(own).all(axis=-1))
-        moves = moves_without_inertia(model, own[last[-1]]) if len(last) else None
+        near = len(last) and np.abs(own[last[-1]]).max(initial=0.0) < FAR
+        moves = moves_without_inertia(model, own[last[-1]]) if near else None
         if moves is not None:
             remedy = (
                 f"its mass matrix is singular there: {moves!r} can move without inertia; give its "

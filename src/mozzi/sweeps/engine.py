@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Protocol, cast
 
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, KindError
 from mozzi.sweeps.jobs import Job, Outcome, Plan, work
 from mozzi.sweeps.store import Store
 
@@ -41,10 +41,9 @@ class Engine:
         elif hasattr(executor, "submit"):
             self.pool = cast("Executor", executor)
         else:
-            raise TypeError(
-                f"sweep: executor is a {type(executor).__name__}; give a Dask Client, or what has "
-                "the interface of concurrent.futures"
-            )
+            wanted = "a Dask Client, or what has the interface of concurrent.futures"
+            fact = f"executor is a {type(executor).__name__}"
+            raise KindError("sweep", "executor", executor, wanted, fact)
 
     def submit(self, jobs: Sequence[Job], store: Store | None) -> Told:
         """Have some jobs done, one after another."""

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.guard import look
 from mozzi.checked import checked
 from mozzi.compiler import compile
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ShapeError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.model.kinds import kinds
 from mozzi.model.parameters.named import check_numbers, nominal_numbers, place_of, refused
+from mozzi.simulation.checks import positive
 from mozzi.simulation.forces.law import Law
 from mozzi.simulation.methods import method_for, method_of
 from mozzi.simulation.methods.dormand_prince import DormandPrince
@@ -88,6 +90,14 @@ class Rollout:
 
     def __post_init__(self) -> None:
         as_model(self.model, "Rollout")
+        positive(self.duration, "Rollout: duration")
+        positive(self.dt, "Rollout: dt")
+        starts = {"q0": (self.q0, self.model.nq), "v0": (self.v0, self.model.nv)}
+        for name, (x, n) in starts.items():
+            if x is not None and np.shape(x) != (n,):
+                fact = f"give {n} numbers, or a column {name!r} of the parameters"
+                raise ShapeError("Rollout", name, np.shape(x), (n,), fact)
+        look("Rollout", self.model, {n: x for n, (x, _) in starts.items() if x is not None})
 
     @property
     def steps(self) -> int:

@@ -25,10 +25,8 @@ def check_arrays(function: str, inputs: Sequence[Input], arrays: Sequence[ArrayL
         if edge < 0 or x.shape[edge:] != own.shape:
             raise ShapeError(function, own.name, x.shape, own.shape)
         if x.dtype.kind not in "biuf":
-            raise TypeError(
-                f"{function}: {own.name} holds {x.dtype}; give real numbers (other numbers run "
-                "with target='interpret')"
-            )
+            wanted = "real numbers (other numbers run with target='interpret')"
+            raise KindError(function, own.name, x, wanted, f"{own.name} holds {x.dtype}")
         batches[own.name] = x.shape[:edge]
     try:
         np.broadcast_shapes(*batches.values())

@@ -136,3 +136,11 @@ def test_ball_joints():
     T = mz.pose(model, model.random_configuration(8, 30), "end")
     found = mz.inverse_kinematics(model, {"end": T}, model.random_configuration(9, 30))
     assert found.success.all(), found.report()
+
+
+@pytest.mark.parametrize("target", [np.zeros((0, 3)), np.zeros((2, 0, 4, 4))])
+def test_no_targets_are_an_empty_batch(target):
+    found = mz.inverse_kinematics(ARM, {"tool": target})
+    batch = target.shape[: -1 if target.shape[-1] == 3 else -2]
+    assert found.q.shape == (*batch, 7) and found.success.shape == batch
+    assert found.report().startswith("0 of 0 reached")

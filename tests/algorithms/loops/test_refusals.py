@@ -93,7 +93,7 @@ def test_wrong_shapes_are_named():
         mz.assemble(model, q, loop_offsets=[0.1, 0.2])
     with pytest.raises(mz.ConfigurationError, match=r"loop_rates has shape \(2,\); give 5"):
         mz.consistent_velocities(model, q, v, loop_rates=[0.1, 0.2])
-    with pytest.raises(mz.ConfigurationError, match="give nv = 3"):
+    with pytest.raises(mz.ConfigurationError, match="four_bar has nv = 3"):
         mz.consistent_velocities(model, q, [1.0, 2.0])
     with pytest.raises(ValueError, match=r"^forward_dynamics: "):
         mz.forward_dynamics(model, q, v, [1.0, 2.0])

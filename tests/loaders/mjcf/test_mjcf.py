@@ -7,6 +7,7 @@ import os
 import struct
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -182,6 +183,16 @@ def test_the_range_of_a_ball_is_told(tmp_path):
     ball = MODELS["ball"].replace('type="ball"', 'type="ball" range="0 60"')
     with pytest.warns(LeftOutWarning, match="range of a ball joint"):
         load(write(tmp_path, mjcf(ball), "m.xml"))
+
+
+def test_armature_of_a_free_joint_is_told(tmp_path):
+    """MuJoCo adds it along world axes, so that a body that turns as it travels moves otherwise."""
+    free = MODELS["free"].replace('<freejoint name="j"/>', '<joint name="j" type="free"{}/>')
+    with pytest.warns(LeftOutWarning, match="its armature resists body-fixed accelerations"):
+        load(write(tmp_path, mjcf(free.format(' armature="0.1"')), "m.xml"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(write(tmp_path, mjcf(free.format("")), "m.xml"))
 
 
 def test_few_bytes_make_no_large_height_field(tmp_path):

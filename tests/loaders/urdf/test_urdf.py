@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from loaders.support import SQUARE, compare, joint, link, poses, robot, write
 
-from mozzi.errors import ExtraMissingError, ModelError
+from mozzi.errors import ExtraMissingError, ModelError, UnphysicalWarning
 from mozzi.loaders import inspect, load
 from mozzi.model import Box, Cylinder, Free, Planar, Prismatic, Revolute, Sphere
 
@@ -309,3 +310,19 @@ def test_quarter_turns_have_exact_zeros(text, c, s, tmp_path):
     if c is None:
         c, s = math.cos(float(text)), math.sin(float(text))
     np.testing.assert_array_equal(R, [[1, 0, 0], [0, c, -s], [0, s, c]])
+
+
+@pytest.mark.parametrize(("size", "told"), [("1.4e-20", False), ("1e-6", True)])
+def test_rounding_of_a_point_is_no_inertia(size, told, tmp_path):
+    """Files of icub have points with products of 1e-20 kg m²; those of 1e-6 are wrong."""
+    zeros = 'ixx="0" iyy="0" izz="0" ixy="0" iyz="0"'
+    point = (
+        f'<inertial><origin xyz="0 .1 .2"/><mass value=".3"/><inertia {zeros} ixz="{size}"/>'
+        "</inertial>"
+    )
+    tip = joint("fixed_to", parent="b", child="c", kind="fixed")
+    path = write(tmp_path, robot(A, B, link("c", point), joint(), tip))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        load(path)
+    assert [w.category for w in found] == [UnphysicalWarning] * told

@@ -174,6 +174,7 @@ class Algorithm:
             refuse_others(self.name, self._array_kinds, arrays.items(), self.function)
         if self.tells_open and met_loops(model):
             tell_open(self.name, model, arrays["q"])
+        named = cast("Mapping[str, object]", others)
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
             if answer is None:
                 continue
@@ -184,12 +185,12 @@ class Algorithm:
             except ShapeError as error:  # of a part, in the words of the whole
                 raise self.misfit(model, error) if error.argument in arrays else error from None
             except Exception:
-                look(self.name, model, arrays)
+                look(self.name, model, arrays, named)
                 raise
             if ALARMS.value != before:
                 from mozzi.compiler import looked_at
 
-                looked_at(self.name, model, arrays, result)
+                looked_at(self.name, model, arrays, named, result)
             if result is not NotImplemented:
                 return result
         return self.compiled(model, arrays, others)
@@ -285,11 +286,9 @@ class Algorithm:
             fact = f"{model.name} has {has}" + (f", so that {fact}" if len(axes) > 1 else "")
         return ShapeError(self.name, error.argument, error.shape, error.wanted, fact)
 
-    def _not_a_model(self, thing: object) -> TypeError:
-        return TypeError(
-            f"{self.name}: the first argument is a {type(thing).__name__}; give a Model, as load "
-            "or Builder make it"
-        )
+    def _not_a_model(self, thing: object) -> KindError:
+        fact = f"the first argument is a {type(thing).__name__}"
+        return KindError(self.name, "model", thing, "a Model, as load or Builder make it", fact)
 
     def __repr__(self) -> str:
         return f"<algorithm {self.name}>"

@@ -10,19 +10,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 
-from mozzi.algorithms.calls.arguments import ARRAYS
-from mozzi.errors import ConfigurationError
+from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
+from mozzi.algorithms.recursion.held import held_by
+from mozzi.algorithms.recursion.mechanism import mechanism
+from mozzi.errors import ConfigurationError, KindError, ShapeError
 from mozzi.model import Model
-from mozzi.types import ArrayLike
+from mozzi.types import Array, ArrayLike, JointChoice
 
-__all__ = ["check", "configurations", "finite", "look", "looks", "unchecked", "units_of"]
+__all__ = [
+    "check", "configurations", "finite", "fitting", "look", "looks", "unchecked", "units_of",
+]  # fmt: skip
 
 UNBOUNDED = ("q_lower", "q_upper")  # of limits: infinity is one, a quaternion has none
 RATES = ("q_dot", "q_ddot")  # as many numbers as a configuration, and none
-#: They read one of a and tau for each joint; what the other one has there is left alone.
+#: They read one of a and tau for each coordinate; what the other one has there is left alone.
 HYBRID = ("hybrid_dynamics", "hybrid_dynamics_derivatives", "hybrid_dynamics_directional")
 
 
@@ -36,18 +41,18 @@ _on = True
 
 def configurations(names: Sequence[str]) -> tuple[str, ...]:
     """Those of these arrays that are configurations."""
-    return tuple(n for n in names if ARRAYS[n][0] == ("q",) and n not in (*UNBOUNDED, *RATES))
+    found = (n for n in names if n in ARRAYS and ARRAYS[n][0] == ("q",))
+    return tuple(n for n in found if n not in (*UNBOUNDED, *RATES))
 
 
-def finite(function: str, names: Sequence[str]) -> tuple[str, ...]:
+def finite(names: Sequence[str]) -> tuple[str, ...]:
     """Those of these arrays whose numbers must all be finite."""
-    open_ones = (*UNBOUNDED, "a", "tau") if function in HYBRID else UNBOUNDED
-    return tuple(n for n in names if n not in open_ones)
+    return tuple(n for n in names if n not in UNBOUNDED)
 
 
-def units_of(function: str, names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
+def units_of(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
     """Arrays whose numbers must be finite, and where configurations among them have quaternions."""
-    found: dict[str, tuple[int, ...]] = dict.fromkeys(finite(function, names), ())
+    found: dict[str, tuple[int, ...]] = dict.fromkeys(finite(names), ())
     return found | dict.fromkeys(configurations(names), model.quaternions)
 
 
@@ -56,9 +61,14 @@ def looks() -> bool:
     return _on and not _now.trusted
 
 
-def look(function: str, model: Model, arrays: Mapping[str, ArrayLike]) -> None:
+def look(
+    function: str,
+    model: Model,
+    arrays: Mapping[str, ArrayLike],
+    options: Mapping[str, object] | None = None,
+) -> None:
     """Raise for the first configuration that is none, with its joint and its sample, and for the
-    first number of another array that is not finite.
+    first number of another array that is not finite, if it is read with these options.
     """
     if not looks():
         return
@@ -68,16 +78,55 @@ def look(function: str, model: Model, arrays: Mapping[str, ArrayLike]) -> None:
             model.check_configuration(arrays[name])
         except ConfigurationError as error:
             raise ConfigurationError(f"{function}: {name}: {error}") from None
-    for name in finite(function, tuple(arrays)):
+    for name in finite(tuple(arrays)):
         if name not in found:
-            _check_finite(function, model, name, arrays[name])
+            given = arrays[name]
+            if function in HYBRID and name in ("a", "tau"):
+                given = _read(model, name, given, options or {})
+            _check_finite(function, model, name, given)
+
+
+def _read(model: Model, name: str, given: ArrayLike, options: Mapping[str, object]) -> ArrayLike:
+    """a where it is prescribed and tau elsewhere; zeros where the other one is read."""
+    x = np.asarray(given)
+    if x.dtype.kind != "f" or x.shape[-1:] != (model.nv,):
+        return given
+    bodies = held_by(mechanism(model), cast("JointChoice", options.get("prescribed", ()))).bodies
+    held = np.array([h for body in bodies for h in body.held], dtype=bool)
+    return np.where(held if name == "a" else ~held, x, 0.0)
+
+
+def fitting(function: str, model: Model, **given: ArrayLike) -> list[Array]:
+    """Arrays as floats, where they fit the model and each other and `look` finds nothing: for
+    functions that are no programs.
+    """
+    batches: dict[str, tuple[int, ...]] = {}
+    for name, x in given.items():
+        array, own = np.asarray(x), shape_of(name, model)
+        if array.dtype.kind not in "biuf":
+            raise KindError(function, name, x, "an array of real numbers")
+        edge = array.ndim - len(own)
+        if edge < 0 or array.shape[edge:] != own:
+            sizes = zip(ARRAYS[name][0], own, strict=True)
+            has = ", ".join(f"n{axis} = {n}" for axis, n in sizes if axis in ("q", "v", "b"))
+            raise ShapeError(
+                function, name, array.shape, own, has and f"{model.name} has {has}"
+            )
+        batches[name] = array.shape[:edge]
+    try:
+        np.broadcast_shapes(*batches.values())
+    except ValueError:
+        told = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
+        raise ConfigurationError(f"{function}: batch axes do not broadcast: {told}") from None
+    look(function, model, given)
+    return [np.asarray(x, dtype=float) for x in given.values()]
 
 
 def _check_finite(function: str, model: Model, name: str, given: ArrayLike) -> None:
     x = np.asarray(given)
     if x.dtype.kind != "f" or np.isfinite(x).all():
         return  # what holds no numbers is told where it is used
-    axes = ARRAYS[name][0] if name in ARRAYS else ()
+    axes = ARRAYS["v" if name == "v0" else name][0] if name in (*ARRAYS, "v0") else ()
     at = tuple(map(int, np.argwhere(~np.isfinite(x))[0]))
     sample, own = at[: len(at) - len(axes)], at[len(at) - len(axes) :]
     of = ""

@@ -23,7 +23,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.varied import varied_model, varying
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError, LoopError
+from mozzi.errors import ConfigurationError, KindError, LoopError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.model.parameters.named import geometric, nominal_numbers
@@ -93,8 +93,8 @@ def sensitivity(
     if function is assemble:
         function, hold = _configuration, () if hold is None else hold
     if not isinstance(function, Algorithm):
-        name = getattr(function, "__name__", repr(function))
-        raise TypeError(f"sensitivity: {name} is no algorithm; give one, such as mz.pose")
+        fact = f"{getattr(function, '__name__', repr(function))} is no algorithm"
+        raise KindError("sensitivity", "function", function, "one, such as mz.pose", fact)
     as_model(model, "sensitivity")
     if hold is not None and not met_loops(model):
         raise ConfigurationError(

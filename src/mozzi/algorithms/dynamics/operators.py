@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.dynamics.linear_operators import (
     Attachment,
     BlockDiagonal,
@@ -38,6 +39,7 @@ from mozzi.checked import checked
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
+from mozzi.program.node import active
 from mozzi.types import Array, ArrayLike
 
 __all__ = ["Operators", "operators"]
@@ -71,6 +73,8 @@ def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operato
         >>> coriolis = o.H @ (o.phi @ (o.M @ (o.phi.T @ o.a) + o.b))
     """
     as_model(model, "operators")
+    if active() is None and v is not None:
+        q, v = fitting("operators", model, q=q, v=v)
     return Operators(model, *_blocks(model, q), q=q, v=v)
 
 

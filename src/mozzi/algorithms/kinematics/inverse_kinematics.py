@@ -189,8 +189,8 @@ class InverseKinematicsResult:
         """
         success, total = np.atleast_1d(self.success).ravel(), np.size(self.success)
         lines = [f"{int(success.sum())} of {total} reached within {self.tolerance:g}"]
-        q = self.q.reshape(total, -1)
-        angle, distance = (x.reshape(total, -1) for x in (self.angle, self.distance))
+        q, k = self.q.reshape(total, self.q.shape[-1]), len(self.frames)
+        angle, distance = (x.reshape(total, k) for x in (self.angle, self.distance))
         failed = np.flatnonzero(~success)
         for n in failed[:most]:
             parts = [
@@ -239,10 +239,10 @@ def solve(
     frames, parts, goals = goals_of(model, targets)
     rng = np.random.default_rng(rng)
     q = model.check_configuration(model.neutral() if q0 is None else q0)
-    batch = np.broadcast_shapes(q.shape[:-1], goals.shape[:-3])
-    total = int(np.prod(batch, dtype=int))
-    q = np.broadcast_to(q, (*batch, model.nq)).reshape(total, -1).copy()
-    goals = np.broadcast_to(goals, (*batch, len(frames), 4, 4)).reshape(total, -1, 4, 4)
+    batch = _together({"q0": q.shape[:-1], "targets": goals.shape[:-3]})
+    total, k = int(np.prod(batch, dtype=int)), len(frames)
+    q = np.broadcast_to(q, (*batch, model.nq)).reshape(total, model.nq).copy()
+    goals = np.broadcast_to(goals, (*batch, k, 4, 4)).reshape(total, k, 4, 4)
     bounds = bounds_of(model, limits)
     q = np.clip(q, *bounds)
     best, errors = q.copy(), np.full((total, len(frames), 2), np.inf)
@@ -322,11 +322,12 @@ def goals_of(
             raise ConfigurationError(f"target of frame {frame!r} is not finite; give numbers")
         if array.shape[-2:] == (4, 4):
             R = array[..., :3, :3]
-            skew = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max()
-            if skew > 1e-6 or (np.linalg.det(R) < 0.0).any():
+            skew = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+            mirrored = bool((np.linalg.det(R) < 0.0).any())
+            if skew > 1e-6 or mirrored:
+                fact = "R is a reflection" if mirrored else f"RᵀR differs from 1 by {skew:.1e}"
                 raise ConfigurationError(
-                    f"target of frame {frame!r}: RᵀR differs from 1 by {skew:.1e};"
-                    " give a rotation matrix"
+                    f"target of frame {frame!r}: {fact}; give a rotation matrix"
                 )
             parts.append("pose")
             poses.append(array)
@@ -339,9 +340,20 @@ def goals_of(
             raise ConfigurationError(
                 f"target of frame {frame!r} has shape {array.shape}; give (…, 4, 4) or (…, 3)"
             )
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in poses))
+    batch = _together({f"target of {n!r}": x.shape[:-2] for n, x in zip(targets, poses)})
     stacked = np.stack([np.broadcast_to(x, (*batch, 4, 4)) for x in poses], axis=-3)
     return tuple(targets), tuple(parts), stacked
+
+
+def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch axes of all, or an error that has those of each."""
+    try:
+        return np.broadcast_shapes(*batches.values())
+    except ValueError:
+        told = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
+        raise ConfigurationError(
+            f"inverse_kinematics: batch axes do not broadcast: {told}"
+        ) from None
 
 
 def bounds_of(model: Model, limits: bool) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mozzi.algorithms.calls.algorithm import Algorithm, algorithm
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.recursion.containers import BlockArray, body_array, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, convert, from_body
@@ -292,6 +293,8 @@ def system_jacobian_factors(
     if screws != "reference":
         check(screws)
     options = {"rep": rep, "screws": screws}
+    if active() is None:
+        (q,) = fitting("system_jacobian_factors", model, q=q)
     q = np.asarray(q)
     pair = _release, _release_transposed
     A = Operator(model, q, options, _carry, _carry_transposed, 6 * model.nb, pair)

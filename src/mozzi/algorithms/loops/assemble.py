@@ -10,6 +10,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, lengths, pinv, scaled
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
@@ -21,12 +22,12 @@ from mozzi.algorithms.loops.singular import rank_nearby
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError, LoopError, as_numbers
+from mozzi.errors import ConfigurationError, LoopError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, JointChoice, Seed
 
-__all__ = ["Assembly", "assemble", "consistent_velocities"]
+__all__ = ["Assembly", "assemble", "consistent_velocities", "nearest_velocities"]
 
 DISAGREE = 1e-8
 """Rates of rows over their lengths, beside velocities: what pseudoinverses leave in singular
@@ -338,13 +339,14 @@ def consistent_velocities(
         True
     """
     as_model(model, "consistent_velocities")
-    q = as_numbers(q, "consistent_velocities", "q")
-    v = as_numbers(v, "consistent_velocities", "v")
-    if not v.shape or v.shape[-1] != model.nv:
-        raise ConfigurationError(
-            f"model {model.name!r}: v has shape {v.shape}; give nv = {model.nv} numbers on the "
-            "last axis"
-        )
+    q, v = fitting("consistent_velocities", model, q=q, v=v)
+    return nearest_velocities(model, q, v, hold, loop_rates)
+
+
+def nearest_velocities(
+    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: ArrayLike | None
+) -> Array:
+    """`consistent_velocities` of arrays that fit."""
     A: Array = loop_jacobian(model, q)
     M: Array = mass_matrix(model, q)
     free = ~held_mask(model, hold)

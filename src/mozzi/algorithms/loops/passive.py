@@ -17,6 +17,7 @@ from typing import cast
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rank import lengths
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian
@@ -24,7 +25,7 @@ from mozzi.algorithms.dynamics.inverse import passive_inverse_dynamics
 from mozzi.algorithms.dynamics.regressor import inverse_dynamics_regressor
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.loops.actuation import actuated_mask, sharing_of
-from mozzi.algorithms.loops.assemble import consistent_velocities
+from mozzi.algorithms.loops.assemble import nearest_velocities
 from mozzi.algorithms.loops.shares_in_programs import Sharing
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
@@ -32,6 +33,7 @@ from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.checked import checked
 from mozzi.errors import LoopError
 from mozzi.model import Model
+from mozzi.model.as_model import as_model
 from mozzi.program.differentiate import forward
 from mozzi.types import Array, ArrayLike, JointChoice, Minimize, Traced
 
@@ -152,5 +154,8 @@ def consistent_accelerations(
         >>> np.allclose(mz.loop_acceleration(bar, q, v, a), 0.0)
         True
     """
-    turning = rows_turning(model, q, v, v if v_ref is None else v_ref)
-    return consistent_velocities(model, q, a, hold, loop_rates=-turning)
+    as_model(model, "consistent_accelerations")
+    given = {"q": q, "v": v, "a": a} | ({} if v_ref is None else {"v_ref": v_ref})
+    q, v, a, *other = fitting("consistent_accelerations", model, **given)
+    turning = rows_turning(model, q, v, *(other or [v]))
+    return nearest_velocities(model, q, a, hold, -turning)

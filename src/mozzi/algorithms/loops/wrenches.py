@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.constraints.rows.relative_motion import Moving, Rows
 from mozzi.algorithms.constraints.rows.rows import closures, still
 from mozzi.algorithms.recursion.mechanism import Body, Mechanism
@@ -28,6 +29,7 @@ from mozzi.model import (
 )
 from mozzi.model.as_model import as_model
 from mozzi.model.model import WORLD
+from mozzi.program.node import active
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
@@ -80,6 +82,8 @@ def loop_wrenches(
         True
     """
     as_model(model, "loop_wrenches")
+    if active() is None:
+        q, multipliers = fitting("loop_wrenches", model, q=q, multipliers=multipliers)
     found: Array = world_wrenches(model, q, multipliers)
     out: dict[str, LoopWrench] = {}
     start = 0

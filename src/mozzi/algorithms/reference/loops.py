@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
 from mozzi.checked import checked
-from mozzi.errors import ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, Rep
@@ -49,10 +49,7 @@ def projected_forward_dynamics(
         True
     """
     as_model(model, "projected_forward_dynamics")
-    forces = as_numbers(tau, "projected_forward_dynamics", "tau")
-    if forces.shape[-1:] != (model.nv,):
-        fact = f"{model.name} has nv = {model.nv}"
-        raise ShapeError("projected_forward_dynamics", "tau", forces.shape, (model.nv,), fact)
+    q, v, forces = fitting("projected_forward_dynamics", model, q=q, v=v, tau=tau)
     o = operators(model, q)
     L, D = o.inverse_factor.dense(), o.D.dense()
     w, Q = np.linalg.eigh(D)
@@ -62,7 +59,7 @@ def projected_forward_dynamics(
     middle = root @ L @ T[..., None]
     if model.closures:
         A = loop_jacobian(model, q)
-        U = -loop_acceleration(model, q, v, np.zeros_like(np.asarray(v, dtype=float)))
+        U = -loop_acceleration(model, q, v, np.zeros_like(v))
         b = root @ L @ np.swapaxes(A, -1, -2)
         inverse = pinv(b)
         middle = middle - b @ (inverse @ middle) + np.swapaxes(inverse, -1, -2) @ U[..., None]

@@ -276,6 +276,9 @@ class _Reader:
             found["damping"] += [float(m.dof_damping[x]) for x in order]
             found["friction"] += [float(m.dof_frictionloss[x]) for x in order]
             found["armature"] += [float(m.dof_armature[x]) for x in order]
+            if kind == FREE and m.dof_armature[k[:3]].any():
+                fact = "its armature resists body-fixed accelerations, not those along world axes"
+                self._note(j, fact)
             found["stiffness"] += [float(m.jnt_stiffness[j])] * nv
             start = int(m.jnt_qposadr[j])
             spring = [float(x) for x in m.qpos_spring[start : start + nq]]

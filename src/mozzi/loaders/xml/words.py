@@ -270,7 +270,7 @@ _SDF_MODEL = f"""
     enable_wind*
     plugin*
     gripper*
-    include
+    include @merge*
       uri*
       name*
       pose*

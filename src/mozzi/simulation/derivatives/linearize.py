@@ -15,9 +15,11 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
+from mozzi.errors import ConfigurationError
 from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.model import Composite, Joint, Model
 from mozzi.program.scalar import Real
+from mozzi.simulation.checks import positive
 from mozzi.simulation.derivatives.steps import step_jacobians
 from mozzi.simulation.forces.resistance import Limits, Resistance, resistance_of
 from mozzi.simulation.methods.method import OneStep
@@ -58,7 +60,10 @@ def linearize(
         ((6, 6), (6, 3))
     """
     if dt is not None:
-        raise ValueError("linearize: a step of the integrator is linearized on arrays only")
+        raise ConfigurationError(
+            "linearize: a step of the integrator is linearized on arrays only; call it outside the "
+            "function that is traced, or leave out dt"
+        )
     slope = np.zeros(model.nv)
     if resistance and any(any(body.friction) for body in model.bodies):
         tau, slope, model = _dry(model, v, tau)
@@ -82,6 +87,7 @@ def of_a_step(
     dt = options["dt"]
     if dt is None:
         return NotImplemented
+    positive(dt, "linearize: dt")
     q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     method, limits = options["method"], cast("Limits", options["limits"])
     return step_jacobians(model, q, v, tau, dt, method, options["resistance"], limits)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, position_rows
 from mozzi.algorithms.derivatives.loops.first import loop_changes
@@ -67,7 +68,7 @@ def allowed_deviations(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         (6, 2)
     """
     as_model(model, "allowed_deviations")
-    q, v = _one(model, q, v)
+    q, v = _one(model, q, v, "allowed_deviations")
     n = model.nv
     if not closed(model):
         return np.eye(2 * n)
@@ -179,11 +180,13 @@ def _null(A: Array, scale: float) -> Array:
     return Vt[int((s > SMALL * max(scale, s.max(initial=0.0))).sum()) :].T
 
 
-def _one(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
-    x, u = model.check_configuration(q), np.asarray(v, dtype=float)
-    if x.ndim != 1 or u.shape != (model.nv,):
+def _one(
+    model: Model, q: ArrayLike, v: ArrayLike, function: str = "modes"
+) -> tuple[Array, Array]:
+    x, u = fitting(function, model, q=q, v=v)
+    if x.ndim != 1 or u.ndim != 1:
         raise ConfigurationError(
-            f"modes of model {model.name!r}: q has shape {x.shape} and v {u.shape}; give one state "
-            f"of {model.nq} and {model.nv} numbers"
+            f"{function} of model {model.name!r}: q has shape {x.shape} and v {u.shape}; give one "
+            f"state of {model.nq} and {model.nv} numbers"
         )
     return x, u

@@ -16,6 +16,7 @@ from typing import cast, overload
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options
+from mozzi.algorithms.calls.guard import look
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.derivatives.configuration import (
     increment_rates_derivatives,
@@ -31,7 +32,7 @@ from mozzi.errors import ConfigurationError, ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real
-from mozzi.simulation.checks import check_closed
+from mozzi.simulation.checks import check_closed, positive
 from mozzi.simulation.derivatives.contact import (
     contact_jacobians,
     contact_pullback,
@@ -242,6 +243,8 @@ def rollout(
     as_model(model, "rollout")
     q0, v0 = _ending_in("rollout", q0=(q0, model.nq), v0=(v0, model.nv))
     (tau,) = _ending_in("rollout", 1, tau=(tau, model.nv))
+    positive(dt, "rollout: dt")
+    look("rollout", model, {"q0": q0, "v0": v0})
     if closed(model):
         check_closed(model, q0, v0)
     kernel = _cached(model, "step", method, resistance, limits)
@@ -368,6 +371,7 @@ def rollout_gradient(
         (5, 3)
     """
     as_model(model, "rollout_gradient")
+    positive(dt, "rollout_gradient: dt")
     nq, nv = model.nq, model.nv
     q, v, tau, dq, dv = _ending_in(
         "rollout_gradient", 1, q=(q, nq), v=(v, nv), tau=(tau, nv), dq=(dq, nv), dv=(dv, nv)

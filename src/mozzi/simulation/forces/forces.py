@@ -59,11 +59,18 @@ class Torque:
         if self.call is not None:
             value = np.asarray(self.call(t, q, v), dtype=float)
             try:
-                return np.broadcast_to(value, v.shape)
+                forces = np.broadcast_to(value, v.shape)
             except ValueError:
                 raise ConfigurationError(
                     f"torque: the law returned shape {value.shape} for v of shape {v.shape}"
                 ) from None
+            lost = step == 0 and not np.isfinite(forces).all()
+            if lost and np.isfinite(q).all() and np.isfinite(v).all():
+                raise ConfigurationError(
+                    f"torque: the law returned numbers that are not finite at t = {t:g} s; return "
+                    "finite ones"
+                )
+            return forces
         if self.rows is not None:
             return self.rows[..., min(step, self.rows.shape[-2] - 1), :]
         return self.constant

@@ -141,13 +141,25 @@ class Stops:
     def _push(self, excess: Real, rate: Real, k: float) -> Real:
         return k * maximum(excess, 0.0) * maximum(1.0 + self.dissipation * rate, 0.0)
 
+    def energy(self, model: Model, q: Array) -> float:
+        """What the stops hold at one configuration: ½ k x² of every excess x."""
+        stiffness, total = self.stiffness(model), 0.0
+        for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
+            own, joint = body.dynamics, body.joint
+            for n, (low, high) in enumerate(zip(own.lower, own.upper, strict=True)):
+                x = float(q[i + n])
+                excess = max(x - high, low - x, 0.0)
+                total += 0.5 * float(stiffness[k + min(n, joint.nv - 1)]) * excess**2
+        return total
+
     def stiffness(self, model: Model) -> Array:
         """k for every degree of freedom, of the model with its parameters as they are."""
         model = model.nominal or model
         key = ("stops", self.frequency)
         if key not in model.cache:
             M = np.asarray(mass_matrix.python(model, model.neutral()), dtype=float)
-            inertia = 1.0 / np.diag(np.linalg.pinv(M, hermitian=True))
+            with np.errstate(divide="ignore"):  # what has no inertia is told by the dynamics
+                inertia = 1.0 / np.diag(np.linalg.pinv(M, hermitian=True))
             model.cache[key] = inertia * (2.0 * math.pi * self.frequency) ** 2
         return model.cache[key]
 

@@ -313,11 +313,23 @@ class Simulation:
             >>> run.driven()  # by the damping of its joints
             True
         """
+        return self.pushed() or self._braked()
+
+    def pushed(self) -> bool:
+        """Whether a law, forces, contacts or driven joints do work: what may add energy.
+
+        Example:
+            >>> arm = mz.load("arm.urdf")
+            >>> mz.Simulation(arm, arm.neutral(), np.zeros(3), 0.1, 0.01).pushed()
+            False
+        """
         law = self.torque.law is not None or self.torque.own is not None
         if law or self.torque.held or self.wrenches is not None:
             return True
-        if self.contact or self.touches or self.drives is not None:
-            return True
+        return self.contact or self.touches or self.drives is not None
+
+    def _braked(self) -> bool:
+        """Whether dampers, friction or stops take energy."""
         own = [body.dynamics for body in self.system.model]
         if self.stops and any(math.isfinite(x) for one in own for x in (*one.lower, *one.upper)):
             return True

@@ -77,7 +77,7 @@ def _default() -> int:
     if text:
         if not text.isdigit() or not 1 <= int(text) <= MAX_THREADS:
             fact = f"MOZZI_NUM_THREADS={text!r}"
-            raise ValueError(f"{fact}; give a whole number from 1 to {MAX_THREADS}")
+            raise ConfigurationError(f"{fact}; give a whole number from 1 to {MAX_THREADS}")
         return int(text)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
