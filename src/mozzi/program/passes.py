@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from mozzi.program.node import Node, Region
-from mozzi.program.places import Places, places_of
+from mozzi.program.places import Flags, Places, places_of
 from mozzi.program.program import Buffer, Program, Store
 
 __all__ = ["prune"]
@@ -25,10 +23,10 @@ class _Used:
     def __init__(self, program: Program):
         self.live: set[int] = set()
         self.places = places_of(program.region) if program.rolled else {}
-        self.read = {id(b): np.zeros(b.size, dtype=bool) for b in program.buffers()}
+        self.read = {id(b): Flags(b.size, False) for b in program.buffers()}
         for output in program.outputs:
             if isinstance(output.values, Buffer):
-                self.read[id(output.values)][:] = True
+                self.read[id(output.values)].put(slice(None), True)
             else:
                 self.live.update(id(x) for x in output.values)
         self.more = True
@@ -57,12 +55,12 @@ class _Used:
 
     def _reads(self, buffer: Buffer, places: Places) -> None:
         read = self.read[id(buffer)]
-        if not np.all(read[places]):
-            read[places] = True
+        if not read.all(places):
+            read.put(places, True)
             self.more = True
 
     def _is_read(self, s: Store) -> bool:
-        return bool(np.any(self.read[id(s.buffer)][self.places[id(s)]]))
+        return self.read[id(s.buffer)].any(self.places[id(s)])
 
     def kept(self, region: Region, outer: Region | None) -> Region:
         """A region without the rest."""

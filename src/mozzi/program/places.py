@@ -10,15 +10,39 @@ import numpy as np
 from mozzi.program.node import Node, Region
 from mozzi.program.statements import Address, Index, Loop, Store
 
-__all__ = ["Places", "places_of"]
+__all__ = ["Flags", "Places", "places_of"]
 
 MANY = 100_000  # sums of two indices; of more the places are not told one by one
 
 Places: TypeAlias = "np.ndarray | slice | int"
-"""What an array of flags, one for each number of a buffer, is indexed with."""
+"""What an array, of one entry for each number of a buffer, is indexed with."""
 
 Values: TypeAlias = "np.ndarray | None"
 """What an index may be; None: anything."""
+
+
+class Flags:
+    """A flag for each number of a buffer, set alike at first."""
+
+    def __init__(self, size: int, first: bool):
+        self.each = bytearray([first]) * max(1, size)
+        self.array = np.frombuffer(self.each, dtype=np.bool_)  # the same memory
+
+    def all(self, places: Places) -> bool:
+        """Whether all of these are set."""
+        if isinstance(places, int):
+            return bool(self.each[places])
+        return bool(self.array[places].all())
+
+    def any(self, places: Places) -> bool:
+        """Whether one of these is set."""
+        if isinstance(places, int):
+            return bool(self.each[places])
+        return bool(self.array[places].any())
+
+    def put(self, places: Places, value: bool) -> None:
+        """Set these."""
+        self.array[places] = value
 
 
 def places_of(region: Region) -> dict[int, Places]:

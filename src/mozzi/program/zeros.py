@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from mozzi.program.node import Node, Region, constant, operation, trace_into
-from mozzi.program.places import places_of
+from mozzi.program.places import Flags, places_of
 from mozzi.program.program import Output, Program, load, read
 from mozzi.program.scalar import Real
 from mozzi.program.statements import Buffer, Loop, Store
@@ -43,18 +41,17 @@ def _zero_loads(program: Program) -> set[int]:
         return set()
     places = places_of(program.region)
     statements = [s for s, _ in program.walk() if not isinstance(s, Loop)]
-    zero = {id(b): np.ones(b.size, dtype=bool) for b in program.buffers() if b.kind == "scratch"}
+    zero = {id(b): Flags(b.size, True) for b in program.buffers() if b.kind == "scratch"}
     while True:
         vanish, loads, changed = set[int](), set[int](), False
         for s in statements:
             if isinstance(s, Store):
-                flags = zero[id(s.buffer)]
-                if id(s.value) not in vanish and np.any(flags[places[id(s)]]):
-                    flags[places[id(s)]] = False
+                if id(s.value) not in vanish and zero[id(s.buffer)].any(places[id(s)]):
+                    zero[id(s.buffer)].put(places[id(s)], False)
                     changed = True
             elif s.op == "load":
                 flags = zero.get(id(s.address.buffer))
-                if flags is not None and np.all(flags[places[id(s)]]):
+                if flags is not None and flags.all(places[id(s)]):
                     vanish.add(id(s))
                     loads.add(id(s))
             elif _vanishes(s, vanish):

@@ -7,6 +7,9 @@ from support.closed_motions import CASES, case, tangents
 from support.mechanics import agree
 
 import mozzi as mz
+from mozzi.algorithms.recursion import rolled_or_not
+from mozzi.model.generate import chain, n_four_bar, random_tree
+from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
 
 METHODS = ["rkmk4", "semi_implicit"]
@@ -195,3 +198,57 @@ def test_open_loops_are_refused():
         mz.rollout(model, model.neutral(), v, tau[None], DT)
     with pytest.raises(mz.LoopError, match=r"'closure' opens .*consistent_velocities"):
         mz.linearize(model, q, np.ones(3), tau, dt=DT)
+
+
+def tied(model, joint, other=None, seed=0):
+    """A tree whose last body is tied to another one (None: to the world) as it is at some q."""
+    q = model.random_configuration(seed)
+    poses = mz.forward_kinematics(model, q)
+    start = np.eye(4) if other is None else np.linalg.inv(poses[other])
+    at = mz.SE3.from_matrix(start @ poses[-1])
+    return model.with_loop("tie", model.nb - 1, other, joint, None, at), q
+
+
+def planar(n):
+    b = mz.Builder("planar")
+    rod = mz.Inertia(1.0, (0.5, 0.0, 0.0), np.diag([0.01, 0.1, 0.1]))
+    for k in range(n):
+        at = mz.SE3.translation(1.0, 0.0, 0.0) if k else mz.SE3.identity()
+        b.add(f"b{k}", f"b{k - 1}" if k else None, mz.Revolute("z").between(at), rod)
+    return b.build()
+
+
+LARGE = {
+    "ball": lambda: tied(chain(18, seed=2), mz.Spherical()),
+    "inner": lambda: tied(chain(18, seed=3), mz.Universal(), other=4),
+    "overconstrained": lambda: tied(planar(18), mz.Revolute("z")),
+    "tree": lambda: tied(random_tree(18, 5), mz.Cylindrical("y"), other=3),
+    "windows": lambda: (n_four_bar(9), n_four_bar(9).random_configuration(1)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("method", METHODS)
+def test_large_mechanisms_step_backwards_in_loops(name, method, monkeypatch):
+    """Rolled over bodies, and over loops that are alike: the transposed Jacobians of the step."""
+    monkeypatch.setattr(rolled_or_not, "MANY_BODIES", 10)
+    monkeypatch.setattr(rolled_or_not, "FEW_LOOPS", 8)
+    model, q = LARGE[name]()
+    rng = np.random.default_rng(0)
+    v = mz.consistent_velocities(model, q, 0.5 * rng.normal(size=model.nv))
+    tau, p, r = rng.normal(size=(3, model.nv))
+    assert rolled_or_not.rolls(model, Backwards)
+    found = pullback_kernel(model, method)(q, v, tau, p, r, DT)
+    A, B = step_jacobians(model, q, v, tau, DT, method)
+    agree(np.concatenate(found), np.concatenate([p, r]) @ np.concatenate([A, B], axis=1), 1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_step_backwards_costs_the_same_a_body_with_loops(method):
+    """O(n), counted: from straight-line code of ten bodies to loops over a hundred."""
+    each = []
+    for n in (10, 20, 40, 100):
+        model, _ = tied(chain(n, seed=1), mz.Spherical())
+        each.append(sum(pullback_kernel(model, method).operations.values()) / n)
+    middle = (max(each) + min(each)) / 2
+    assert max(each) < 1.1 * middle and min(each) > 0.9 * middle

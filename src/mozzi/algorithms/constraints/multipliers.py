@@ -32,10 +32,10 @@ from mozzi.algorithms.recursion.containers import Local, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody, Whole
 from mozzi.lie import Screws, Twist, Wrench
-from mozzi.program.counted_loops import entrywise, negated
+from mozzi.program.counted_loops import entrywise
 from mozzi.program.scalar import Real
 
-__all__ = ["Multipliers", "loop_multipliers"]
+__all__ = ["Multipliers", "factored_loops", "loop_multipliers"]
 
 
 class Solver(Protocol):
@@ -79,13 +79,16 @@ class Multipliers:
         left = entrywise(sub, self.prescribed, self.propagated.met(model, A, a, self.moving))
         return Multipliers(self.propagated, self.factor.multipliers(left), self.factor)
 
-    def at_rest(self, model: Mechanism, Du: ByBody[Sequence[Real]]) -> Multipliers:
-        """The multipliers that keep the loops closed at rest, where the inward sweep of other
-        forces has left D⁻¹ u.
+    def at_rest(
+        self, model: Mechanism, Du: ByBody[Sequence[Real]], rates: Sequence[Real] | None = None
+    ) -> Multipliers:
+        """The multipliers that keep the loops closed at rest (or move their rows by rates), where
+        the inward sweep of other forces has left D⁻¹ u.
         """
         moved = self.propagated.moved(model, Du)
-        found = self.factor.multipliers(negated(moved))
-        return Multipliers(self.propagated, found, self.factor, [0.0] * len(moved), moving=False)
+        given = [0.0] * len(moved) if rates is None else rates
+        found = self.factor.multipliers(entrywise(sub, given, moved))
+        return Multipliers(self.propagated, found, self.factor, given, moving=False)
 
     def plus(self, more: Multipliers) -> Multipliers:
         """Both together."""
@@ -96,6 +99,15 @@ class Multipliers:
         """The shortest that exert the same forces."""
         own = self.factor.shortest(self.multipliers)
         return Multipliers(self.propagated, own, self.factor)
+
+
+def factored_loops(
+    model: Mechanism, move: Moving, U: ByBody[Screws[Wrench]], D: ByBody[Block]
+) -> Multipliers:
+    """The rows of a tree at rest and their factors, to solve with (`at_rest`); no forces yet."""
+    propagated, free = propagated_rows(model, move, U, D)
+    factor = factor_of(model, propagated, rows_kept(model, propagated))
+    return Multipliers(propagated, [0.0] * len(free), factor, moving=False)
 
 
 def loop_multipliers(

@@ -159,10 +159,10 @@ def _closed(
 
 
 def at_rest(
-    x: Sweeps, loops: Multipliers, tau: JointVector
+    x: Sweeps, loops: Multipliers, tau: JointVector, rates: Sequence[Real] | None = None
 ) -> tuple[BlockArray, Multipliers]:
-    """(μ, ν) with M μ = τ + Aᵀ ν and A μ = 0, by the articulated bodies and the factors that sweeps
-    at this configuration have left: forces at rest, without gravity.
+    """(μ, ν) with M μ = τ + Aᵀ ν and A μ = 0 (or rates), by the articulated bodies and the factors
+    that sweeps at this configuration have left: forces at rest, without gravity.
     """
     mu = joint_vector(x.model, "mu")
     u, Du = per_body(x.model, "u Du", Local[Sequence[Real]], Local[Sequence[Real]])
@@ -174,7 +174,7 @@ def at_rest(
         u[i] = minus(free(i, tau[i]), S.T @ B[i])  # K45
         Du[i] = apply(x.D[i], u[i])
         B[i.parent] += x.T[i].push(B[i] + x.U[i] @ Du[i] if len(S) else B[i])  # K50, K53
-    corrected, total = _closed(x, loops.at_rest(x.model, Du), A, REST, u, ZERO)
+    corrected, total = _closed(x, loops.at_rest(x.model, Du, rates), A, REST, u, ZERO)
     for i in x.model.outward():
         mu[i] = corrected[i]
     return mu, total

@@ -35,7 +35,7 @@ from mozzi.lie import SE3, Screws
 from mozzi.lie.screw import Six
 from mozzi.lie.vec import Spatial, number
 from mozzi.program.node import Node, Region, active
-from mozzi.program.program import Buffer, Index, load, loop, store
+from mozzi.program.program import Buffer, Index, load, loop, store, whole_buffer
 from mozzi.program.scalar import Real
 from mozzi.types import Traced
 
@@ -418,7 +418,11 @@ class BlockArray:
                 for n, x in enumerate(flat)
             ):
                 return Buffer(self.letter, size, "input", position=position)
-        buffer = Buffer(self.letter, size, "scratch")
+        buffer, given = Buffer(self.letter, size, "scratch"), whole_buffer(flat)
+        if given is not None:
+            for _, k in loop(0, size):
+                store(buffer, k, 1, 0, load(given, k, 1, 0))
+            return buffer
         for n, x in enumerate(flat):
             store(buffer, None, 0, n, x)
         return buffer

@@ -21,6 +21,8 @@ import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.kinematics.configuration import difference, integrate
+from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
+from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
@@ -159,7 +161,10 @@ def contact_pullback(
 def _closing(
     model: Model, q: Traced, v: Traced, dq: Traced, dv: Traced
 ) -> tuple[Traced, Traced]:
-    return pull_closing(model, q, v, dq, dv)
+    view = mechanism(model, regroup="moments")
+    given = (joint_vector(view, name, x) for name, x in (("v", v), ("dq", dq), ("dv", dv)))
+    by_q, by_v = pull_closing(view, joint_configuration(view, "q", q), *given)
+    return by_q.array(), by_v.array()
 
 
 def _part(

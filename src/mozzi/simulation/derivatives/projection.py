@@ -10,20 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.calls.with_loops import closed
-from mozzi.algorithms.constraints.rows.rows import loop_drift, loop_jacobian
 from mozzi.algorithms.derivatives.configuration import integrate_derivatives
-from mozzi.algorithms.derivatives.loops.projection import correction_derivatives
-from mozzi.algorithms.derivatives.loops.solve import (
-    constrained_solve,
-    position_correction_gradient,
-    velocity_correction_gradient,
-)
+from mozzi.algorithms.derivatives.loops.projection import correction_derivatives, pull_correction
 from mozzi.algorithms.kinematics.configuration import integrate
+from mozzi.algorithms.loops.projection import loop_corrections
+from mozzi.algorithms.recursion.blocks import plus
+from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.mechanism import Mechanism
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
 from mozzi.program.program import loop
+from mozzi.simulation.derivatives.joint_vectors import JointVectors
 from mozzi.simulation.projection import STEPS
-from mozzi.simulation.traced_state import Memory
-from mozzi.types import Array, Traced
+from mozzi.types import Array
 
 __all__ = ["deviations_closed_again", "pull_closing"]
 
@@ -43,46 +42,25 @@ def deviations_closed_again(
 
 
 def pull_closing(
-    model: Model, q: Traced, v: Traced, dq: Traced, dv: Traced
-) -> tuple[Traced, Traced]:
-    """(q̄, v̄) before the way back onto the loops from those after it, while tracing."""
-    if not closed(model):
-        return dq, dv
-    size = model.nq + model.nv
-    now, states = Memory("now", size, np.concatenate([q, v])), Memory("open", (STEPS, size), 0.0)
+    model: Mechanism, q: JointVector, v: JointVector, dq: JointVector, dv: JointVector
+) -> tuple[BlockArray, BlockArray]:
+    """(q̄, v̄) before the way back onto the loops from those after it, while tracing. O(n)."""
+    q_open, v_open = JointVectors(model, "q_open", STEPS, "q"), JointVectors(model, "v_open", STEPS)
+    q_now, v_now = JointVectors(model, "q_now", 1, "q"), JointVectors(model, "v_now", 1)
+    q_now.put(0, q)
+    v_now.put(0, v)
     for _, k in loop(0, STEPS, name="closing"):
-        states.set_row(k, now.get())
-        now.set(_Correction(model, now.get()).after())
-    q_bar, v_bar = Memory("q_bar_open", model.nv, dq), Memory("v_bar_open", model.nv, dv)
+        q, v = q_now.get(0), v_now.get(0)
+        q_open.put(k, q)
+        v_open.put(k, v)
+        x, y = loop_corrections(model, q, v)
+        for b in model.outward():
+            q_now[0, b], v_now[0, b] = b.joint.integrate(q[b], x[b]), plus(v[b], y[b])
+    q_bar, v_bar = JointVectors(model, "q_bar_open", 1), JointVectors(model, "v_bar_open", 1)
+    q_bar.put(0, dq)
+    v_bar.put(0, dv)
     for _, k in loop(STEPS - 1, -1, -1, name="closing"):
-        by_q, by_v = _Correction(model, states.get_row(k)).pull(q_bar.get(), v_bar.get())
-        q_bar.set(by_q)
-        v_bar.set(by_v)
-    return q_bar.get(), v_bar.get()
-
-
-class _Correction:
-    """One step of Newton's method from a state: its corrections, with their multipliers."""
-
-    def __init__(self, model: Model, state: Traced):
-        self.model, self.q, self.v = model, state[: model.nq], state[model.nq :]
-        none = np.full(model.nv, 0.0, dtype=object)
-        moving = loop_jacobian(model, self.q) @ self.v
-        self.position = constrained_solve(model, self.q, none, -loop_drift(model, self.q))
-        self.velocity = constrained_solve(model, self.q, none, -moving)
-
-    def after(self) -> Traced:
-        """The state after it."""
-        q = integrate(self.model, self.q, self.position[0])
-        return np.concatenate([q, self.v + self.velocity[0]])
-
-    def pull(self, dq: Traced, dv: Traced) -> tuple[Traced, Traced]:
-        """(q̄, v̄) before it from those after it."""
-        model, q, v = self.model, self.q, self.v
-        X, Y = integrate_derivatives(model, q, self.position[0])
-        away = constrained_solve(model, q, Y.T @ dq)
-        (by_q,) = position_correction_gradient(model, q, *self.position, *away)
-        also_q, by_v = velocity_correction_gradient(
-            model, q, v, *self.velocity, *constrained_solve(model, q, dv)
-        )
-        return X.T @ dq - by_q - also_q, dv - by_v
+        by = pull_correction(model, q_open.get(k), v_open.get(k), q_bar.get(0), v_bar.get(0))
+        q_bar.put(0, by[0])
+        v_bar.put(0, by[1])
+    return q_bar.get(0), v_bar.get(0)

@@ -14,25 +14,25 @@ import numpy as np
 
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.multipliers import Multipliers
+from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.derivatives.configuration import pull_increment_rates, pull_integrate
 from mozzi.algorithms.derivatives.gradient import (
     accelerations_gradient,
     known_accelerations_gradient,
 )
-from mozzi.algorithms.derivatives.loops.solve import (
-    constrained_accelerations,
-    constrained_gradient,
-    constrained_solve,
-)
-from mozzi.algorithms.dynamics.forward import Sweeps, forward
+from mozzi.algorithms.derivatives.loops.solve import constrained_gradient, constrained_solve
+from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward
+from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
-from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
+from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import Wrench
 from mozzi.model import Model
-from mozzi.program.program import Buffer, Index, load, loop, store
-from mozzi.program.scalar import Node, Real
+from mozzi.program.program import Index, loop
+from mozzi.program.scalar import Real
+from mozzi.simulation.derivatives.joint_vectors import JointVectors
 from mozzi.simulation.derivatives.projection import pull_closing
 from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.tableau import Tableau
@@ -48,8 +48,8 @@ class Backwards:
     #: Bodies that are still unrolled: a step backwards is ten times its dynamics.
     threshold: ClassVar[int | None] = 16
     loops: ClassVar[str] = "honour"
-    rolled_paths: ClassVar[bool] = False
-    rolled_loops: ClassVar[None] = None
+    rolled_paths: ClassVar[bool] = True
+    rolled_loops: ClassVar[Callable[[Model], bool]] = staticmethod(alike)
 
     def __init__(
         self, model: Model, smooth: Model, acting: Resistance | None, q: Traced, v: Traced,
@@ -74,7 +74,7 @@ class Backwards:
         p, r = self._closing(step, new, dq, dv)
         X, Y = pull_integrate(model, q, step, p)
         bar = self._sum(r, Y, h)
-        by_q, by_v, by_tau = self._pull(q, v, a, loops, self._times(bar, h), sweeps)
+        by_q, by_v, by_tau = self._pull(sweeps, a, loops, self._times(bar, h))
         q_bar = self._sum(X, by_q)
         v_bar = self._sum(bar, by_v)
         return q_bar.array(), v_bar.array(), by_tau.array()
@@ -86,7 +86,7 @@ class Backwards:
         method."""
         model, q, v, h, s = self.model, self.q, self.v, self.h, tableau.stages
         used = [j for j in range(s) if tableau.A[:, j].any()]
-        k_q, k_v = _Vectors(model, "k_q", s), _Vectors(model, "k_v", s)  # rates of the stages
+        k_q, k_v = (JointVectors(model, n, s) for n in ("k_q", "k_v"))  # rates of the stages
         forces = Memory("loops", (s, self.of.row_count), 0.0)  # and their multipliers
 
         def at(i: Index) -> tuple[Traced, BlockArray, BlockArray, BlockArray]:
@@ -103,7 +103,7 @@ class Backwards:
         for _, i in loop(0, s, name="stage"):
             _, d, where, u = at(i)
             a, loops, _ = self._accelerations(where, u)
-            forces.set_row(i, loops)
+            forces.set_row(i, multipliers(loops))
             for b in model.outward():
                 k_q[i, b], k_v[i, b] = b.joint.increment_rates(d[b], u[b]), a[b]
 
@@ -114,8 +114,8 @@ class Backwards:
             new[b] = _sum([(1.0, v[b]), *((w, k_v[j, b]) for j, w in weights)], b)
         p, r = self._closing(step, new, dq, dv)
         X, Y = pull_integrate(model, q, step, p)
-        q_bar, v_bar, tau_bar = (_Vectors(model, n, 1) for n in ("q_bar", "v_bar", "tau_bar"))
-        kq_bar, kv_bar = _Vectors(model, "kq_bar", s), _Vectors(model, "kv_bar", s)
+        q_bar, v_bar, tau_bar = (JointVectors(model, n, 1) for n in ("q_bar", "v_bar", "tau_bar"))
+        kq_bar, kv_bar = JointVectors(model, "kq_bar", s), JointVectors(model, "kv_bar", s)
         for b in model.outward():
             q_bar[0, b], v_bar[0, b] = X[b], r[b]
             for j, w in enumerate(tableau.b):
@@ -126,7 +126,7 @@ class Backwards:
             a, bar, rate = (joint_vector(model, n) for n in ("a", "a_bar", "rate_bar"))
             for b in model.outward():
                 a[b], bar[b], rate[b] = k_v[i, b], kv_bar[i, b], kq_bar[i, b]
-            by_q, by_v, by_tau = self._pull(where, u, a, forces.get_row(i), bar)
+            by_q, by_v, by_tau = self._pull_known(where, u, a, forces.get_row(i), bar)
             d_bar, u_bar = pull_increment_rates(model, d, u, rate)
             X, Y = pull_integrate(model, q, d, by_q)
             for b in model.outward():
@@ -180,34 +180,46 @@ class Backwards:
 
     def _accelerations(
         self, q: JointVector, v: JointVector
-    ) -> tuple[BlockArray, Traced, Sweeps | None]:
-        """(a, λ) of forward dynamics, and the sweeps that found a; λ is empty for trees, and there
-        are no sweeps to use again with loops.
-        """
-        given = self._drive(v)[0], NoBlocks(Wrench), self.acting is not None
-        if closed(self.of):
-            return *constrained_accelerations(self.model, q, v, *given), None
-        tau, wrenches, resistance = given
-        x = Sweeps(self.model, q, v, tau, wrenches=wrenches, resistance=resistance)
-        return forward(x)[0], np.empty(0, dtype=object), x
+    ) -> tuple[BlockArray, Multipliers | None, Sweeps]:
+        """a of forward dynamics, what closes the loops, and the sweeps that found them."""
+        tau, resistance = self._drive(v)[0], self.acting is not None
+        x = Sweeps(self.model, q, v, tau, wrenches=NoBlocks(Wrench), resistance=resistance)
+        return *forward(x), x
 
     def _pull(
-        self, q: JointVector, v: JointVector, a: JointVector, loops: Traced, bar: JointVector,
-        sweeps: Sweeps | None = None,
+        self, x: Sweeps, a: BlockArray, loops: Multipliers | None, bar: JointVector
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:
+        """(q̄, v̄, τ̄) of forward dynamics from ā, behind the sweeps that found a."""
+        if loops is None:
+            return self._with_friction(x.v, *accelerations_gradient(x, a, bar))
+        mu, rows = at_rest(x, loops, bar)
+        known = multipliers(loops), mu, multipliers(rows)
+        return self._with_loops(x.q, x.v, a, *known)
+
+    def _pull_known(
+        self, q: BlockArray, v: BlockArray, a: BlockArray, loops: Traced, bar: JointVector
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:
+        """The same where a and the multipliers of the loops are known, and sweeps are gone."""
+        given = NoBlocks(Wrench), self.acting is not None
+        if not closed(self.of):
+            found = known_accelerations_gradient(self.model, q, v, a, bar, *given)
+            return self._with_friction(v, *found)
+        mu, rows = constrained_solve(self.model, q, bar)
+        return self._with_loops(q, v, a, loops, mu, rows)
+
+    def _with_loops(
+        self, q: JointVector, v: JointVector, a: BlockArray, loops: Traced, mu: BlockArray,
+        rows: Traced,
     ) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
-        """(q̄, v̄, τ̄) of forward dynamics from ā; loops: the multipliers of a; sweeps: those that
-        found a, where they are still there.
-        """
         model, given = self.model, (NoBlocks(Wrench), self.acting is not None)
-        if closed(self.of):
-            mu, rows = constrained_solve(model, q, bar)
-            found = constrained_gradient(model, q, v, a, loops, mu, rows, *given)
-            by_q, by_v = (joint_vector(model, "by", x) for x in found)
-            by_q, by_v = self._each(_negative, by_q), self._each(_negative, by_v)
-        elif sweeps is not None:
-            by_q, by_v, mu = accelerations_gradient(sweeps, a, bar)
-        else:
-            by_q, by_v, mu = known_accelerations_gradient(model, q, v, a, bar, *given)
+        found = constrained_gradient(model, q, v, a, loops, mu, rows, *given)
+        by_q, by_v = (self._each(_negative, joint_vector(model, "by", x)) for x in found)
+        return self._with_friction(v, by_q, by_v, mu)
+
+    def _with_friction(
+        self, v: JointVector, by_q: BlockArray, by_v: BlockArray, mu: BlockArray
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:
+        """With what dry friction answers to velocities."""
         slope = self._drive(v)[1]
         if slope is not None:
             by_v = self._each(_plus_product, by_v, slope, mu)
@@ -217,12 +229,13 @@ class Backwards:
         self, step: JointVector, new: BlockArray, dq: Traced, dv: Traced
     ) -> tuple[BlockArray, BlockArray]:
         """dq, dv before the state q ⊕ step, new is taken back onto its loops."""
+        p, r = joint_vector(self.model, "dq", dq), joint_vector(self.model, "dv", dv)
         if closed(self.of):
             where = joint_configuration(self.model, "q_new")
             for i in self.model.outward():
                 where[i] = i.joint.integrate(self.q[i], step[i])
-            dq, dv = pull_closing(self.of, where.array(), new.array(), dq, dv)
-        return joint_vector(self.model, "dq", dq), joint_vector(self.model, "dv", dv)
+            return pull_closing(self.model, where, new, p, r)
+        return p, r
 
 
 def _sum(terms: Iterable[tuple[Real, Sequence[Real]]], body: BodyView) -> list[Real]:
@@ -231,40 +244,6 @@ def _sum(terms: Iterable[tuple[Real, Sequence[Real]]], body: BodyView) -> list[R
     for w, x in terms:
         total = [t + w * e for t, e in zip(total, x, strict=True)]
     return total
-
-
-class _Vectors:
-    """Joint vectors in memory, zero at first, read and written by number (or by a loop's variable)
-    and body.
-    """
-
-    def __init__(self, model: Mechanism, letter: str, count: int):
-        self.model, self.buffer = model, Buffer(letter, max(1, count * model.nv), "scratch")
-        for _, k in loop(0, count * model.nv):
-            store(self.buffer, k, 1, 0, 0.0)
-
-    def _place(self, number: int | Index, body: BodyView) -> tuple[Index | None, int]:
-        terms: list[tuple[Index, int]] = []
-        first = 0
-        for start, stride in ((number, self.model.nv), (self.model.offset(body, "v"), 1)):
-            if isinstance(start, Index):
-                terms.append((start, stride))
-            else:
-                first += start * stride
-        return (Index(terms=tuple(terms)) if terms else None), first
-
-    def __getitem__(self, at: tuple[int | Index, BodyView]) -> list[Node]:
-        index, first = self._place(*at)
-        return [load(self.buffer, index, 1, first + n) for n in range(at[1].joint.nv)]
-
-    def __setitem__(self, at: tuple[int | Index, BodyView], block: Sequence[Real]) -> None:
-        index, first = self._place(*at)
-        for n, x in enumerate(block):
-            store(self.buffer, index, 1, first + n, x)
-
-    def array(self) -> Traced:
-        """The first of them."""
-        return np.array([load(self.buffer, None, 0, n) for n in range(self.model.nv)], dtype=object)
 
 
 def _negative(x: Real) -> Real:

@@ -13,19 +13,33 @@ import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.inlining import inlined
+from mozzi.algorithms.constraints.multipliers import factored_loops
+from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import loop_drift, loop_jacobian
+from mozzi.algorithms.derivatives.configuration import pull_integrate
 from mozzi.algorithms.derivatives.first import inverse_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import columns, loop_changes
-from mozzi.algorithms.derivatives.loops.solve import constrained_solve, weightless
+from mozzi.algorithms.derivatives.loops.solve import (
+    constrained_solve,
+    position_correction_gradient,
+    velocity_correction_gradient,
+    weightless,
+)
 from mozzi.algorithms.derivatives.second import tangent_basis
-from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.dynamics.forward import Sweeps, at_rest
+from mozzi.algorithms.dynamics.momenta import AtRest
+from mozzi.algorithms.loops.rank_warnings import multipliers
+from mozzi.algorithms.recursion.blocks import minus
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
+from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
+from mozzi.program.counted_loops import negated
 from mozzi.program.differentiate import forward
 from mozzi.types import Array, Traced
 
-__all__ = ["Corrections", "correction_derivatives", "loop_drift_derivatives"]
+__all__ = ["Corrections", "correction_derivatives", "loop_drift_derivatives", "pull_correction"]
 
 
 @algorithm(threshold=ALWAYS_UNROLLED, loops="honour")
@@ -72,3 +86,29 @@ def correction_derivatives(
     dv_q = by_q(y, l, v + y, 0.0)
     dv_v, _ = columns(model, q, np.zeros((model.nv, model.nv)), -A, kept)
     return Corrections(x, y, dq_q, dv_q, dv_v)
+
+
+def pull_correction(
+    model: Mechanism, q: BlockArray, v: BlockArray, p: JointVector, r: JointVector
+) -> tuple[BlockArray, BlockArray]:
+    """(q̄, v̄) from the derivatives p and r of a number behind q ⊕ δ, v + δv of `loop_corrections`.
+
+    (2) of `solve`, twice, with the factors of both corrections. O(n) + O(m d).
+    """
+    x = Sweeps(AtRest(model), q, ZERO, ZERO)
+    move = Moving(q, x.T)
+    rows = factored_loops(x.model, move, x.U, x.D)
+    delta, kappa = at_rest(x, rows, ZERO, negated(rows.propagated.open_by()))
+    change, more = at_rest(x, rows, ZERO, negated(rows.propagated.rates(x.model, move, v)))
+    X, Y = pull_integrate(model, q, delta, p)
+    (mu, nu), (mu_v, nu_v) = at_rest(x, rows, Y), at_rest(x, rows, r)
+    known = multipliers(kappa), mu, multipliers(nu)
+    (by_q,) = position_correction_gradient(model, q, delta, *known)
+    known = multipliers(more), mu_v, multipliers(nu_v)
+    also_q, by_v = velocity_correction_gradient(model, q, v, change, *known)
+    q_bar, v_bar = joint_vector(model, "q_bar"), joint_vector(model, "v_bar")
+    parts = [joint_vector(model, "by", part) for part in (by_q, also_q, by_v)]
+    for i in model.outward():
+        q_bar[i] = minus(minus(X[i], parts[0][i]), parts[1][i])
+        v_bar[i] = minus(r[i], parts[2][i])
+    return q_bar, v_bar

@@ -37,7 +37,8 @@ from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.loops.rank_warnings import multipliers
-from mozzi.algorithms.recursion.containers import ZERO, BlockArray
+from mozzi.algorithms.recursion.blocks import plus
+from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
@@ -144,31 +145,45 @@ def constrained_gradient(
     tree = inverse_dynamics_gradient(model, q, v, a, covector, wrenches, resistance)
     if tied_by_frames(model.model):
         own = multipliers[()], loop_covector[()]
-        rows = tuple(x.array() for x in loop_power_gradient(model, q, v, a, covector, *own))
+        both = loop_power_gradient(model, q, v, a, covector, *own)[:2]
+        rows = tuple(x.array() for x in both)
     else:
         rows = inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
     by_q, by_v = (entrywise(add, x.array(), y) for x, y in zip(tree, rows))
     return np.array(by_q, dtype=object), np.array(by_v, dtype=object)
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def position_correction_gradient(
     model: Mechanism, q: BlockArray, a: BlockArray, multipliers: BlockArray, covector: BlockArray,
     loop_covector: BlockArray,
 ) -> tuple[Traced]:  # fmt: skip
     """The gradient by q of μᵀ (M x − Aᵀ κ) − νᵀ (A x + φ), of corrections x = a with κ."""
-    (by_q,) = inlined(model, _position, q, a, multipliers, covector, loop_covector)
-    return (_inertial(model, q, a, covector) + by_q,)
+    if tied_by_frames(model.model):
+        own = multipliers[()], loop_covector[()]
+        rows = loop_power_gradient(model, q, ZERO, a, covector, *own, drift=True)[0].array()
+    else:
+        (rows,) = inlined(model, _position, q, a, multipliers, covector, loop_covector)
+    by_q = entrywise(add, _inertial(model, q, a, covector), rows)
+    return (np.array(by_q, dtype=object),)
 
 
-@algorithm(regroup="moments", loops="honour")
+@algorithm(regroup="moments", loops="honour", rolled_paths=True)
 def velocity_correction_gradient(
     model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray, multipliers: BlockArray,
     covector: BlockArray, loop_covector: BlockArray,
 ) -> tuple[Traced, Traced]:  # fmt: skip
     """The gradient by q and v of μᵀ (M x − Aᵀ κ) − νᵀ A (v + x), of corrections x = a with κ."""
-    by_q, by_v = inlined(model, _velocity, q, v, a, multipliers, covector, loop_covector)
-    return _inertial(model, q, a, covector) + by_q, by_v
+    if tied_by_frames(model.model):
+        own, after = (multipliers[()], loop_covector[()]), joint_vector(model, "after")
+        for i in model.outward():
+            after[i] = plus(v[i], a[i])
+        by_q, _, by_v = loop_power_gradient(model, q, ZERO, after, covector, *own)
+        rows, by_v = by_q.array(), by_v.array()
+    else:
+        rows, by_v = inlined(model, _velocity, q, v, a, multipliers, covector, loop_covector)
+    by_q = entrywise(add, _inertial(model, q, a, covector), rows)
+    return np.array(by_q, dtype=object), by_v
 
 
 def _inertial(

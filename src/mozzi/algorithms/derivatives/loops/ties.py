@@ -3,13 +3,13 @@
 
     L = −λᵀ A μ − νᵀ (A a + Ȧ v)                                                             (1)
 
-is a power of the two bodies that a closure ties: a function of the pose G of its frame B in its
-frame A, and of the twists V (of v), their rates A (of v and a) and Λ (of μ) of these bodies. These
-go outward. What L gains from a unit of each comes inward, as wrenches H (of V), G (of A) and F (of
-Λ), and E, what it gains from displacements, by way of the pose. At a joint, with V⁻, A⁻ and Λ⁻ of
-the parent, seen from the body,
+(less νᵀ φ, where positions are corrected) is a power of the two bodies that a closure ties: a
+function of the pose G of its frame B in its frame A, and of the twists V (of v), their rates A (of
+v and a) and Λ (of μ) of these bodies. These go outward. What L gains from a unit of each comes
+inward, as wrenches H (of V), G (of A) and F (of Λ), and E, what it gains from displacements, by way
+of the pose. At a joint, with V⁻, A⁻ and Λ⁻ of the parent, seen from the body,
 
-    H + (S v) ×* G comes to the parent,   ∂L/∂v = Sᵀ (H + (S v) ×* G − V ×* G),
+    H + (S v) ×* G comes to the parent,   ∂L/∂v = Sᵀ (H + (S v) ×* G − V ×* G),   ∂L/∂a = Sᵀ G,
     ∂L/∂q = Sᵀ (E − V⁻ ×* H − A⁻ ×* G − Λ⁻ ×* F).                                            (2)
 
 One small program for all closures of a kind, and O(n).
@@ -67,12 +67,12 @@ class _Fields:
 
 def loop_power_gradient(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, mu: JointVector,
-    multipliers: Sequence[Real], covector: Sequence[Real],
-) -> tuple[BlockArray, BlockArray]:  # fmt: skip
-    """The gradient of L by q (along the group) and v; λ (``multipliers``) and ν (``covector``) row
-    by row.
+    multipliers: Sequence[Real], covector: Sequence[Real], drift: bool = False,
+) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
+    """The gradient of L by q (along the group), v and a; λ (``multipliers``) and ν (``covector``)
+    row by row. drift: with −νᵀ φ (`loop_drift`) in L.
     """
-    by_q, by_v = joint_vector(model, "by_q"), joint_vector(model, "by_v")
+    by_q, by_v, by_a = (joint_vector(model, letter) for letter in ("by_q", "by_v", "by_a"))
     T, V, A, L = per_body(model, "T V A L", Local[RelativePose], Twist, Twist, Twist)
     E, F, G, H = per_body(model, "E F G H", Wrench, Wrench, Wrench, Wrench)
     for i in model.outward():
@@ -82,7 +82,7 @@ def loop_power_gradient(
         A[i] = T[i].pull(A[p]) + _own(i, q, v, a, V[i])
         L[i] = T[i].pull(L[p]) + S @ mu[i]
         E[i] = F[i] = G[i] = H[i] = Wrench.zero()
-    _add_gains(model, q, _Fields(T, V, A, L, E, F, G, H), multipliers, covector)
+    _add_gains(model, q, _Fields(T, V, A, L, E, F, G, H), multipliers, covector, drift)
     for i in model.inward():
         p, S = i.parent, i.joint.screws(q[i])
         Sv, Sm = S @ v[i], S @ mu[i]
@@ -94,10 +94,10 @@ def loop_power_gradient(
         if not i.joint.subgroup:
             more_q, more_v = turning_screws(i.joint, q[i], v[i], a[i], mu[i], K, G[i], F[i])
             to_q, to_v = plus(to_q, more_q), plus(to_v, more_v)
-        by_q[i], by_v[i] = to_q, to_v
+        by_q[i], by_v[i], by_a[i] = to_q, to_v, S.T @ G[i]
         for X in (E, F, G, H):
             X[p] += T[i].push(X[i])
-    return by_q, by_v
+    return by_q, by_v, by_a
 
 
 def _own(i: BodyView, q: JointVector, v: JointVector, a: JointVector, V: Twist) -> Twist:
@@ -108,7 +108,7 @@ def _own(i: BodyView, q: JointVector, v: JointVector, a: JointVector, V: Twist) 
 
 def _add_gains(
     model: Mechanism, q: JointVector, x: _Fields, multipliers: Sequence[Real],
-    covector: Sequence[Real],
+    covector: Sequence[Real], drift: bool,
 ) -> None:  # fmt: skip
     """What L gains at the bodies that closures tie."""
     for closure, (lam, nu) in each_closure(model, multipliers, covector):
@@ -120,7 +120,7 @@ def _add_gains(
         given = [pair.F_a.flatten(), pair.F_b.flatten(), pair.G.flatten()]
         for field in (x.V, x.A, x.L):
             given += [field[i].flatten() for i in ends]
-        found = interpret(_program(part, pair.carried), [*map(list, given), lam, nu])
+        found = interpret(_program(part, pair.carried, drift), [*map(list, given), lam, nu])
         g, *others = (Wrench.unflatten(w) for w in found)
         moved = -pair.F_a.push(pair.G.push(g)), pair.F_b.push(g)
         for k, i in enumerate(ends):
@@ -134,20 +134,20 @@ def _add_gains(
 _PROGRAMS: dict[Hashable, Program] = {}
 
 
-def _program(part: Loop | Distance, carried: bool) -> Program:
+def _program(part: Loop | Distance, carried: bool, drift: bool) -> Program:
     """(F_a, F_b, G, twists, λ, ν) ↦ what L gains from a displacement of B relative to A, in the
     axes of B, and from each of the twists. carried: whether what carries both moves.
     """
-    key: Hashable = "distance"
+    key: Hashable = "distance", part.length if drift and isinstance(part, Distance) else None
     if isinstance(part, Loop):
-        key = part.joint.kind, tuple(part.joint.parameters()), carried
+        key = part.joint.kind, tuple(part.joint.parameters()), carried, drift
     if key not in _PROGRAMS:
         inputs = [Input(name, (12,)) for name in ("F_a", "F_b", "G")]
         inputs += [Input(name, (6,)) for name in TWISTS]
         inputs += [Input(name, (part.rows,)) for name in ("lam", "nu")]
 
         def make(*arrays: Traced) -> tuple[Traced, ...]:
-            return _gains(part, carried, *arrays)
+            return _gains(part, carried, drift, *arrays)
 
         with tracing(replace(settings(), rolled=False)):
             _PROGRAMS[key] = prune(trace(make, inputs, "ties"))
@@ -155,10 +155,11 @@ def _program(part: Loop | Distance, carried: bool) -> Program:
 
 
 def _gains(
-    part: Loop | Distance, carried: bool, F_a: Traced, F_b: Traced, G: Traced, *others: Traced
-) -> tuple[Traced, ...]:
+    part: Loop | Distance, carried: bool, drift: bool, F_a: Traced, F_b: Traced, G: Traced,
+    *others: Traced,
+) -> tuple[Traced, ...]:  # fmt: skip
     twists, (lam, nu) = others[: len(TWISTS)], others[len(TWISTS) :]
-    L = _power(part, carried, F_a, F_b, G, twists, lam, nu)
+    L = _power(part, carried, drift, F_a, F_b, G, twists, lam, nu)
     by = reverse(L, np.concatenate([G, *twists]), 1.0)
     R, by_R, by_p = (x.reshape(3, -1) for x in (G[:9], by[:9], by[9:12]))
     turned: list[Real] = []
@@ -170,7 +171,7 @@ def _gains(
 
 
 def _power(
-    part: Loop | Distance, carried: bool, F_a: Traced, F_b: Traced, G: Traced,
+    part: Loop | Distance, carried: bool, drift: bool, F_a: Traced, F_b: Traced, G: Traced,
     twists: Sequence[Traced], lam: Traced, nu: Traced,
 ) -> Real:  # fmt: skip
     """(1)."""
@@ -181,6 +182,8 @@ def _power(
     W_a, W_b = rows.wrenches[0], rows.wrenches[1]
     a, b = _of_points(A_a, V_a), _of_points(A_b, V_b)
     total: Real = 0.0
+    if drift:
+        total = -dot(list(nu), rows.open_by(True))
     for r, bias in enumerate(rows.bias):
         total = total - lam[r] * (W_a[r].dot(L_a) + W_b[r].dot(L_b))
         total = total - nu[r] * (bias + W_a[r].dot(a) + W_b[r].dot(b))
