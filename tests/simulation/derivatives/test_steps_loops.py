@@ -218,11 +218,12 @@ def planar(n):
     return b.build()
 
 
+KINDS = (mz.Revolute, mz.Prismatic, mz.Spherical)
 LARGE = {
     "ball": lambda: tied(chain(18, seed=2), mz.Spherical()),
     "inner": lambda: tied(chain(18, seed=3), mz.Universal(), other=4),
     "overconstrained": lambda: tied(planar(18), mz.Revolute("z")),
-    "tree": lambda: tied(random_tree(18, 5), mz.Cylindrical("y"), other=3),
+    "tree": lambda: tied(random_tree(18, 5, joints=KINDS), mz.Cylindrical("y"), other=3),
     "windows": lambda: (n_four_bar(9), n_four_bar(9).random_configuration(1)),
 }
 

@@ -227,8 +227,7 @@ class SymbolicBody:
     @property
     def first_inward(self) -> bool:
         """Whether a sweep inward meets them before all other children of their parents."""
-        assert self.kind is not None
-        return self.mechanism.first_inward(self.kind)
+        return self.kind in self.mechanism.kinds_first_inward
 
     @property
     def parent(self) -> SymbolicBody:
@@ -387,13 +386,14 @@ class Mechanism:
             self._of_kind[kind] = [n for n, _ in found], [b for _, b in found]
         return self._of_kind[kind]
 
-    def first_inward(self, kind: Kind) -> bool:
-        """Whether the bodies of a kind are the last children of their parents: a sweep inward meets
-        them before the others.
+    @cached_property
+    def kinds_first_inward(self) -> set[Kind]:
+        """The kinds whose bodies are the last children of their parents: a sweep inward meets them
+        before the others.
         """
         last = {b.parent: k for k, b in enumerate(self.bodies)}
-        slots, own = self.of_kind(kind)
-        return all(last[b.parent] == k + WORLD for k, b in zip(slots, own, strict=True))
+        late = {b.kind for k, b in enumerate(self.bodies) if last[b.parent] != k}
+        return set(self.kinds) - late
 
     def each(
         self,
