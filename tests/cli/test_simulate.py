@@ -248,6 +248,19 @@ BALL = """<robot name="ball"><link name="ball">
 </inertial><collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
 
 
+def test_the_ground_takes_the_friction_of_the_file(tmp_path: Path):
+    """A ball on ice slides on, unless told otherwise: then it begins to roll."""
+    file, out = tmp_path / "ball.urdf", tmp_path / "x.npz"
+    ice = '<gazebo reference="ball"><mu1>0</mu1><mu2>0</mu2></gazebo></robot>'
+    file.write_text(BALL.replace("</robot>", ice), encoding="utf-8")
+    options = "--base", "free", "--ground", "--v0", "0 0 0 1 0 0", "--duration", 0.1, "--out", out
+    for more, slides in (((), True), (("--friction", 0.5), False)):
+        result = run(file, *options, *more)
+        assert result.exit_code == 0, result.output
+        turned = np.abs(mz.Trajectory.load(out).v[-1, :3]).max()
+        assert turned == 0.0 if slides else turned > 0.1
+
+
 def test_a_free_robot_stands_on_the_ground(tmp_path: Path):
     """A ball whose file puts it in the ground is lifted, and rests where it touches."""
     file, out = tmp_path / "ball.urdf", tmp_path / "x.npz"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 FAILED, INTERRUPTED = 1, 130
-FRICTION = 0.8
-"""Coulomb's coefficient of the ground, where nothing is said."""
 ROUNDED = 1e-8
 """How far (m or rad) loops may stay open whose numbers were rounded in a file."""
 
@@ -104,8 +102,8 @@ def simulate(
     ] = None,
     friction: Annotated[
         float | None,
-        typer.Option(help="Coulomb's coefficient between the ground and the shapes: 0.8 by "
-                          "default."),
+        typer.Option(help="Coulomb's coefficient between the ground and the shapes; by default "
+                          "that of their surfaces in the file, and 0.8 where it says none."),
     ] = None,
     every: Annotated[
         int | None, typer.Option(help="Steps between two records; about 1,000 records by default.")
@@ -145,7 +143,6 @@ def simulate(
     check_paths(out, plot, page, save)
     if not ground and (touch is not None or friction is not None):
         raise ConfigurationError("--touch and --friction are of the ground; give --ground, too")
-    friction = FRICTION if friction is None else friction
     if controller is Controller.none and (target is not None or rate is not None):
         raise ConfigurationError(
             "--target and --rate are of a controller; give --controller hold, pd or computed, too"

@@ -47,7 +47,7 @@ class Origin(TypedDict):
     contacts: bool
     ground: bool
     touch: list[str] | None
-    friction: float
+    friction: float | None
 
 
 @dataclass(eq=False)
