@@ -253,7 +253,7 @@ def test_the_ground_takes_the_friction_of_the_file(tmp_path: Path):
     file, out = tmp_path / "ball.urdf", tmp_path / "x.npz"
     ice = '<gazebo reference="ball"><mu1>0</mu1><mu2>0</mu2></gazebo></robot>'
     file.write_text(BALL.replace("</robot>", ice), encoding="utf-8")
-    options = "--base", "free", "--ground", "--v0", "0 0 0 1 0 0", "--duration", 0.1, "--out", out
+    options = "--base", "free", "--ground", "--v0", "0,0,0,1,0,0", "--duration", 0.1, "--out", out
     for more, slides in (((), True), (("--friction", 0.5), False)):
         result = run(file, *options, *more)
         assert result.exit_code == 0, result.output
