@@ -53,52 +53,82 @@ def places_of(region: Region) -> dict[int, Places]:
 
 
 def _look(region: Region, variables: dict[int, Values], found: dict[int, Places]) -> None:
+    known = _Known(variables)
     for s in region.statements:
         if isinstance(s, Loop):
-            values = _iterations(s, variables)
+            values = _iterations(s, known)
             for number, branch in enumerate(s.branches):
                 taken = values
                 if values is not None and s.which is not None:
                     taken = values[s.which[values] == number]
                 _look(branch, {**variables, id(s.variable): taken}, found)
         elif isinstance(s, Store):
-            at = Address(s.buffer, s.index, s.stride, s.offset)
-            found[id(s)] = _places(at, variables)
+            found[id(s)] = known.places(Address(s.buffer, s.index, s.stride, s.offset))
         elif s.op == "load":
-            found[id(s)] = _places(s.address, variables)
+            found[id(s)] = known.places(s.address)
 
 
-def _places(at: Address, variables: dict[int, Values]) -> Places:
-    if at.at is None:
-        return at.offset
-    values = _values(at.at, variables)
-    if values is not None:
-        return values * at.stride + at.offset
-    return slice(at.offset % at.stride, None, at.stride) if at.stride > 0 else slice(None)
+class _Known:
+    """What indices may be in a region, by what the variables of the loops around it may be."""
+
+    def __init__(self, variables: dict[int, Values]):
+        self.variables = variables
+        self.entries: dict[tuple[int, int], Values] = {}  # by table, and by what it is read at
+        self.sums: dict[int, Values] = {}
+        self.at: dict[tuple[int, int, int], Places] = {}
+
+    def places(self, at: Address) -> Places:
+        if at.at is None:
+            return at.offset
+        values = self.values(at.at)
+        if values is None:
+            return slice(at.offset % at.stride, None, at.stride) if at.stride > 0 else slice(None)
+        key = id(values), at.stride, at.offset
+        if key not in self.at:
+            self.at[key] = _regular(values * at.stride + at.offset)
+        return self.at[key]
+
+    def values(self, index: Index) -> Values:
+        if index.table is not None:
+            assert index.at is not None
+            at = self.values(index.at)
+            key = id(index.table), id(at)
+            if key not in self.entries:
+                self.entries[key] = np.unique(index.table if at is None else index.table[at])
+            return self.entries[key]
+        if not index.terms:
+            return self.variables[id(index)]
+        if id(index) not in self.sums:
+            self.sums[id(index)] = self._sums(index)
+        return self.sums[id(index)]
+
+    def _sums(self, index: Index) -> Values:
+        total = np.zeros(1, dtype=np.intp)
+        for term, factor in index.terms:
+            values = self.values(term)
+            if values is None or len(total) * len(values) > MANY:
+                return None
+            total = np.unique(np.add.outer(total, values * factor))
+        return total
 
 
-def _values(index: Index, variables: dict[int, Values]) -> Values:
-    if index.table is not None:
-        assert index.at is not None
-        at = _values(index.at, variables)
-        return np.unique(index.table if at is None else index.table[at])
-    if not index.terms:
-        return variables[id(index)]
-    terms = [(_values(term, variables), factor) for term, factor in index.terms]
-    total = np.zeros(1, dtype=np.intp)
-    for values, factor in terms:
-        if values is None or len(total) * len(values) > MANY:
-            return None
-        total = np.unique(np.add.outer(total, values * factor))
-    return total
+def _regular(places: np.ndarray) -> Places:
+    """Places at equal distances as a slice, which takes no memory."""
+    if len(places) < 2:
+        return places
+    step = int(places[1] - places[0])
+    if step == 0 or (np.diff(places) != step).any():
+        return places
+    first, last = sorted((int(places[0]), int(places[-1])))
+    return slice(first, last + 1, abs(step))
 
 
-def _iterations(loop: Loop, variables: dict[int, Values]) -> Values:
+def _iterations(loop: Loop, known: _Known) -> Values:
     """What the variable of a loop may be."""
     first = (
         np.array([loop.start])
         if isinstance(loop.start, int)
-        else _values(loop.start, variables)
+        else known.values(loop.start)
     )
     if first is None or isinstance(loop.stop, Node):
         return None
