@@ -72,9 +72,11 @@ def by_structure(bodies: Sequence[BodyData], most: int) -> tuple[BodyData, ...]:
         return axes(body), _exact((*body.link.p, *body.inertia.flatten()), (0.0,))
 
     for detail in (all_zeros, axes, world):
-        finer = tuple(replace(body, structure=detail(body)) for body in bodies)
-        if len({body.kind for body in finer}) <= most:
-            return finer
+        found = [detail(body) for body in bodies]
+        kinds = {(body.kind, x) for body, x in zip(bodies, found, strict=True)}
+        if len(kinds) <= most:
+            pairs = zip(bodies, found, strict=True)
+            return tuple(replace(body, structure=x) for body, x in pairs)
     return tuple(bodies)
 
 

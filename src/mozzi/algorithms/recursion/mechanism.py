@@ -459,9 +459,9 @@ def mechanism(model: Model, *, rolled: bool = False, regroup: bool | str = False
             else (bodies, Inertia.zero())
         )
     bodies, fixed = cache[key]
-    if rolled:
-        bodies = by_structure(bodies, FEW_KINDS)
-    made = Mechanism(model, bodies, rolled, fixed)
+    if rolled and (*key, "rolled") not in cache:
+        cache[*key, "rolled"] = by_structure(bodies, FEW_KINDS)
+    made = Mechanism(model, cache[*key, "rolled"] if rolled else bodies, rolled, fixed)
     if rolled and model.nominal is not None:  # once, not in every iteration of a loop
         for kind in made.kinds:
             _Filling(made, Index(), kind).fill()
