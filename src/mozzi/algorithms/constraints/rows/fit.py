@@ -1,0 +1,180 @@
+"""Coordinates of a product of joints, from its pose: what no closed form gives for any factors.
+
+Steps of Gauss and Newton, damped where the pose is far, from the neutral coordinates. Where they
+end in a local minimum they begin again elsewhere, until the pose is met: a loop of the program,
+which each sample leaves when it is done. Behind it stand steps in straight-line code. They change
+nothing, and are all that derivatives see: Newton's method doubles the orders that are right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mozzi.lie import SE3, Screws, Twist, Wrench, solve_spd
+from mozzi.lie.vec import number
+from mozzi.model import Composite, Joint, PlanarScrew, Screw
+from mozzi.program.counted_loops import repeat
+from mozzi.program.scalar import Real, atan2, cos, divide, minimum, real, select, sin
+
+__all__ = ["fit", "nearest"]
+
+LAST = 3  # steps that derivatives see: right to order 7
+BUDGET = 384  # steps from all starts together: only open loops take so many
+STEPS = 16  # from one start
+DAMPING = 0.02  # of the square of the error
+MET = 1e-20  # square of an error that is none, in radians or lengths of the joint
+WORST = 1e30  # before any
+NEAR = 1e-6  # square of an error of loops that are a little open
+ELSEWHERE = 32  # steps to see whether such a pose is met better elsewhere
+STUCK = 1e-3  # square of a step, over that of the error, at a local minimum
+
+
+def fit(joint: Joint, G: SE3) -> Sequence[Real]:
+    """The coordinates of the pose of a joint that is nearest to G."""
+    q = _Search(joint, G).run()
+    for _ in range(LAST):
+        q = joint.integrate(q, nearest(joint.screws(q), _error(joint.pose(q), G)))
+    return q
+
+
+def nearest(S: Screws[Twist], V: Twist, damping: Real = 0.0, over: Real = 1.0) -> Sequence[Real]:
+    """The v for which S v is nearest to V, lengths measured by a size whose inverse square is
+    ``over``; shorter where it is damped.
+    """
+    W = Screws(Wrench(c.ang, c.lin * over) for c in S)
+    N = [list(row) for row in W.T @ S]
+    for k, row in enumerate(N):
+        row[k] = row[k] + (1e-14 + damping)
+    return solve_spd(N, [W.T @ V])[0]
+
+
+def _error(pose: SE3, G: SE3) -> Twist:
+    """The rotation vector and displacement from a pose to G, in the frame of the pose."""
+    E = pose.inverse() @ G
+    return Twist(E.R.general().log(), E.R.unrotate(E.p))
+
+
+@dataclass
+class _State:
+    """Where a search is: coordinates, the best ones and the square of their error, where it begins
+    next (a number in [0, 1) for each velocity), steps that are left of this start and of all.
+    """
+
+    q: list[Real]
+    best: list[Real]
+    error2: Real
+    seeds: list[Real]
+    steps: Real
+    left: Real
+
+    def flatten(self) -> list[Real]:
+        return [*self.q, *self.best, self.error2, *self.seeds, self.steps, self.left]
+
+    @classmethod
+    def unflatten(cls, x: Sequence[Real], nq: int) -> _State:
+        return cls(
+            list(x[:nq]), list(x[nq : 2 * nq]), x[2 * nq], list(x[2 * nq + 1 : -2]), x[-2], x[-1]
+        )
+
+
+class _Search:
+    """The search for coordinates of a joint at G."""
+
+    def __init__(self, joint: Joint, G: SE3):
+        self.joint, self.G = joint, G
+        self.over = _over(joint)
+        columns = joint.screws(joint.neutral())
+        self.turns = [any(number(x) != 0.0 for x in c.ang) for c in columns]
+        self.screws = list(_screws(joint))
+        n = joint.nv + 1  # a sequence of low discrepancy: powers of the root of x^(n+1) = x + 1
+        root = 1.5
+        for _ in range(60):
+            root = (1.0 + root) ** (1.0 / n)
+        self.strides = [root ** -(k + 1) for k in range(joint.nv)]
+
+    def run(self) -> Sequence[Real]:
+        """The best coordinates that were found."""
+        joint, nq = self.joint, self.joint.nq
+        q: list[Real] = list(joint.neutral())
+        seeds: list[Real] = list(self.strides)
+        begin = _State(q, q, WORST, seeds, float(STEPS), float(BUDGET))
+
+        def step(state: list[Real]) -> list[Real]:
+            return self.step(_State.unflatten(state, nq)).flatten()
+
+        end = repeat(BUDGET, begin.flatten(), step, "fit", while_last=True, held=True)
+        return _State.unflatten(end, nq).best
+
+    def step(self, x: _State) -> _State:
+        """One step, or another start. What is done stays as it is."""
+        joint = self.joint
+        e, S = _error(joint.pose(x.q), self.G), joint.screws(x.q)
+        error2 = e.ang.dot(e.ang) + e.lin.dot(e.lin) * self.over
+        dv = nearest(S, e, DAMPING * error2, self.over)
+        better = select(real(error2) < real(x.error2), x.left, 0.0) > 0.0
+        best = [select(better, a, b) for a, b in zip(x.q, x.best, strict=True)]
+        least = select(better, error2, x.error2)
+        moved = sum((d * d for d in dv), 0.0)
+        still = select(real(moved) < STUCK * real(error2), 1.0, 0.0)
+        again = select(real(error2) > NEAR, select(x.steps > 0.5, still, 1.0), still) > 0.5
+        new = joint.integrate(x.q, dv)
+        start = self.start(x, S, e)
+        beyond = [s + d for s, d in zip(x.seeds, self.strides, strict=True)]
+        left = select(x.left > 0.5, x.left - 1.0, 0.0)
+        left = select(real(least) < NEAR, minimum(left, float(ELSEWHERE)), left)
+        return _State(
+            q=[select(again, a, b) for a, b in zip(start, new, strict=True)],
+            best=best,
+            error2=least,
+            seeds=[
+                select(again, select(s < 1.0, s, s - 1.0), old)
+                for s, old in zip(beyond, x.seeds, strict=True)
+            ],
+            steps=select(again, float(STEPS), x.steps - 1.0),
+            left=select(real(least) < MET, 0.0, left),
+        )
+
+    def start(self, x: _State, S: Screws[Twist], e: Twist) -> Sequence[Real]:
+        """Coordinates elsewhere: angles at random, and screws by as many turns as would bring them
+        to where the pose is now seen.
+        """
+        joint = self.joint
+        dv: list[Real] = [
+            (s - 0.5) * (2.0 * math.pi) if turns else 0.0
+            for s, turns in zip(x.seeds, self.turns, strict=True)
+        ]
+        for k, n, pitch in self.screws:
+            turned = x.q[n] + divide(S[k].ang.dot(e.lin), pitch, nonzero=True)
+            dv[k] = dv[k] + (turned - atan2(sin(turned), cos(turned)))
+        return joint.integrate(joint.neutral(), dv)
+
+
+def _over(joint: Joint) -> Real:
+    """The inverse square of a length of a joint: of the frames between its factors."""
+    square = _squares(joint)
+    if number(square) == 0.0:
+        return 1.0
+    some = square > 1e-30
+    return select(some, divide(1.0, select(some, square, 1.0), nonzero=True), 1.0)
+
+
+def _squares(joint: Joint) -> Real:
+    """The sum of the squares of the lengths between factors."""
+    if not isinstance(joint, Composite):
+        return 0.0
+    between = sum((M.p.dot(M.p) for M in joint.inner), 0.0)
+    return sum((_squares(factor) for factor in joint.factors), between)
+
+
+def _screws(joint: Joint, v: int = 0, q: int = 0) -> Iterator[tuple[int, int, Real]]:
+    """Of every factor that is a screw: which velocity and which coordinate its angle is, and its
+    pitch.
+    """
+    if isinstance(joint, Composite):
+        for factor in joint.factors:
+            yield from _screws(factor, v, q)
+            v, q = v + factor.nv, q + factor.nq
+    elif isinstance(joint, Screw | PlanarScrew) and number(joint.pitch) != 0.0:
+        yield v + joint.nv - 1, q + joint.nq - 1, joint.pitch
