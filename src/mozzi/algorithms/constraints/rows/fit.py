@@ -9,19 +9,19 @@ nothing, and are all that derivatives see: Newton's method doubles the orders th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mozzi.lie import SE3, Screws, Twist, Wrench, solve_spd
 from mozzi.lie.vec import number
-from mozzi.model import Composite, Joint, PlanarScrew, Screw
+from mozzi.model import Composite, Cylindrical, Joint, Screw
 from mozzi.program.counted_loops import repeat
 from mozzi.program.scalar import Real, atan2, cos, divide, minimum, real, select, sin
 
 __all__ = ["fit", "nearest"]
 
 LAST = 3  # steps that derivatives see: right to order 7
-BUDGET = 384  # steps from all starts together: only open loops take so many
+BUDGET = 512  # steps from all starts together: only open loops take so many
 STEPS = 16  # from one start
 DAMPING = 0.02  # of the square of the error
 MET = 1e-20  # square of an error that is none, in radians or lengths of the joint
@@ -33,7 +33,7 @@ STUCK = 1e-3  # square of a step, over that of the error, at a local minimum
 
 def fit(joint: Joint, G: SE3) -> Sequence[Real]:
     """The coordinates of the pose of a joint that is nearest to G."""
-    q = _Search(joint, G).run()
+    q = _Search(joint, G).run(_begin(joint, G))
     for _ in range(LAST):
         q = joint.integrate(q, nearest(joint.screws(q), _error(joint.pose(q), G)))
     return q
@@ -74,37 +74,32 @@ class _State:
 
     @classmethod
     def unflatten(cls, x: Sequence[Real], nq: int) -> _State:
-        return cls(
-            list(x[:nq]), list(x[nq : 2 * nq]), x[2 * nq], list(x[2 * nq + 1 : -2]), x[-2], x[-1]
-        )
+        q, best, error2, seeds = x[:nq], x[nq : 2 * nq], x[2 * nq], x[2 * nq + 1 : -2]
+        return cls(list(q), list(best), error2, list(seeds), *x[-2:])
 
 
 class _Search:
-    """The search for coordinates of a joint at G."""
+    """The search for coordinates of a joint at G; extra: what else shall vanish, a square."""
 
-    def __init__(self, joint: Joint, G: SE3):
-        self.joint, self.G = joint, G
+    def __init__(self, joint: Joint, G: SE3, extra: Callable[[Sequence[Real]], Real] | None = None):
+        self.joint, self.G, self.extra = joint, G, extra
         self.over = _over(joint)
         columns = joint.screws(joint.neutral())
         self.turns = [any(number(x) != 0.0 for x in c.ang) for c in columns]
-        self.screws = list(_screws(joint))
-        n = joint.nv + 1  # a sequence of low discrepancy: powers of the root of x^(n+1) = x + 1
-        root = 1.5
+        root = 1.5  # a sequence of low discrepancy: powers of the root of x^(n+1) = x + 1
         for _ in range(60):
-            root = (1.0 + root) ** (1.0 / n)
+            root = (1.0 + root) ** (1.0 / (joint.nv + 1))
         self.strides = [root ** -(k + 1) for k in range(joint.nv)]
 
-    def run(self) -> Sequence[Real]:
-        """The best coordinates that were found."""
-        joint, nq = self.joint, self.joint.nq
-        q: list[Real] = list(joint.neutral())
-        seeds: list[Real] = list(self.strides)
-        begin = _State(q, q, WORST, seeds, float(STEPS), float(BUDGET))
+    def run(self, begin: Sequence[Real]) -> Sequence[Real]:
+        """The best coordinates that were found, beginning with these."""
+        nq, q = self.joint.nq, list(begin)
+        state = _State(q, q, WORST, list(self.strides), float(STEPS), float(BUDGET))
 
         def step(state: list[Real]) -> list[Real]:
             return self.step(_State.unflatten(state, nq)).flatten()
 
-        end = repeat(BUDGET, begin.flatten(), step, "fit", while_last=True, held=True)
+        end = repeat(BUDGET, state.flatten(), step, "fit", while_last=True, held=True)
         return _State.unflatten(end, nq).best
 
     def step(self, x: _State) -> _State:
@@ -113,42 +108,36 @@ class _Search:
         e, S = _error(joint.pose(x.q), self.G), joint.screws(x.q)
         error2 = e.ang.dot(e.ang) + e.lin.dot(e.lin) * self.over
         dv = nearest(S, e, DAMPING * error2, self.over)
+        if self.extra is not None:
+            error2 = error2 + self.extra(x.q)
         better = select(real(error2) < real(x.error2), x.left, 0.0) > 0.0
-        best = [select(better, a, b) for a, b in zip(x.q, x.best, strict=True)]
         least = select(better, error2, x.error2)
         moved = sum((d * d for d in dv), 0.0)
         still = select(real(moved) < STUCK * real(error2), 1.0, 0.0)
-        again = select(real(error2) > NEAR, select(x.steps > 0.5, still, 1.0), still) > 0.5
-        new = joint.integrate(x.q, dv)
-        start = self.start(x, S, e)
+        anew = select(real(error2) > NEAR, select(x.steps > 0.5, still, 1.0), still) > 0.5
+        pairs = zip(self.elsewhere(x.seeds), joint.integrate(x.q, dv), strict=True)
         beyond = [s + d for s, d in zip(x.seeds, self.strides, strict=True)]
         left = select(x.left > 0.5, x.left - 1.0, 0.0)
         left = select(real(least) < NEAR, minimum(left, float(ELSEWHERE)), left)
         return _State(
-            q=[select(again, a, b) for a, b in zip(start, new, strict=True)],
-            best=best,
+            q=[select(anew, a, b) for a, b in pairs],
+            best=[select(better, a, b) for a, b in zip(x.q, x.best, strict=True)],
             error2=least,
             seeds=[
-                select(again, select(s < 1.0, s, s - 1.0), old)
+                select(anew, select(s < 1.0, s, s - 1.0), old)
                 for s, old in zip(beyond, x.seeds, strict=True)
             ],
-            steps=select(again, float(STEPS), x.steps - 1.0),
+            steps=select(anew, float(STEPS), x.steps - 1.0),
             left=select(real(least) < MET, 0.0, left),
         )
 
-    def start(self, x: _State, S: Screws[Twist], e: Twist) -> Sequence[Real]:
-        """Coordinates elsewhere: angles at random, and screws by as many turns as would bring them
-        to where the pose is now seen.
-        """
-        joint = self.joint
-        dv: list[Real] = [
+    def elsewhere(self, seeds: Sequence[Real]) -> Sequence[Real]:
+        """Coordinates with other angles."""
+        angles: list[Real] = [
             (s - 0.5) * (2.0 * math.pi) if turns else 0.0
-            for s, turns in zip(x.seeds, self.turns, strict=True)
+            for s, turns in zip(seeds, self.turns, strict=True)
         ]
-        for k, n, pitch in self.screws:
-            turned = x.q[n] + divide(S[k].ang.dot(e.lin), pitch, nonzero=True)
-            dv[k] = dv[k] + (turned - atan2(sin(turned), cos(turned)))
-        return joint.integrate(joint.neutral(), dv)
+        return self.joint.integrate(self.joint.neutral(), angles)
 
 
 def _over(joint: Joint) -> Real:
@@ -168,13 +157,51 @@ def _squares(joint: Joint) -> Real:
     return sum((_squares(factor) for factor in joint.factors), between)
 
 
-def _screws(joint: Joint, v: int = 0, q: int = 0) -> Iterator[tuple[int, int, Real]]:
-    """Of every factor that is a screw: which velocity and which coordinate its angle is, and its
-    pitch.
+# -- screws: how often they have turned --
+
+
+def _begin(joint: Joint, G: SE3) -> Sequence[Real]:
+    """Where a search begins: at the neutral coordinates, but for screws. Those are cylinders first,
+    whose heights tell how often the screws have turned.
+    """
+    loose = _loose(joint)
+    if loose.nv == joint.nv or loose.nv > 6:
+        return joint.neutral()
+
+    def slip2(q: Sequence[Real]) -> Real:
+        """The square of the angles by which cylinders are off the screws."""
+        return sum((x * x for _, x in _wound(joint, q)), 0.0)
+
+    q = _Search(loose, G, slip2).run(loose.neutral())
+    return [x for x, _ in _wound(joint, q)]
+
+
+def _loose(joint: Joint) -> Joint:
+    """A joint with cylinders in place of screws."""
+    if isinstance(joint, Composite):
+        made = Composite(*map(_loose, joint.factors))
+        own = [x for factor in made.factors for x in factor.parameters()]
+        return made.with_parameters([*own, *(x for M in joint.inner for x in M.flatten())])
+    return joint if _pitch(joint) is None else Cylindrical()
+
+
+def _wound(joint: Joint, q: Sequence[Real]) -> Iterator[tuple[Real, Real]]:
+    """Coordinates of a joint from those of it with cylinders, and how far the angles of these are
+    from what their heights say.
     """
     if isinstance(joint, Composite):
         for factor in joint.factors:
-            yield from _screws(factor, v, q)
-            v, q = v + factor.nv, q + factor.nq
-    elif isinstance(joint, Screw | PlanarScrew) and number(joint.pitch) != 0.0:
-        yield v + joint.nv - 1, q + joint.nq - 1, joint.pitch
+            n = _loose(factor).nq
+            yield from _wound(factor, q[:n])
+            q = q[n:]
+    elif (pitch := _pitch(joint)) is not None:
+        turned = divide(q[1], pitch, nonzero=True)
+        slip = atan2(sin(q[0] - turned), cos(q[0] - turned))
+        yield turned + slip, slip
+    else:
+        yield from ((x, 0.0) for x in q)
+
+
+def _pitch(joint: Joint) -> Real | None:
+    """Of a screw that is no revolute joint."""
+    return joint.pitch if isinstance(joint, Screw) and number(joint.pitch) != 0.0 else None
