@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from mozzi.program.executed import executed
 from mozzi.program.meaning import MEANING, Numbers, Run, interpret
 from mozzi.program.node import Node, Region, active, trace_into
 from mozzi.program.program import Address, Buffer, Index, Loop, Program, Store, load, loop, store
 from mozzi.program.scalar import Real, divide
 
-__all__ = ["Inlined", "inline", "stays", "traced_apart"]
+__all__ = ["Inlined", "inline", "stays", "traced_apart", "unrolled_size"]
 
 
 def inline(program: Program, arguments: Sequence[Numbers[Real]]) -> list[list[Real]]:
@@ -72,6 +73,15 @@ def stays(s: Loop) -> bool:
     vary from nothing but that and tables.
     """
     return s.follow is None and isinstance(s.stop, int) and all(map(_holds, s.branches))
+
+
+def unrolled_size(program: Program) -> int:
+    """How many statements a program has without its loops, but for those that stay."""
+    others = Region()
+    others.statements = [
+        s for s in program.region.statements if not (isinstance(s, Loop) and stays(s))
+    ]
+    return executed(others).total()
 
 
 def _holds(region: Region) -> bool:

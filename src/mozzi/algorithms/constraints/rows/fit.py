@@ -27,7 +27,7 @@ DAMPING = 0.02  # of the square of the error
 MET = 1e-20  # square of an error that is none, in radians or lengths of the joint
 WORST = 1e30  # before any
 NEAR = 1e-6  # square of an error of loops that are a little open
-ELSEWHERE = 32  # steps to see whether such a pose is met better elsewhere
+ELSEWHERE = 16  # steps to see whether such a pose is met better elsewhere
 STUCK = 1e-3  # square of a step, over that of the error, at a local minimum
 
 
