@@ -16,9 +16,9 @@ from mozzi.lie import SE3, Screws, Twist, Wrench, solve_spd
 from mozzi.lie.vec import number
 from mozzi.model import Composite, Cylindrical, Joint, Screw
 from mozzi.program.counted_loops import repeat
-from mozzi.program.scalar import Real, atan2, cos, divide, minimum, real, select, sin
+from mozzi.program.scalar import Real, atan2, cos, divide, minimum, real, select, sin, sqrt
 
-__all__ = ["fit", "nearest"]
+__all__ = ["fit", "refined"]
 
 LAST = 3  # steps that derivatives see: right to order 7
 BUDGET = 512  # steps from all starts together: only open loops take so many
@@ -27,7 +27,7 @@ DAMPING = 0.02  # of the square of the error
 MET = 1e-20  # square of an error that is none, in radians or lengths of the joint
 WORST = 1e30  # before any
 NEAR = 1e-6  # square of an error of loops that are a little open
-ELSEWHERE = 16  # steps to see whether such a pose is met better elsewhere
+ELSEWHERE = 16.0, 4000.0  # steps to see whether such a pose is met better elsewhere: a + b √error
 STUCK = 1e-3  # square of a step, over that of the error, at a local minimum
 
 
@@ -48,6 +48,14 @@ def nearest(S: Screws[Twist], V: Twist, damping: Real = 0.0, over: Real = 1.0) -
     for k, row in enumerate(N):
         row[k] = row[k] + (1e-14 + damping)
     return solve_spd(N, [W.T @ V])[0]
+
+
+def refined(S: Screws[Twist], V: Twist) -> Sequence[Real]:
+    """The v for which S v is nearest to V, also where screws nearly depend on one another: what
+    damping and squares have cost is found in what is left.
+    """
+    v = nearest(S, V)
+    return [x + dx for x, dx in zip(v, nearest(S, V - S @ v), strict=True)]
 
 
 def _error(pose: SE3, G: SE3) -> Twist:
@@ -118,7 +126,8 @@ class _Search:
         pairs = zip(self.elsewhere(x.seeds), joint.integrate(x.q, dv), strict=True)
         beyond = [s + d for s, d in zip(x.seeds, self.strides, strict=True)]
         left = select(x.left > 0.5, x.left - 1.0, 0.0)
-        left = select(real(least) < NEAR, minimum(left, float(ELSEWHERE)), left)
+        few = ELSEWHERE[0] + ELSEWHERE[1] * sqrt(sqrt(least))
+        left = select(real(least) < NEAR, minimum(left, few), left)
         return _State(
             q=[select(anew, a, b) for a, b in pairs],
             best=[select(better, a, b) for a, b in zip(x.q, x.best, strict=True)],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Protocol
 
-from mozzi.algorithms.constraints.rows.fit import fit, nearest
+from mozzi.algorithms.constraints.rows.fit import fit, refined
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import number
@@ -80,7 +80,10 @@ class Meeting:
         if self.joint.subgroup:
             return Twist.zero()
         S = self.S
-        v = solve_spd(S.T @ S_as_wrenches(S), [S_as_wrenches(S).T @ V])[0]
+        if self.exact:
+            v = solve_spd(S.T @ S_as_wrenches(S), [S_as_wrenches(S).T @ V])[0]
+        else:
+            v = refined(S, V)
         return self.joint.screws_rate(self.q or (), v) @ v
 
 
@@ -179,7 +182,7 @@ def _fitted(joint: Joint, G: SE3) -> Meeting:
     S = joint.screws(q)
     rows: list[Wrench] = []
     for e in units(*range(6)):
-        inside = S @ nearest(S, Twist(e.ang, e.lin))
+        inside = S @ refined(S, Twist(e.ang, e.lin))
         rows.append(Wrench(e.ang - inside.ang, e.lin - inside.lin))
     return Meeting(joint, joint.pose(q), S, Screws(rows), q, False, True, exact=False)
 
