@@ -34,7 +34,7 @@ def repeat(
     now = list(state)
     if active() is None:
         for _ in range(count):
-            if while_last and np.all(np.equal(now[-1], 0.0)):
+            if while_last and not np.any(cast("float", now[-1])):  # of any sample
                 break
             now = list(step(now))
         return now

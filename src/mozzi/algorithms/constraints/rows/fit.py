@@ -21,21 +21,38 @@ from mozzi.program.scalar import Real, atan2, cos, divide, minimum, real, select
 __all__ = ["fit", "refined"]
 
 LAST = 3  # steps that derivatives see: right to order 7
+SETTLE = 10  # steps to the nearest pose, where the loop is open
+STILL = 1e-24  # square of a step that is none
 BUDGET = 512  # steps from all starts together: only open loops take so many
 STEPS = 16  # from one start
-DAMPING = 0.02  # of the square of the error
+DAMPING = 0.02  # of the square of the error,
+FAR = 10.0  # or of this
 MET = 1e-20  # square of an error that is none, in radians or lengths of the joint
 WORST = 1e30  # before any
+TINY = 1e-30  # square of a length that is none
 NEAR = 1e-6  # square of an error of loops that are a little open
-ELSEWHERE = 16.0, 4000.0  # steps to see whether such a pose is met better elsewhere: a + b √error
+ELSEWHERE = 16.0, 8000.0  # steps to see whether such a pose is met better elsewhere: a + b √error
 STUCK = 1e-3  # square of a step, over that of the error, at a local minimum
 
 
 def fit(joint: Joint, G: SE3) -> Sequence[Real]:
-    """The coordinates of the pose of a joint that is nearest to G."""
+    """The coordinates of the pose of a joint that is nearest to G, in radians and metres."""
+
+    def step(q: Sequence[Real]) -> tuple[Sequence[Real], Sequence[Real]]:
+        dv = nearest(joint.screws(q), _error(joint.pose(q), G))
+        return joint.integrate(q, dv), dv
+
+    def settle(state: list[Real]) -> list[Real]:
+        q, dv = step(state[:-1])
+        moved = sum((d * d for d in dv), 0.0)
+        old = zip(state[:-1], q, strict=True)
+        some = real(state[-1]) > 0.5
+        return [*(select(some, b, a) for a, b in old), select(real(moved) > STILL, state[-1], 0.0)]
+
     q = _Search(joint, G).run(_begin(joint, G))
+    q = repeat(SETTLE, [*q, 1.0], settle, "settle", while_last=True, held=True)[:-1]
     for _ in range(LAST):
-        q = joint.integrate(q, nearest(joint.screws(q), _error(joint.pose(q), G)))
+        q, _ = step(q)
     return q
 
 
@@ -91,7 +108,7 @@ class _Search:
 
     def __init__(self, joint: Joint, G: SE3, extra: Callable[[Sequence[Real]], Real] | None = None):
         self.joint, self.G, self.extra = joint, G, extra
-        self.over = _over(joint)
+        self.over = _over(joint, G)
         columns = joint.screws(joint.neutral())
         self.turns = [any(number(x) != 0.0 for x in c.ang) for c in columns]
         root = 1.5  # a sequence of low discrepancy: powers of the root of x^(n+1) = x + 1
@@ -115,7 +132,7 @@ class _Search:
         joint = self.joint
         e, S = _error(joint.pose(x.q), self.G), joint.screws(x.q)
         error2 = e.ang.dot(e.ang) + e.lin.dot(e.lin) * self.over
-        dv = nearest(S, e, DAMPING * error2, self.over)
+        dv = nearest(S, e, DAMPING * minimum(error2, FAR), self.over)
         if self.extra is not None:
             error2 = error2 + self.extra(x.q)
         better = select(real(error2) < real(x.error2), x.left, 0.0) > 0.0
@@ -149,12 +166,10 @@ class _Search:
         return self.joint.integrate(self.joint.neutral(), angles)
 
 
-def _over(joint: Joint) -> Real:
-    """The inverse square of a length of a joint: of the frames between its factors."""
-    square = _squares(joint)
-    if number(square) == 0.0:
-        return 1.0
-    some = square > 1e-30
+def _over(joint: Joint, G: SE3) -> Real:
+    """The inverse square of a length: of the frames between factors, and of what G spans."""
+    square = _squares(joint) + G.p.dot(G.p)
+    some = real(square) > TINY
     return select(some, divide(1.0, select(some, square, 1.0), nonzero=True), 1.0)
 
 
