@@ -254,9 +254,9 @@ def test_energy_of_motions(factors: str):
     for h in (0.005, 0.0025):
         run = mz.simulate(x.loop, x.q_loop, 0.5 * x.v_loop, 0.4, h)
         E = run.energy()
-        lost.append(np.abs(E[:, -1] - E[:, 0]))
+        lost.append(np.abs(E[:, -1] - E[:, 0]).max())
         assert np.abs(mz.loop_residual(x.loop, run.q[:, -1])).max() < 1e-9
-    assert (np.log2(lost[0] / lost[1]) > 3.5).all()
+    assert np.log2(lost[0] / lost[1]) > 3.7
     right = mz.simulate(x.tree, x.q, 0.5 * x.v, 0.4, h)
     agree(run.q[:, -1, 0], right.q[:, -1, 0], 1e-6)
 

@@ -31,7 +31,9 @@ MET = 1e-20  # square of an error that is none, in radians or lengths of the joi
 WORST = 1e30  # before any
 TINY = 1e-30  # square of a length that is none
 NEAR = 1e-6  # square of an error of loops that are a little open
-ELSEWHERE = 16.0, 8000.0  # steps to see whether such a pose is met better elsewhere: a + b √error
+# steps to see whether such a pose is met better elsewhere, a + b √error. With five freedoms
+# branches of a joint meet on the way of a motion, with fewer beside it.
+FEW, MORE, MOST = 16.0, 6e3, 3e4
 STUCK = 1e-3  # square of a step, over that of the error, at a local minimum
 
 
@@ -143,7 +145,7 @@ class _Search:
         pairs = zip(self.elsewhere(x.seeds), joint.integrate(x.q, dv), strict=True)
         beyond = [s + d for s, d in zip(x.seeds, self.strides, strict=True)]
         left = select(x.left > 0.5, x.left - 1.0, 0.0)
-        few = ELSEWHERE[0] + ELSEWHERE[1] * sqrt(sqrt(least))
+        few = FEW + (MORE if joint.nv < 5 else MOST) * sqrt(sqrt(least))
         left = select(real(least) < NEAR, minimum(left, few), left)
         return _State(
             q=[select(anew, a, b) for a, b in pairs],
