@@ -78,6 +78,17 @@ def bennett() -> tuple[mz.Model, np.ndarray]:
     return model, q
 
 
+def universals() -> tuple[mz.Model, np.ndarray]:
+    """A free body that two universal joints hold to an arm, far from where these are neutral."""
+    hand = mz.Universal("y", "z").between((0.2, 0.3, 0.4))
+    joint = mz.Composite(mz.Universal(), hand)
+    body = mz.Inertia(0.8, (-0.06, 0.1, 0.04), np.diag([0.06, 0.08, 0.05]))
+    b = mz.Builder("universals").add("arm", None, mz.Revolute((0.0, 0.6, 0.8)), body)
+    model = b.add("hand", None, mz.Free(), body).loop("closure", "arm", "hand", joint).build()
+    at = joint.motion([2.5, -1.9, 2.2, 1.4])
+    return model, np.array([0.0, *at.p.array(), *at.R.general().quaternion().array()])
+
+
 SLIDING = mz.Composite(mz.Revolute("x"), mz.Prismatic("y"))
 CASES: dict[str, Callable[[], tuple[mz.Model, np.ndarray]]] = {
     "four_bar": lambda: assembled(four_bar(), [0.3, 0.5, 1.5]),  # rows that vanish
@@ -88,6 +99,7 @@ CASES: dict[str, Callable[[], tuple[mz.Model, np.ndarray]]] = {
     "panda": panda,
     "universal": lambda: closed_tree(mz.Universal(), seed=3),
     "composite": lambda: closed_tree(SLIDING, 3, n=4, ends=(1, 3)),  # six rows of rank four
+    "universals": universals,
     "rod": rod,
     "geared": geared,
     "bennett": bennett,

@@ -25,21 +25,22 @@ LOOPED = 17  # entries of vectors that a loop goes through
 
 def repeat(
     count: int, state: Sequence[Real], step: Callable[[list[Real]], Sequence[Real]], name: str,
-    while_last: bool = False,
+    while_last: bool = False, held: bool = False,
 ) -> list[Real]:  # fmt: skip
     """state ↦ step(state), this many times. while_last: where the last of the state is zero, steps
-    change nothing that is read behind them, and may be left out.
+    change nothing that is read behind them, and may be left out. held: what comes out counts as a
+    constant where derivatives are taken.
     """
     now = list(state)
     if active() is None:
         for _ in range(count):
-            if while_last and now[-1] == 0.0:
+            if while_last and not np.any(cast("float", now[-1])):  # of any sample
                 break
             now = list(step(now))
         return now
     if count == 0:
         return now
-    memory = Buffer(name, max(1, len(now)), "scratch")
+    memory = Buffer(name, max(1, len(now)), "scratch", held=held)
 
     def put(values: Sequence[Real]) -> None:
         for k, x in enumerate(values):

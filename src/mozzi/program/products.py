@@ -1,7 +1,7 @@
 """Programs of derivatives times vectors: what frameworks with automatic differentiation ask for.
 
 Straight-line programs are continued with their own derivative. Programs with loops over bodies are
-unrolled first.
+unrolled first; loops whose results count as constants stay (`inline`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import TypeAlias
 import numpy as np
 
 from mozzi.program.differentiate import DifferentiationError, continued, forward, reverse
-from mozzi.program.meaning import MEANING, Run
+from mozzi.program.inline import Inlined
 from mozzi.program.node import Node, constant, trace_into
 from mozzi.program.passes import prune
 from mozzi.program.program import Buffer, Input, Loop, Output, Program, read, trace
-from mozzi.program.scalar import Real, divide
 
 __all__ = ["pullback", "pullback_arrays", "pushforward", "pushforward_arrays", "unrolled"]
 
@@ -71,7 +70,7 @@ def _values(output: Output) -> tuple[Node, ...]:
 
 
 def unrolled(program: Program) -> Program:
-    """The same program without loops."""
+    """The same program without loops, but for those whose results count as constants."""
     if not program.rolled:
         return program
     for s, _ in program.walk():
@@ -82,7 +81,7 @@ def unrolled(program: Program) -> Program:
             )
 
     def function(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-        run = _Inlined([np.ravel(x) for x in arrays], MEANING)
+        run = Inlined([np.ravel(x) for x in arrays])
         run.region(program.region)
         results: list[np.ndarray] = []
         for output in program.outputs:
@@ -97,13 +96,3 @@ def unrolled(program: Program) -> Program:
         for old, new in zip(program.outputs, flat.outputs, strict=True)
     )
     return Program(flat.name, flat.inputs, outputs, flat.region, program.single, program.notes)
-
-
-class _Inlined(Run[Real]):
-    """A run on traced scalars, which keeps what is known of divisors."""
-
-    def value(self, s: Node) -> Real:
-        if s.op == "div":
-            a, b = (self.values[id(x)] for x in s.args)
-            return divide(a, b, nonzero=s.finite)
-        return super().value(s)

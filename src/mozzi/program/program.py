@@ -15,13 +15,13 @@ from typing import cast
 import numpy as np
 
 from mozzi.program.executed import executed
-from mozzi.program.node import Node, Region, active, constant, intern, operation, trace_into
+from mozzi.program.node import Node, Region, active, constant, intern, trace_into
 from mozzi.program.scalar import Real
 from mozzi.program.statements import Address, Buffer, Index, Loop, Statement, Store
 
 __all__ = [
     "Address", "Buffer", "Index", "Input", "Loop", "Output", "Program", "Statement", "Store",
-    "load", "loop", "store", "trace", "traced_apart", "whole_buffer",
+    "load", "loop", "store", "trace", "whole_buffer",
 ]  # fmt: skip
 
 
@@ -238,38 +238,6 @@ def trace(
             _output(f"out{k}" if not single else "out", x) for k, x in enumerate(results)
         )
     return Program(name or function.__name__, tuple(inputs), outputs, region, single)
-
-
-def traced_apart(
-    function: Callable[..., tuple[np.ndarray, ...]], arrays: Sequence[np.ndarray]
-) -> tuple[np.ndarray, ...]:
-    """function(*arrays), traced as if the scalars in the arrays depended on nothing: what it
-    differentiates by them does not see how they came to be. Other values of this trace are seen.
-    """
-    outer = active()
-    assert outer is not None
-    inner = Region(outer)
-    given: dict[Node, Real] = {}
-    fresh = [np.empty(x.shape, dtype=object) for x in arrays]
-    for new, old in zip(fresh, arrays, strict=True):
-        for place in np.ndindex(old.shape):
-            new[place] = node = Node("input", (), True, inner)
-            node.place = (-1, len(given))
-            given[node] = old.item(place)
-    with trace_into(inner):
-        results = function(*fresh)
-    for node in inner.statements:
-        assert isinstance(node, Node) and node.op != "load"
-        known = [given.get(x, x) for x in node.args]
-        given[node] = node.value if node.op == "const" else operation(node.op, *known)
-
-    def here(x: Real) -> Real:
-        return given.get(x, x) if isinstance(x, Node) else x
-
-    return tuple(
-        np.array([here(x) for x in y.ravel().tolist()], dtype=object).reshape(y.shape)
-        for y in results
-    )
 
 
 def _several(result: object) -> Sequence[object] | None:

@@ -16,7 +16,8 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model import Model
-from mozzi.program.meaning import MEANING, Run, interpret
+from mozzi.program.inline import inline, traced_apart
+from mozzi.program.meaning import MEANING, Run
 from mozzi.program.node import Node, active
 from mozzi.program.passes import prune
 from mozzi.program.program import (
@@ -28,7 +29,6 @@ from mozzi.program.program import (
     loop,
     store,
     trace,
-    traced_apart,
 )
 from mozzi.program.scalar import Real
 from mozzi.program.settings import settings, tracing
@@ -63,7 +63,7 @@ def placed(
     if model.nominal is not None:
         return traced_apart(lambda *x: make(model, *x), arrays)
     program = _traced_once(model, key, make, names)
-    flat = interpret(program, [list(np.ravel(x)) for x in arrays])
+    flat = inline(program, [list(np.ravel(x)) for x in arrays])
     shaped = zip(program.outputs, flat, strict=True)
     return tuple(np.array([*values, None], dtype=object)[:-1].reshape(x.shape)
                  for x, values in shaped)  # fmt: skip

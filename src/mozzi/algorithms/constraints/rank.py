@@ -24,10 +24,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.joints import at_rest
 from mozzi.algorithms.constraints.rows.rolling import reach
 from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.lie import SE3, Vec3
+from mozzi.lie import Vec3
 from mozzi.lie.vec import number
 from mozzi.model import Guided, Loop, Model
 from mozzi.program.counted_loops import summed
@@ -293,7 +293,7 @@ def _lengths(model: Model) -> tuple[Array, Array]:
 
 
 def _loop_lengths(loop: Loop, size: float) -> list[float]:
-    wrenches = meet(loop.joint, SE3.identity()).rows
+    wrenches = at_rest(loop.joint).rows
     return [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
 
 

@@ -60,17 +60,25 @@ def rank_nearby(
     U, _, Vt = np.linalg.svd(A[..., free], full_matrices=True)
     dependent = _beyond(rank, U.shape[-1])[:, :, None]
     allowed = _beyond(rank, Vt.shape[-1])[:, None, :]
+    size = np.maximum(np.abs(A).max(axis=(-2, -1)), 1e-300)
     target = loop_residual(model, q)
     target = np.where(np.abs(target) > NEARBY_RESIDUAL, target, 0.0)  # of a prescribed motion
-    for n in _motions(A, rank if free.all() else ranks_of(A)):
+
+    def rise(n: Array, step: float) -> Array:
+        """How fast entries of Uᵀ A Z grow along n, at most."""
         m2, m1, p1, p2 = (
             jacobian(integrate(model, q, h * columns * n))[..., free]
-            for h in (-2 * STEP, -STEP, STEP, 2 * STEP)
+            for h in (-2 * step, -step, step, 2 * step)
         )
-        slope = (8.0 * (p1 - m1) - (p2 - m2)) / (12.0 * STEP)
-        rise = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
-        most: Array = (rise * dependent * allowed).max(axis=(-2, -1))
-        singular |= most > RATE * np.abs(A).max(axis=(-2, -1))
+        slope = (8.0 * (p1 - m1) - (p2 - m2)) / (12.0 * step)
+        found = np.abs(np.swapaxes(U, -1, -2) @ slope @ np.swapaxes(Vt, -1, -2))
+        return (found * dependent * allowed).max(axis=(-2, -1)) / size
+
+    for n in _motions(A, rank if free.all() else ranks_of(A)):
+        grows = rise(n, STEP)
+        if (grows > RATE).any():  # which a shorter step confirms, unless rows bend too much
+            grows = np.where((fine := rise(n, STEP / 8.0)) > 0.5 * grows, fine, 0.0)
+        singular |= grows > RATE
         aside = integrate(model, q, ASIDE * columns * n)
         near, _ = descend(model, aside, target, np.ones(model.nv, dtype=bool), 30)
         closed = (np.abs(loop_residual(model, near) - target) / rows).max(-1) < NEARBY_RESIDUAL

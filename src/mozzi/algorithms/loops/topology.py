@@ -36,7 +36,7 @@ from mozzi.algorithms.constraints.rank import (
     pinv,
     smallest_pivot,
 )
-from mozzi.algorithms.constraints.rows.joints import frames_of, meet
+from mozzi.algorithms.constraints.rows.joints import at_rest, frames_of
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -149,7 +149,7 @@ class Attachment:
     @property
     def rows(self) -> int:
         """How many equations it is."""
-        return len(meet(self.joint, SE3.identity()).rows)
+        return len(at_rest(self.joint).rows)
 
     @cached_property
     def places(self) -> tuple[Array, Array]:

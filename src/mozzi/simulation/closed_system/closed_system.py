@@ -17,7 +17,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.joints import at_rest
 from mozzi.algorithms.constraints.rows.rows import loop_residual
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.forward import forward_dynamics, hybrid_dynamics
@@ -27,7 +27,6 @@ from mozzi.algorithms.loops.forces import loop_forces
 from mozzi.algorithms.loops.topology import State, distributed_accelerations, refuse_open
 from mozzi.algorithms.loops.wrenches import LoopWrench, loop_wrenches
 from mozzi.checked import checked
-from mozzi.lie import SE3
 from mozzi.lie.vec import number
 from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
 from mozzi.simulation.closed_system.changes import simulated
@@ -117,7 +116,7 @@ class ClosedSystem(AttachedSystems):
     @cached_property
     def _turning_rows(self) -> dict[str, NDArray[np.bool_]]:
         """Which rows of attachments are angles; others are lengths."""
-        rows = {part.name: meet(part.joint, SE3.identity()).rows for part in self.attachments}
+        rows = {part.name: at_rest(part.joint).rows for part in self.attachments}
         return {
             name: np.array([any(number(x) != 0.0 for x in W.ang) for W in own], bool)
             for name, own in rows.items()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from mozzi.errors import ExtraMissingError
+from mozzi.program.inline import unrolled_size
 from mozzi.program.packing import Packing
 from mozzi.program.program import Program
 from mozzi.targets.derivatives import derived, find, register, transposed
@@ -176,7 +177,7 @@ def _primitive() -> Primitive:
     ) -> tuple[Sequence[Array], Sequence[Array]]:
         moving = [type(x) is not ad.Zero for x in tangents]
         program = find(key).program
-        if program.rolled and sum(program.operations.values()) > UNROLLED_OPERATIONS:
+        if program.rolled and unrolled_size(program) > UNROLLED_OPERATIONS:
             still = tuple(ad.instantiate_zeros(x) for x in tangents)
             return jax.jvp(lambda *x: as_operations(*x, key=key), tuple(primals), still)
         moved = [x for x, moves in zip(tangents, moving) if moves]

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Protocol
 
+from mozzi.algorithms.constraints.rows.fit import fit, refined
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import number
 from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
 from mozzi.program.scalar import Real, atan2, cos, divide, select, sin, sqrt
 
-__all__ = ["Closure", "Meeting", "frames_of", "meet"]
+__all__ = ["Closure", "Meeting", "at_rest", "frames_of", "meet"]
 
 TINY = 1e-300
-STEPS = 10  # of Gauss and Newton, to fit a joint whose poses are no subgroup
 
 
 class Closure(Protocol):
@@ -80,7 +80,10 @@ class Meeting:
         if self.joint.subgroup:
             return Twist.zero()
         S = self.S
-        v = solve_spd(S.T @ S_as_wrenches(S), [S_as_wrenches(S).T @ V])[0]
+        if self.exact:
+            v = solve_spd(S.T @ S_as_wrenches(S), [S_as_wrenches(S).T @ V])[0]
+        else:
+            v = refined(S, V)
         return self.joint.screws_rate(self.q or (), v) @ v
 
 
@@ -168,51 +171,22 @@ def _universal(joint: Universal, G: SE3) -> Meeting:
 
 @meet.register(Composite)
 def _fitted(joint: Joint, G: SE3) -> Meeting:
-    """Any joint: Gauss and Newton on its coordinates; the rows are the projector 1 − S S⁺.
+    """Any joint: its coordinates are searched for (`fit`); the rows are the projector 1 − S S⁺.
 
     Six rows of rank 6 − nv, without a choice of basis that could jump; with six or more degrees of
     freedom it asks nothing.
     """
     if joint.nv >= 6:
         return Meeting(joint, G, Screws(()), Screws(()), (), False, True)
-    q = _start(joint, G)
-    for _ in range(STEPS):
-        E = joint.pose(q).inverse() @ G
-        e = Twist(E.R.general().log(), E.R.unrotate(E.p))
-        q = joint.integrate(q, _coordinates(joint.screws(q), e))
+    q = fit(joint, G)
     S = joint.screws(q)
     rows: list[Wrench] = []
     for e in units(*range(6)):
-        inside = S @ _coordinates(S, Twist(e.ang, e.lin))
+        inside = S @ refined(S, Twist(e.ang, e.lin))
         rows.append(Wrench(e.ang - inside.ang, e.lin - inside.lin))
     return Meeting(joint, joint.pose(q), S, Screws(rows), q, False, True, exact=False)
 
 
-def _coordinates(S: Screws[Twist], V: Twist) -> Sequence[Real]:
-    """The v for which S v is nearest to V."""
-    W = S_as_wrenches(S)
-    N = [list(row) for row in W.T @ S]
-    damped = [[x + 1e-14 if i == k else x for k, x in enumerate(N[i])] for i in range(len(N))]
-    return solve_spd(damped, [W.T @ V])[0]
-
-
-def _start(joint: Joint, G: SE3) -> Sequence[Real]:
-    """A first guess: of a product each simple factor in turn, the others as they are."""
-    if not isinstance(joint, Composite):
-        return joint.neutral()
-    q: list[list[Real]] = [list(factor.neutral()) for factor in joint.factors]
-    inner = [SE3.identity(), *joint.inner]
-    for _ in range(2):
-        for k, factor in enumerate(joint.factors):
-            if factor.nv != 1 or isinstance(factor, Composite):
-                continue
-            before = after = SE3.identity()
-            for n, other in enumerate(joint.factors):
-                if n < k:
-                    before = before @ inner[n] @ other.pose(q[n])
-                elif n > k:
-                    after = after @ inner[n] @ other.pose(q[n])
-            left = (before @ inner[k]).inverse() @ G @ after.inverse()
-            turning = factor.constant.units() == (2,) if hasattr(factor, "constant") else True
-            q[k] = [_angle(left) if turning else left.p.z]
-    return tuple(x for part in q for x in part)
+def at_rest(joint: Joint) -> Meeting:
+    """The joint, met in its neutral pose: how many rows it has, and of which kind."""
+    return meet(joint, joint.pose(joint.neutral()))

@@ -26,7 +26,7 @@ from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.calls.inlining import inlined
 from mozzi.algorithms.constraints.rank import pinv
-from mozzi.algorithms.constraints.rows.joints import meet
+from mozzi.algorithms.constraints.rows.joints import at_rest
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.first import (
     forward_dynamics_derivatives,
@@ -47,7 +47,7 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
 from mozzi.algorithms.recursion.views import ByBody
-from mozzi.lie import SE3, Wrench
+from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.differentiate import forward
 from mozzi.types import Array, ArrayLike, Traced
@@ -168,7 +168,7 @@ ONE_PROGRAM_SIZE = 150  # nv (nv + m): mechanisms whose derivatives are one prog
 
 def _small(model: Model) -> bool:
     """Whether one program is soon compiled; joints of loops that are fitted make long ones."""
-    exact = all(meet(loop.joint, SE3.identity()).exact for loop in model.loops)
+    exact = all(at_rest(loop.joint).exact for loop in model.loops)
     return exact and model.nv * (model.nv + model.row_count) <= ONE_PROGRAM_SIZE
 
 

@@ -34,7 +34,7 @@ from mozzi.lie import SE3, Twist, Vec3, Wrench
 from mozzi.model import Distance, Loop, Model
 from mozzi.model.model import WORLD
 from mozzi.program.differentiate import reverse
-from mozzi.program.meaning import interpret
+from mozzi.program.inline import inline
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
@@ -120,7 +120,7 @@ def _add_gains(
         given = [pair.F_a.flatten(), pair.F_b.flatten(), pair.G.flatten()]
         for field in (x.V, x.A, x.L):
             given += [field[i].flatten() for i in ends]
-        found = interpret(_program(part, pair.carried, drift), [*map(list, given), lam, nu])
+        found = inline(_program(part, pair.carried, drift), [*map(list, given), lam, nu])
         g, *others = (Wrench.unflatten(w) for w in found)
         moved = -pair.F_a.push(pair.G.push(g)), pair.F_b.push(g)
         for k, i in enumerate(ends):
