@@ -71,7 +71,8 @@ def test_inertias_and_geometry(seed):
     moved = []
     for k in range(model.nb):
         joint, own = model.body(k).joint, q[model.q_slices[model.joint_names[k]]]
-        T = joint.frame_child @ joint.pose(list(own)) @ joint.frame_child.inverse()
+        motion = joint.pose(joint.neutral()).inverse() @ joint.pose(list(own))
+        T = joint.frame_child @ motion @ joint.frame_child.inverse()
         moved.append(T.pull(mz.Twist.from_array(dh[k])).array().astype(float))
     directions = np.concatenate([dI.ravel(), dh.ravel()])
     for function, y in ((mz.inverse_dynamics, a), (mz.forward_dynamics, tau)):
