@@ -75,7 +75,7 @@ class _Known:
         self.variables = variables
         self.entries: dict[tuple[int, int], Values] = {}  # by table, and by what it is read at
         self.sums: dict[int, Values] = {}
-        self.at: dict[tuple[int, int, int], Places] = {}
+        self.at: dict[tuple[int, int, int, int], Places] = {}
 
     def places(self, at: Address) -> Places:
         if at.at is None:
@@ -83,9 +83,11 @@ class _Known:
         values = self.values(at.at)
         if values is None:
             return slice(at.offset % at.stride, None, at.stride) if at.stride > 0 else slice(None)
-        key = id(values), at.stride, at.offset
+        key = id(values), at.stride, at.offset, at.buffer.size
         if key not in self.at:
-            self.at[key] = _regular(values * at.stride + at.offset)
+            places = values * at.stride + at.offset
+            inside = (places >= 0) & (places < at.buffer.size)  # sums may be too many
+            self.at[key] = _regular(places[inside])
         return self.at[key]
 
     def values(self, index: Index) -> Values:
