@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from algorithms.recursion.test_recorded_programs import ALGORITHMS, traced
+from algorithms.recursion.test_recorded_programs import ALGORITHMS, LARGE, options, traced
 from support.kinematic_models import branched
 from support.mechanics import agree, program_value, state
 
 import mozzi as mz
 from mozzi import compiler
 from mozzi.compiler import program_of
-from mozzi.model.generate import chain, n_four_bar, pendulum
+from mozzi.model.generate import chain, n_four_bar, pendulum, random_tree
 from mozzi.program.meaning import MEANING, Run, interpret
 from mozzi.program.passes import prune
 from mozzi.program.places import places_of
@@ -154,3 +154,42 @@ def test_infinite_numbers_times_zero_are_not_zero():
         program = trace(function, [Input("x", ())])
         (value,) = interpret(fold_zeros(program), [[np.float64(0.0)]])
     assert np.isnan(value[0])
+
+
+def wild(seed):
+    """A tree with several roots, and children of joints of all kinds; axes of some are aligned."""
+    model = random_tree(5 + seed % 4, seed)
+    b = mz.Builder("wild")
+    for k, body in enumerate(model):
+        parent = None if body.parent < 0 else model.bodies[body.parent]
+        joint = mz.Revolute("zyx"[k % 3]) if (k + seed) % 3 == 0 else body.joint
+        b.add(body.name, parent, joint, body.inertia)
+    b.frame("tip", model.bodies[-1], mz.SE3.translation(0.0, 0.25, 0.5))
+    made = b.build()
+    return made.with_dynamics(made.joint_names[0], armature=0.5, damping=0.25, stiffness=2.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_every_algorithm_gives_the_same_in_loops(seed):
+    """Rolled and straight, on trees of several roots and kinds."""
+    model, compared = wild(seed), 0
+    for name in ALGORITHMS:
+        function = getattr(mz, name)
+        if name in LARGE:
+            continue
+        rolled, straight = (
+            program_of(function, model, rolled=rolled, options=options(function, model))
+            for rolled in (True, False)
+        )
+        sizes = {x.name: x.size for x in rolled.inputs}
+        given = {x: 0.3 + 0.2 * np.cos(1.7 * np.arange(n) + n) for x, n in sizes.items()}
+        for q in ("q", "q0", "q1"):
+            if q in given:
+                given[q] = model.normalize(given[q])
+        with np.errstate(all="ignore"):
+            pair = [interpret(p, list(given.values())) for p in (rolled, straight)]
+        for a, b in zip(*pair, strict=True):
+            agree(np.asarray(a, dtype=float), np.asarray(b, dtype=float), 1e-9)
+            compared += len(a)
+    assert compared > 1_000
