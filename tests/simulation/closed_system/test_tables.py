@@ -69,7 +69,7 @@ def test_tables_of_arrays_by_body(held: tuple):
 
 @pytest.mark.parametrize("count", [1, 2, 20])
 def test_one_array_of_a_table(count: int):
-    """What a table says, however it says it: by a program for few systems, by NumPy for many."""
+    """What a table says, however it says it: by machine code where it fits, else by NumPy."""
     models = {f"s{k}": chain(k % 3 + 1, seed=k) for k in range(count)}
     system = mz.ClosedSystem({name: (model, []) for name, model in models.items()})
     rng = np.random.default_rng(0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Self, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, wraps
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
-from mozzi.algorithms.constraints.rows.rows import loop_rows
+from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
 from mozzi.algorithms.kinematics.poses import pose
 from mozzi.algorithms.loops.topology import Attachment, State
 from mozzi.checked import are_names, checked, is_array, is_listed, is_table
@@ -25,11 +26,14 @@ from mozzi.lie import SE3
 from mozzi.model import Fixed, Joint, Model
 from mozzi.model.frames import PoseLike, as_pose
 from mozzi.model.join import joined
-from mozzi.simulation.closed_system.tables import Layout, Place
+from mozzi.simulation.closed_system.tables import Layout
 from mozzi.simulation.forces.drives import driven
+from mozzi.targets.cpu.calls import table_call
 from mozzi.types import Array, ArrayLike, Rep
 
 __all__ = ["AttachedSystems", "Joints", "Parts", "broadcast"]
+
+F = TypeVar("F", bound=Callable[..., object])
 
 WORLD = "world"
 
@@ -264,12 +268,11 @@ class AttachedSystems:
     def _layouts(self) -> dict[str, Layout]:
         """How tables of arrays lie in one array, by axis."""
         models = {name: model for name, (model, _) in self.systems.items()}
-        sizes = {
-            "q": {name: (model.nq,) for name, model in models.items()},
-            "v": {name: (model.nv,) for name, model in models.items()},
-            "b": {name: (model.nb, 6) for name, model in models.items()},
+        return {
+            "q": Layout.stacked({name: model.nq for name, model in models.items()}),
+            "v": Layout.stacked({name: model.nv for name, model in models.items()}),
+            "b": Layout.stacked({name: model.nb for name, model in models.items()}, (6,)),
         }
-        return {axis: Layout(shapes) for axis, shapes in sizes.items()}
 
     def _layout(self, what: str, axis: str) -> Layout:
         if axis not in self._layouts:
@@ -291,14 +294,9 @@ class AttachedSystems:
             >>> both.whole("v", {"arm": np.ones(3), "ball": np.zeros(6)}).shape
             (9,)
         """
-        try:  # a table as most calls give it, which the program that joins its arrays looks at
-            layout = self._layouts[axis]
-            table = cast(State, state) if what in STATES else {**layout.zeros, **(state or {})}
-            if len(table) == len(layout.shapes):
-                return layout.join(*layout.arrays(table))
-        except (LookupError, TypeError, ValueError):
-            pass  # any other table, or what is wrong with it:
-        return self._broadcast(what, state, self._layout("whole", axis))
+        layout = self._layout("whole", axis)
+        found = (layout.join if what in STATES else layout.join_some)(state)
+        return self._broadcast(what, state, layout) if found is None else found
 
     def _broadcast(self, what: str, state: State | None, layout: Layout) -> Array:
         """The same of any table, or what is wrong with it."""
@@ -315,19 +313,21 @@ class AttachedSystems:
             if not is_array(x):
                 wanted = "an array of real numbers"
                 raise KindError("ClosedSystem", f"{what} of {name!r}", x, wanted)
-        arrays = {name: np.asarray(own.get(name, zero)) for name, zero in layout.zeros.items()}
+        arrays = {n: np.asanyarray(own.get(n, zero)) for n, zero in layout.zeros.items()}
         for name, shape in layout.shapes.items():
             x = arrays[name]
             if x.shape[max(x.ndim - len(shape), 0) :] != shape:
                 raise ConfigurationError(
                     f"{what} of {name!r} has shape {x.shape}; its last axes are {shape}"
                 )
-        lead = len(layout.places[0][1]) - 1
+        lead = len(layout.whole)
         shapes = {name: x.shape[: x.ndim - lead] for name, x in arrays.items()}
         joined = [*arrays.values()]
         if len(set(shapes.values())) > 1:
             batch = broadcast(what, shapes)
-            joined = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - lead :])) for x in joined]
+            full = [(*batch, *shape) for shape in layout.shapes.values()]
+            pairs = zip(joined, full, strict=True)
+            joined = [np.broadcast_to(x, shape, subok=True) for x, shape in pairs]
         return np.concatenate(joined, axis=-lead)
 
     def _refuse_unknown(self, what: str, table: State) -> None:
@@ -350,28 +350,29 @@ class AttachedSystems:
             {'arm': (3,), 'ball': (6,)}
         """
         layout = self._layout("parts", axis)
-        array, model = np.asarray(array), self.model
-        wanted = {"q": (model.nq,), "v": (model.nv,), "b": (model.nb, 6)}[axis]
+        array, wanted = np.asarray(array), layout.whole
         if array.shape[max(array.ndim - len(wanted), 0) :] != wanted:
             raise ShapeError("parts", "array", array.shape, wanted)
-        return {name: array[at] for name, at in layout.places}
+        return layout.views(array)
 
     def _table(self, array: Array, axis: str = "v") -> Parts:
-        """`parts` of an array that is known to fit."""
-        return {name: array[at] for name, at in self._layouts[axis].places}
+        """The table of an array that is known to fit."""
+        return self._layouts[axis].table(array)
 
     @cached_property
     def _row_slices(self) -> Mapping[str, slice]:
         return loop_rows(self.model)
 
     @cached_property
-    def _row_places(self) -> list[tuple[str, Place]]:
-        return [(part.name, (..., self._row_slices[part.name])) for part in self.attachments]
+    def _row_layout(self) -> Layout:
+        """How rows of attachments lie among those of all loops."""
+        own = {part.name: self._row_slices[part.name] for part in self.attachments}
+        return Layout(own, self.model.row_count)
 
     def _by_attachment(self, rows: Array, model: Model | None = None) -> Parts:
         """Numbers of all rows of a model (else `model`), by attachments."""
         if model is None or model is self.model:
-            return {name: rows[at] for name, at in self._row_places}
+            return self._row_layout.table(rows)
         places = loop_rows(model)
         return {part.name: rows[..., places[part.name]] for part in self.attachments}
 
@@ -423,6 +424,45 @@ class AttachedSystems:
                     raise KindError("ClosedSystem", "a joint", item, "'arm.elbow'")
                 out.append(".".join(pair))
         return out
+
+    @cached_property
+    def _calls(self) -> dict[Algorithm, Callable[..., object]]:
+        """Functions of tables, in machine code: see `_in_machine_code`."""
+        return {}
+
+    def _called(self, algorithm: Algorithm, arguments: Sequence[str]) -> Callable[..., object]:
+        """An algorithm of `model` as a function of tables, None of those that it does not know."""
+        layouts = self._layouts
+        tables = [
+            (layouts["q" if name == "q" else "v"].places, name not in STATES) for name in arguments
+        ]
+        rows = algorithm is loop_residual
+        result = self._row_layout if rows else layouts["v"]
+        made = table_call.around(algorithm, self.model, tables, result.places)
+        return self._calls.setdefault(algorithm, made)
+
+    @staticmethod
+    def _in_machine_code(algorithm: Algorithm, *arguments: str) -> Callable[[F], F]:
+        """Let machine code make a method's calls with these tables of one state: Python takes
+        several times as long to read them as `algorithm` takes for the whole model. All other calls
+        are the method's.
+        """
+
+        def made(method: F) -> F:
+            count = len(arguments)
+
+            @wraps(method)
+            def door(self: AttachedSystems, *tables: object, **options: object) -> object:
+                if not options and len(tables) == count:
+                    call = self._calls.get(algorithm) or self._called(algorithm, arguments)
+                    found = call(*tables)
+                    if found is not None:
+                        return found
+                return method(self, *tables, **options)
+
+            return cast(F, door)
+
+        return made
 
     def _given(
         self, wrenches: State | None, loop_accelerations: Mapping[str, ArrayLike] | None,

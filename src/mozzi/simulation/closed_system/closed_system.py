@@ -66,6 +66,7 @@ class ClosedSystem(AttachedSystems):
 
     # -- closing --
 
+    @AttachedSystems._in_machine_code(loop_residual, "q")
     def residual(self, q: State) -> Parts:
         """How far each attachment is open (B, m), row by row: see `loop_residual`.
 
@@ -240,6 +241,7 @@ class ClosedSystem(AttachedSystems):
         parts = self.systems, self.attachments
         return distributed_accelerations(*parts, q, v, tau or {}, loop_accelerations or {})
 
+    @AttachedSystems._in_machine_code(forward_dynamics, "q", "v", "tau")
     @checked
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, wrenches: State | None = None, *,
@@ -273,6 +275,7 @@ class ClosedSystem(AttachedSystems):
             return self._table(forward_dynamics(model, *state, resistance=resistance, **given))
         return self._table(forward_dynamics(model, *state))
 
+    @AttachedSystems._in_machine_code(inverse_dynamics, "q", "v", "a")
     @checked
     def inverse_dynamics(
         self, q: State, v: State, a: State, actuated: Joints | None = None,

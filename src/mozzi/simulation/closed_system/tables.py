@@ -2,84 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from inspect import Parameter, Signature
-from operator import itemgetter
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import EllipsisType
 from typing import TypeAlias, cast
 
 import numpy as np
 
-from mozzi.algorithms.loops.topology import State
-from mozzi.compiler import compile
-from mozzi.errors import ShapeError
-from mozzi.model import Builder
-from mozzi.program.node import active
-from mozzi.targets.cpu.calls.single_call_text import OPERANDS_MAX
-from mozzi.targets.cpu.kernel import SINGLE_CALL_NUMBERS
-from mozzi.types import Array, ArrayLike, Traced
+from mozzi.targets.cpu.calls import table_call
+from mozzi.targets.cpu.calls.table_call import Places
+from mozzi.types import Array
 
-__all__ = ["Layout", "Place"]
+__all__ = ["Layout"]
 
 Place: TypeAlias = tuple[EllipsisType | slice, ...]
 """An index of an array."""
 
-Pick: TypeAlias = Callable[[State], Sequence[ArrayLike]]
-"""What takes the arrays out of a table, in the order of the systems."""
-
 
 class Layout:
-    """How arrays by system lie in one array, one behind the other.
+    """How arrays by name lie in one array.
 
-    shapes: of each, without batch axes. zeros: what they are where nothing is given. places:
-    (system, index of the one array). arrays: those of a table, in the order of the systems; a
-    `LookupError` where one is missing. join: the one array of them; a `TypeError` or `ValueError`
-    where they do not fit.
+    slices: the rows of each. rows: how many rows the one array has. tail: the shape of a row.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]):
-        self.shapes = shapes
-        self.zeros = {name: np.zeros(shape) for name, shape in shapes.items()}
-        self.places: list[tuple[str, Place]] = []
-        start = 0
-        for name, (size, *tail) in shapes.items():
-            at = slice(start, start + size), *(slice(None) for _ in tail)
-            self.places.append((name, (..., *at)))
-            start += size
-        get = cast(Pick, itemgetter(*shapes))
-        self.arrays: Pick = get if len(shapes) > 1 else lambda table: [cast(Array, get(table))]
-        self.join: Callable[..., Array] = self._first
+    def __init__(self, slices: Mapping[str, slice], rows: int, tail: tuple[int, ...] = ()):
+        self.shapes = {name: (at.stop - at.start, *tail) for name, at in slices.items()}
+        self.zeros = {name: np.zeros(shape) for name, shape in self.shapes.items()}
+        self.whole = rows, *tail
+        self._at: list[tuple[str, Place]] = [
+            (name, (..., at, *(slice(None) for _ in tail))) for name, at in slices.items()
+        ]
+        arrays = [(name, at.start, at.stop) for name, at in slices.items()]
+        self.places = Places(arrays, rows, *tail)
 
-    def _first(self, *arrays: Array) -> Array:
-        """Join arrays, and find out how that is done: by a program where it has few numbers, which
-        takes a third of NumPy's time for one state, and looks at shapes, too.
+    @classmethod
+    def stacked(cls, sizes: Mapping[str, int], tail: tuple[int, ...] = ()) -> Layout:
+        """Of arrays with so many rows, one behind the other."""
+        ends = np.cumsum([*sizes.values()]).tolist()
+        slices = {name: slice(end - n, end) for (name, n), end in zip(sizes.items(), ends)}
+        return cls(slices, sum(sizes.values()), tail)
+
+    @cached_property
+    def join(self) -> Callable[[object], Array | None]:
+        """Of a table: the one array. None of what is no dict of as many contiguous arrays of just
+        these shapes.
         """
-        if active() is not None:  # programs are not compiled in the middle of another
-            return self._by_numpy(*arrays)
-        sizes = [x.size for x in self.zeros.values()]
-        short = 2 * sum(sizes) <= SINGLE_CALL_NUMBERS and len(sizes) < OPERANDS_MAX
-        flat = all(len(shape) == 1 and shape != (0,) for shape in self.shapes.values())
-        own = tuple(self.shapes.values())
-        self.join = joining(own) if short and flat else self._by_numpy
-        return self.join(*arrays)
+        return cast("Callable[[object], Array | None]", table_call.join(self.places))
 
-    def _by_numpy(self, *arrays: Array) -> Array:
-        for (name, shape), x in zip(self.shapes.items(), arrays, strict=True):
-            if np.shape(x) != shape:
-                raise ShapeError("ClosedSystem", f"that of {name!r}", np.shape(x), shape)
-        return np.concatenate(arrays)
+    @cached_property
+    def join_some(self) -> Callable[[object], Array | None]:
+        """The same, with zeros for arrays that a table lacks; of None, all zeros."""
+        return cast("Callable[[object], Array | None]", table_call.join(self.places, optional=True))
 
+    @cached_property
+    def _split(self) -> Callable[[Array], dict[str, Array] | None]:
+        return cast("Callable[[Array], dict[str, Array] | None]", table_call.split(self.places))
 
-@lru_cache(maxsize=64)
-def joining(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., Array]:
-    """A kernel of arrays of these shapes that puts them behind one another."""
-    inputs = {f"x_{k}": shape for k, shape in enumerate(shapes)}
+    def table(self, array: Array) -> dict[str, Array]:
+        """Of the one array: the table."""
+        found = self._split(array)
+        return self.views(array) if found is None else found
 
-    def join(*arrays: Traced) -> Traced:
-        return np.concatenate(arrays)
-
-    names = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in inputs]
-    join.__signature__ = Signature(names)  # type: ignore[attr-defined]
-    nothing = Builder("tables").build()
-    return cast("Callable[..., Array]", compile(join, nothing, inputs=inputs))
+    def views(self, array: Array) -> dict[str, Array]:
+        """The same, in the memory of the array."""
+        return {name: array[at] for name, at in self._at}

@@ -6,7 +6,8 @@ cleared), `results` (each value once) and `math` (vector sine, cosine, arctangen
 `pack` and `unpack` (the loop around it, between NumPy's arrays and a structure of arrays) →
 `assembler` (machine code, on several threads) → `jit` (its addresses) → `ufunc` (what NumPy calls)
 → `kernel` (what users call), with `single_call` (one evaluation or a few, quickly), `function_call`
-(the same for public functions), `memory` (of large results) and `threads`.
+(the same for public functions), `table_call` (with dicts of arrays), `memory` (of large results)
+and `threads`.
 """
 
 from mozzi.targets.cpu.build import build as build

@@ -24,10 +24,10 @@ import numpy as np
 from mozzi.targets.cpu.calls import ufunc as gufunc
 from mozzi.targets.cpu.calls.single_call_text import CONTIGUOUS, FIELDS, WRITEABLE
 
-__all__ = ["address", "builtin", "make", "possible", "record"]
+__all__ = ["EMPTY", "address", "builtin", "make", "possible", "record"]
 
 # Places in the array API, part of NumPy's ABI.
-_ARRAY_TYPE, _RETURN, _EMPTY = 2, 76, 184
+_ARRAY_TYPE, _RETURN, EMPTY = 2, 76, 184
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _OUT = sys.intern("out")
 
@@ -109,7 +109,7 @@ def make(
     values = {
         "inputs": len(inputs), "outputs": len(outputs), "loop": loop, "data": data,
         "general": id(general), "array_type": id(np.ndarray), "dtype": id(np.dtype(dtype)),
-        "empty": arrays[_EMPTY], "return": arrays[_RETURN],
+        "empty": arrays[EMPTY], "return": arrays[_RETURN],
         "tuple_new": address(python.PyTuple_New), "tuple_set": address(python.PyTuple_SetItem),
         "incref": address(python.Py_IncRef), "decref": address(python.Py_DecRef),
         "vectorcall": address(python.PyObject_Vectorcall), "alarms": alarms, "most": most,
