@@ -110,6 +110,28 @@ def test_loops_over_bodies_cost_the_same_a_body_in_steps(method, monkeypatch):
     assert max(each) < 1.1 * min(each)
 
 
+def tied(n: int) -> mz.Model:
+    """A chain whose end is held by a ball on the world."""
+    model, at = chain(n), mz.SE3.translation(0.3, 0.2, 0.1)
+    return model.with_loop("ball", model.bodies[-1], None, mz.Spherical(), None, at)
+
+
+def test_with_a_loop_they_cost_the_same_a_body(monkeypatch):
+    """Both ways, and the pullback of a step: loops over bodies do again little of what sweeps have
+    left.
+    """
+    name = mz.forward_dynamics_gradient
+    each = [program_of(name, tied(n), rolled=True).flops / n for n in SIZES]
+    assert max(each) < 1.05 * min(each)
+    usual = [program_of(name, tied(n)).flops / n for n in SIZES]
+    middle = (max(usual) + min(usual)) / 2
+    assert max(usual) < 1.1 * middle and min(usual) > 0.9 * middle
+    assert each[-1] < 1.1 * program_of(name, tied(100), rolled=False).flops / 100
+    monkeypatch.setattr(Backwards, "threshold", 0)
+    steps = [steps_backwards("semi_implicit")(tied(n)) / n for n in (10, 30, 100)]
+    assert max(steps) < 1.05 * min(steps)
+
+
 def test_each_body_after_the_second_costs_the_same():
     """Exactly, in axes in general position: 15, 214 and then 333 operations for each."""
     counts = [program_of(mz.inverse_dynamics_gradient, chain(n)).flops for n in range(1, 7)]

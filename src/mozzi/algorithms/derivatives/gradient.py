@@ -59,7 +59,7 @@ from mozzi.types import Traced
 
 __all__ = [
     "accelerations_gradient", "forward_dynamics_gradient", "inverse_dynamics_gradient",
-    "known_accelerations_gradient", "turning_screws",
+    "known_accelerations_gradient", "power_gradient", "turning_screws",
 ]  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def inverse_dynamics_gradient(
         >>> np.allclose(da, mz.mass_matrix(arm, q) @ v)
         True
     """
-    return _power_gradient(model, q, v, a, covector, wrenches, resistance)
+    return power_gradient(model, q, v, a, covector, wrenches, resistance)
 
 
 @algorithm(
@@ -123,7 +123,7 @@ def accelerations_gradient(
 ) -> tuple[BlockArray, BlockArray, BlockArray]:
     """`forward_dynamics_gradient` behind the sweeps of forward dynamics that found a."""
     mu, L = ArticulatedInverse(x.model, x.q, x.T, x.U, x.D).motion(covector)
-    by_q, by_v, _ = _power_gradient(
+    by_q, by_v, _ = power_gradient(
         x.model, x.q, x.v, a, mu, x.wrenches, x.resistance, T=x.T, L=L, moves=x, sign=-1.0
     )
     return by_q, by_v, mu
@@ -137,13 +137,13 @@ def known_accelerations_gradient(
     """`forward_dynamics_gradient` where the accelerations a are known, and the forces are not."""
     T, _, U, D = articulated_bodies(model, q)
     mu, L = ArticulatedInverse(model, q, T, U, D).motion(covector)
-    by_q, by_v, _ = _power_gradient(
+    by_q, by_v, _ = power_gradient(
         model, q, v, a, mu, wrenches, resistance, T=T, L=L, sign=-1.0
     )
     return by_q, by_v, mu
 
 
-def _power_gradient(
+def power_gradient(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, lam: JointVector,
     wrenches: ByBody[Wrench] | None, resistance: bool, *, T: PerBody[RelativePose] | None = None,
     L: PerBody[Twist] | None = None, moves: Sweeps | None = None, sign: float = 1.0,

@@ -160,9 +160,9 @@ def _closed(
 
 def at_rest(
     x: Sweeps, loops: Multipliers, tau: JointVector, rates: Sequence[Real] | None = None
-) -> tuple[BlockArray, Multipliers]:
-    """(μ, ν) with M μ = τ + Aᵀ ν and A μ = 0 (or rates), by the articulated bodies and the factors
-    that sweeps at this configuration have left: forces at rest, without gravity.
+) -> tuple[BlockArray, PerBody[Twist], Multipliers]:
+    """(μ, twists of μ, ν) with M μ = τ + Aᵀ ν and A μ = 0 (or rates), by the articulated bodies and
+    the factors that sweeps at this configuration have left: forces at rest, without gravity.
     """
     mu = joint_vector(x.model, "mu")
     u, Du = per_body(x.model, "u Du", Local[Sequence[Real]], Local[Sequence[Real]])
@@ -177,7 +177,7 @@ def at_rest(
     corrected, total = _closed(x, loops.at_rest(x.model, Du, rates), A, REST, u, ZERO)
     for i in x.model.outward():
         mu[i] = corrected[i]
-    return mu, total
+    return mu, A, total
 
 
 def forward(

@@ -21,8 +21,12 @@ from mozzi.algorithms.derivatives.gradient import (
     accelerations_gradient,
     known_accelerations_gradient,
 )
-from mozzi.algorithms.derivatives.loops.solve import constrained_gradient, constrained_solve
-from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward
+from mozzi.algorithms.derivatives.loops.solve import (
+    accelerations_gradient_with_loops,
+    constrained_gradient,
+    constrained_solve,
+)
+from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import mechanism
@@ -74,7 +78,7 @@ class Backwards:
         p, r = self._closing(step, new, dq, dv)
         X, Y = pull_integrate(model, q, step, p)
         bar = self._sum(r, Y, h)
-        by_q, by_v, by_tau = self._pull(sweeps, a, loops, self._times(bar, h))
+        by_q, by_v, by_tau = self._pull(sweeps, q, v, a, loops, self._times(bar, h))
         q_bar = self._sum(X, by_q)
         v_bar = self._sum(bar, by_v)
         return q_bar.array(), v_bar.array(), by_tau.array()
@@ -187,14 +191,13 @@ class Backwards:
         return *forward(x), x
 
     def _pull(
-        self, x: Sweeps, a: BlockArray, loops: Multipliers | None, bar: JointVector
-    ) -> tuple[BlockArray, BlockArray, BlockArray]:
+        self, x: Sweeps, q: BlockArray, v: BlockArray, a: BlockArray, loops: Multipliers | None,
+        bar: JointVector,
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
         """(q̄, v̄, τ̄) of forward dynamics from ā, behind the sweeps that found a."""
         if loops is None:
-            return self._with_friction(x.v, *accelerations_gradient(x, a, bar))
-        mu, rows = at_rest(x, loops, bar)
-        known = multipliers(loops), mu, multipliers(rows)
-        return self._with_loops(x.q, x.v, a, *known)
+            return self._with_friction(v, *accelerations_gradient(x, a, bar))
+        return self._negated(v, *accelerations_gradient_with_loops(x, q, v, a, loops, bar))
 
     def _pull_known(
         self, q: BlockArray, v: BlockArray, a: BlockArray, loops: Traced, bar: JointVector
@@ -205,16 +208,15 @@ class Backwards:
             found = known_accelerations_gradient(self.model, q, v, a, bar, *given)
             return self._with_friction(v, *found)
         mu, rows = constrained_solve(self.model, q, bar)
-        return self._with_loops(q, v, a, loops, mu, rows)
+        by_q, by_v = constrained_gradient(self.model, q, v, a, loops, mu, rows, *given)
+        return self._negated(v, by_q, by_v, mu)
 
-    def _with_loops(
-        self, q: JointVector, v: JointVector, a: BlockArray, loops: Traced, mu: BlockArray,
-        rows: Traced,
-    ) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
-        model, given = self.model, (NoBlocks(Wrench), self.acting is not None)
-        found = constrained_gradient(model, q, v, a, loops, mu, rows, *given)
-        by_q, by_v = (self._each(_negative, joint_vector(model, "by", x)) for x in found)
-        return self._with_friction(v, by_q, by_v, mu)
+    def _negated(
+        self, v: JointVector, by_q: Traced, by_v: Traced, mu: BlockArray
+    ) -> tuple[BlockArray, BlockArray, BlockArray]:
+        """With the other sign, and with friction."""
+        by = [self._each(_negative, joint_vector(self.model, "by", x)) for x in (by_q, by_v)]
+        return self._with_friction(v, by[0], by[1], mu)
 
     def _with_friction(
         self, v: JointVector, by_q: BlockArray, by_v: BlockArray, mu: BlockArray

@@ -28,21 +28,22 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.calls.arguments import NoBlocks
 from mozzi.algorithms.calls.inlining import inlined
+from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.row_choice import HeldRows, holding
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_drift, loop_jacobian
-from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient
+from mozzi.algorithms.derivatives.gradient import inverse_dynamics_gradient, power_gradient
 from mozzi.algorithms.derivatives.loops.ties import loop_power_gradient, tied_by_frames
 from mozzi.algorithms.derivatives.second import tangent_basis, tangent_pull
-from mozzi.algorithms.dynamics.forward import Sweeps, forward, hybrid
+from mozzi.algorithms.dynamics.forward import Sweeps, at_rest, forward, hybrid
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.momenta import AtRest
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.blocks import plus
 from mozzi.algorithms.recursion.containers import ZERO, BlockArray, joint_vector
 from mozzi.algorithms.recursion.held import held_by
-from mozzi.algorithms.recursion.mechanism import Mechanism
-from mozzi.algorithms.recursion.views import ByBody, JointVector, Whole
-from mozzi.lie import Wrench
+from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
+from mozzi.algorithms.recursion.views import ByBody, JointVector, PerBody, Whole
+from mozzi.lie import Twist, Wrench
 from mozzi.model import Model
 from mozzi.program.counted_loops import entrywise
 from mozzi.program.differentiate import reverse
@@ -50,8 +51,8 @@ from mozzi.program.scalar import Real
 from mozzi.types import JointChoice, Traced
 
 __all__ = [
-    "constrained_accelerations", "constrained_gradient", "constrained_hybrid",
-    "constrained_hybrid_solve", "constrained_solve", "motion_gradient",
+    "accelerations_gradient_with_loops", "constrained_accelerations", "constrained_gradient",
+    "constrained_hybrid", "constrained_hybrid_solve", "constrained_solve", "motion_gradient",
     "position_correction_gradient", "velocity_correction_gradient", "weightless",
 ]  # fmt: skip
 
@@ -143,12 +144,38 @@ def constrained_gradient(
     the rows of the loops run backwards, O(n) + O(m d).
     """
     tree = inverse_dynamics_gradient(model, q, v, a, covector, wrenches, resistance)
+    return _with_rows(tree, model, q, v, a, multipliers, covector, loop_covector)
+
+
+def accelerations_gradient_with_loops(
+    x: Sweeps, q: BlockArray, v: BlockArray, a: BlockArray, loops: Multipliers,
+    covector: JointVector,
+) -> tuple[Traced, Traced, BlockArray]:  # fmt: skip
+    """(2) for the accelerations, behind the sweeps at (q, v) that found a, with the same factors:
+    the gradient of āᵀ a (``covector``) by q and v with the other sign, and μ.
+    """
+    mu, L, rows = at_rest(x, loops, covector)
+    tree = power_gradient(
+        x.model, q, v, a, mu, x.wrenches, x.resistance, T=x.T, L=L, moves=x
+    )
+    own = multipliers(loops), mu, multipliers(rows)
+    return *_with_rows(tree, x.model, q, v, a, *own, T=x.T, L=L), mu
+
+
+def _with_rows(
+    tree: Sequence[BlockArray], model: Mechanism, q: BlockArray, v: BlockArray, a: BlockArray,
+    lam: BlockArray | Traced, mu: BlockArray, nu: BlockArray | Traced,
+    T: PerBody[RelativePose] | None = None, L: PerBody[Twist] | None = None,
+) -> tuple[Traced, Traced]:  # fmt: skip
+    """The gradient of a tree by q and v, with what rows of loops add. T, L: see
+    `loop_power_gradient`.
+    """
     if tied_by_frames(model.model):
-        own = multipliers[()], loop_covector[()]
-        both = loop_power_gradient(model, q, v, a, covector, *own)[:2]
+        own = list(lam[()]), list(nu[()])
+        both = loop_power_gradient(model, q, v, a, mu, *own, T=T, L=L)[:2]
         rows = tuple(x.array() for x in both)
     else:
-        rows = inlined(model, _motion, q, v, a, multipliers, covector, loop_covector)
+        rows = inlined(model, _motion, q, v, a, lam, mu, nu)
     by_q, by_v = (entrywise(add, x.array(), y) for x, y in zip(tree, rows))
     return np.array(by_q, dtype=object), np.array(by_v, dtype=object)
 

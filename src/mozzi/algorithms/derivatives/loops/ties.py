@@ -67,20 +67,27 @@ class _Fields:
 
 def loop_power_gradient(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, mu: JointVector,
-    multipliers: Sequence[Real], covector: Sequence[Real], drift: bool = False,
+    multipliers: Sequence[Real], covector: Sequence[Real], drift: bool = False, *,
+    T: PerBody[RelativePose] | None = None, L: PerBody[Twist] | None = None,
 ) -> tuple[BlockArray, BlockArray, BlockArray]:  # fmt: skip
     """The gradient of L by q (along the group), v and a; λ (``multipliers``) and ν (``covector``)
-    row by row. drift: with −νᵀ φ (`loop_drift`) in L.
+    row by row. drift: with −νᵀ φ (`loop_drift`) in L. T, L: poses, and twists of μ, where they are
+    known.
     """
     by_q, by_v, by_a = (joint_vector(model, letter) for letter in ("by_q", "by_v", "by_a"))
-    T, V, A, L = per_body(model, "T V A L", Local[RelativePose], Twist, Twist, Twist)
+    V, A = per_body(model, "V A", Twist, Twist)
+    poses, twists = T, L
+    T = per_body(model, "T", Local[RelativePose]) if poses is None else poses
+    L = per_body(model, "L", Twist) if twists is None else twists
     E, F, G, H = per_body(model, "E F G H", Wrench, Wrench, Wrench, Wrench)
     for i in model.outward():
         p, S = i.parent, i.joint.screws(q[i])
-        T[i] = i.pose(q[i])
+        if poses is None:
+            T[i] = i.pose(q[i])
         V[i] = T[i].pull(V[p]) + S @ v[i]
         A[i] = T[i].pull(A[p]) + _own(i, q, v, a, V[i])
-        L[i] = T[i].pull(L[p]) + S @ mu[i]
+        if twists is None:
+            L[i] = T[i].pull(L[p]) + S @ mu[i]
         E[i] = F[i] = G[i] = H[i] = Wrench.zero()
     _add_gains(model, q, _Fields(T, V, A, L, E, F, G, H), multipliers, covector, drift)
     for i in model.inward():
