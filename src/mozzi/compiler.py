@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from mozzi.targets.cpu.kernel import CpuKernel
 
 __all__ = [
-    "TARGETS", "compile", "forget", "kernel_key", "program_of", "run", "set_checks", "settings_for",
-    "signature_of", "traced",
+    "TARGETS", "compile", "forget", "kernel_key", "kernel_of", "program_of", "set_checks",
+    "settings_for", "signature_of", "traced",
 ]  # fmt: skip
 
 #: Where each target lives: a folder or file with `build(make, dtype, key=None) -> kernel`, where
@@ -383,31 +383,27 @@ def _freeze(value: object) -> object:
     return value
 
 
-def run(
-    function: Algorithm,
-    model: Model,
-    arrays: Mapping[str, ArrayLike],
-    options: Mapping[str, object],
-) -> Any:
-    """An algorithm on arrays, as `Algorithm.bind` gives them, through its kernel for this model."""
-    plain = options == function.defaults and tuple(arrays) == function.required
+def kernel_of(
+    function: Algorithm, model: Model, names: tuple[str, ...], options: Mapping[str, object]
+) -> Kernel[Any]:
+    """The kernel of an algorithm for this model, of arrays with these names and of options, as
+    `Algorithm.bind` gives them. It looks at what it gets.
+    """
+    plain = options == function.defaults and names == function.required
     plain = plain and not (model.closures and function.holds_where_closed)  # looks at every call
-    key: object = function if plain else (function, tuple(arrays), _freeze(options))
+    key: object = function if plain else (function, names, _freeze(options))
     kernel = model.cache.get(key)
     if kernel is None:
-        extra = {n: True for n in arrays if n not in function.required}
+        extra = {n: True for n in names if n not in function.required}
         with _LOCK:
             kernel = model.cache.get(key)
             if kernel is None:
                 made = compile(function, model, options={**options, **extra})
-                look = _look(function, model, tuple(arrays), options)
+                look = _look(function, model, names, options)
                 kernel = model.cache[key] = made.watched(look)
                 if plain:
                     _quicken(function, model, kernel)
-    try:
-        return kernel(*arrays.values())
-    except ShapeError as error:
-        raise function.misfit(model, error) from None
+    return kernel
 
 
 def lazily(

@@ -8,7 +8,7 @@ that compiled code is tested against.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypedDict, cast, overload, runtime_checkable
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.arguments import ARRAYS, wrapped
 from mozzi.algorithms.calls.documentation import documented, public_signature
+from mozzi.algorithms.calls.forms import Form, Known, form_of
 from mozzi.algorithms.calls.guard import look, unchecked
 from mozzi.algorithms.calls.held_wrenches import HELD, body_fixed, with_representation
 from mozzi.algorithms.calls.with_loops import met_loops, refuse_choices, refuse_loops, tell_open
@@ -95,6 +96,10 @@ class Algorithm:
         self.__doc__ = documented(function.__doc__, self.signature, axes)
         names = list(self.signature.parameters)[1:]
         self.arrays = tuple(name for name in names if name in ARRAYS)
+        positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self._positional = [
+            (n, n in ARRAYS) for n in names if self.signature.parameters[n].kind is positional
+        ]
         defaults = {n: p.default for n, p in self.signature.parameters.items()}
         self.required = tuple(n for n in self.arrays if defaults[n] is inspect.Parameter.empty)
         self.defaults = {n: defaults[n] for n in names if n not in self.arrays}
@@ -155,21 +160,30 @@ class Algorithm:
             except AttributeError:
                 raise self._not_a_model(model) from None
             if kernel is not None:
-                try:
-                    return kernel(*args)
-                except ShapeError as error:
-                    assert isinstance(model, Model)  # views have no kernels
-                    raise self.misfit(model, error) from None
+                assert isinstance(model, Model)  # views have no kernels
+                return self._answered(model, kernel, cast("tuple[ArrayLike, ...]", args))
         if isinstance(model, Mechanism):
             return self._recursion(model.model)(model, *args, **options)
         if active() is not None:
             return self.inline(model, *args, **options)
-        arrays, others = self.bind(model, args, options)
-        refuse_choices(model, self.name, others)
-        if any(type(x).__module__.startswith(("dask.", "xarray.")) for x in arrays.values()):
-            from mozzi.compiler import lazily
+        form = form_of(self._positional, self.arrays, args, options)
+        known = None
+        if form is not None and type(model) is Model:
+            known = cast("Known | None", model.cache.get((self, form.key)))
+        if form is not None and known is not None:
+            given = [form.arrays[k] for k in known.order]
+            if known.kernel is not None:
+                return self._answered(model, known.kernel, given)
+            arrays: Arrays = dict(zip(known.names, given, strict=True))
+            others = cast("Options", dict(known.others))
+        else:
+            arrays, others = self.bind(model, args, options)
+            refuse_choices(model, self.name, others)
+            if any(type(x).__module__.startswith(("dask.", "xarray.")) for x in arrays.values()):
+                from mozzi.compiler import lazily
 
-            return lazily(self, model, arrays, others)
+                return lazily(self, model, arrays, others)
+            self._remember(model, form, arrays, others)
         if met_loops(model) or self._on_arrays is not None:  # kernels look for themselves
             refuse_others(self.name, self._array_kinds, arrays.items(), self.function)
         if self.tells_open and met_loops(model):
@@ -193,15 +207,41 @@ class Algorithm:
                 looked_at(self.name, model, arrays, named, result)
             if result is not NotImplemented:
                 return result
-        return self.compiled(model, arrays, others)
+        result = self.compiled(model, arrays, others)
+        if self._on_arrays is None and not met_loops(model):
+            self._remember(model, form, arrays, others, self._kernel(model, arrays, named))
+        return result
+
+    def _remember(
+        self, model: Model, form: Form | None, arrays: Arrays, others: Options,
+        kernel: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Keep what was found of a call, for others of its form."""
+        if form is not None:
+            order = tuple(form.names.index(name) for name in arrays)
+            options = cast("Mapping[str, object]", dict(others))
+            model.cache[self, form.key] = Known(tuple(arrays), order, options, kernel)
 
     def compiled(
         self, model: Model, arrays: Mapping[str, ArrayLike], options: Mapping[str, object]
     ) -> Any:
         """The answer of the kernel on arrays, whatever else answers there."""
-        from mozzi.compiler import run
+        return self._answered(model, self._kernel(model, arrays, options), arrays.values())
 
-        return run(self, model, arrays, options)
+    def _kernel(
+        self, model: Model, names: Iterable[str], options: Mapping[str, object]
+    ) -> Callable[..., Any]:
+        from mozzi.compiler import kernel_of
+
+        return kernel_of(self, model, tuple(names), options)
+
+    def _answered(
+        self, model: Model, kernel: Callable[..., Any], arrays: Iterable[ArrayLike]
+    ) -> Any:
+        try:
+            return kernel(*arrays)
+        except ShapeError as error:
+            raise self.misfit(model, error) from None
 
     def inline(self, model: Model, *args: object, **options: object) -> Any:
         """Trace the recursion here."""

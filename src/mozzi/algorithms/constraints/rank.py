@@ -301,6 +301,12 @@ def length_of(model: Model) -> float:
     """A length of the mechanism: the longest lever on a body, between joints or to a loop. Where it
     stands in the world does not matter.
     """
+    if length_of not in model.cache:
+        model.cache[length_of] = _longest_lever(model)
+    return model.cache[length_of]
+
+
+def _longest_lever(model: Model) -> float:
     levers = [b.placement.p for b in mechanism(model).bodies if b.parent >= 0]
     for loop in model.loops:
         ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)

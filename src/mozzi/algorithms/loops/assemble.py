@@ -249,8 +249,20 @@ def _per_row(
 
 def held_mask(model: Model, hold: JointChoice) -> np.ndarray:
     """Which velocities belong to joints that are held."""
+    names = (hold,) if isinstance(hold, str) else tuple(hold)
+    if not all(isinstance(x, str) for x in names):
+        return _held_mask(model, names)
+    key = held_mask, names
+    if key not in model.cache:
+        model.cache[key] = _held_mask(model, names)
+    return model.cache[key]
+
+
+def _held_mask(model: Model, hold: JointChoice) -> np.ndarray:
     bodies = held_by(mechanism(model), hold).bodies
-    return np.array([h for body in bodies for h in body.held], dtype=bool)
+    found = np.array([h for body in bodies for h in body.held], dtype=bool)
+    found.flags.writeable = False
+    return found
 
 
 def _assembly(
