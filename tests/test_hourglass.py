@@ -55,7 +55,7 @@ DOORS = {
     ("mozzi.model.interface.configurations", "mozzi.algorithms.loops.random.random_closed"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.lazily"),
     ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.looked_at"),
-    ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.run"),
+    ("mozzi.algorithms.calls.algorithm", "mozzi.compiler.kernel_of"),
     ("mozzi.algorithms.loops.shown", "mozzi.compiler.forget"),
     *(
         ("mozzi.algorithms.calls.with_loops", f"mozzi.algorithms.{answer}")

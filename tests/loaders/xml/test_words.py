@@ -115,9 +115,9 @@ def test_frames_attached_in_a_row_take_linear_time(tmp_path: Path):
     def seconds(n: int) -> float:
         rows = (f'<frame name="f{k}" attached_to="f{k - 1}"/>' for k in range(n - 1, 0, -1))
         text = sdf(model="".join(rows) + '<frame name="f0" attached_to="b"/>')
-        start = time.perf_counter()
+        start = time.process_time()  # of this process: others may use the machine
         assert len(load(write(tmp_path, text, "r.sdf")).frames) >= n
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)
     assert seconds(20_000) < 30 * seconds(2_000)
