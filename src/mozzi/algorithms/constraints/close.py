@@ -37,8 +37,10 @@ def descend(
         A = loop_jacobian(model, q[going]) * positions * free
         cost = np.square(r[going]).sum(-1)
         step = -_damped(model, A, r[going], mu[going] * np.minimum(cost, 1.0))
-        longest = np.abs(step).max(-1, initial=1e-300, keepdims=True)
-        step *= np.minimum(1.0, LONGEST / longest)
+        longest = np.abs(step)
+        if model.nv <= MANY:  # of many loops one that is far must not hold up all others
+            longest = longest.max(-1, initial=0.0, keepdims=True)
+        step *= np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
         new = integrate(model, q[going], step)
         s = loop_residual(model, new) - target[going]
         after = np.square(s).sum(-1)
