@@ -79,12 +79,13 @@ def _vanishes(s: Node, zero: set[int]) -> bool:
 class _Folded:
     """A program made anew where these loads are zero, and what follows from that; the rest stays.
 
-    Values that stay are found again by those that are made, from where they are on.
+    Values that stay are found by those that are made, and these by them, from where they are on.
     """
 
     def __init__(self, zero: set[int]):
         self.zero = zero
         self.made: dict[int, Real] = {}  # what is another value now
+        self.any = False  # whether some of these are operations, which others may be equal to
 
     def region(self, old: Region, outer: Region | None) -> Region:
         new, made = Region(outer), self.made
@@ -98,10 +99,14 @@ class _Folded:
                     elif any(id(x) in made for x in s.args):
                         made[id(s)] = self._value(s)
                     else:
-                        statements.append(s)
                         key = keys.get(id(s))
                         if key is not None:
+                            known = new.find(key) if self.any else None
+                            if known is not None:
+                                made[id(s)] = known
+                                continue
                             table[key] = s
+                        statements.append(s)
                 elif isinstance(s, Store):
                     value = made.get(id(s.value))
                     new.statements.append(s if value is None else replace(s, value=constant(value)))
@@ -117,6 +122,7 @@ class _Folded:
     def _value(self, s: Node) -> Real:
         known = map(self._now, s.args)
         new = operation(s.op, *known, nonzero=s.op == "div" and s.finite)
+        self.any = True
         if isinstance(new, Node) and not new.name:
             new.name, new.origin = s.name, s.origin
         return new
