@@ -33,7 +33,8 @@ def random_closed(
     left, bounds = np.arange(count), bounds_of(model, limits=True)
     guess = model.random_configuration(rng, count, closed=False)
     stuck = Stuck(model, count) if model.nv > LARGE else None
-    for _ in range(ROUNDS if stuck is None else MORE_ROUNDS):
+    rounds = ROUNDS if stuck is None else MORE_ROUNDS
+    for _ in range(rounds):
         goals = np.empty((len(left), 0, 4, 4))
         q, r, _ = closed_near(model, guess, goals, (), (), bounds, 0.0, STEPS)
         good = np.abs(r).max(-1, initial=0.0) <= 10.0 * CLOSED
@@ -47,7 +48,7 @@ def random_closed(
             guess = np.where(again, guess, q)
     if len(left):
         raise LoopError(
-            f"model {model.name!r}: none of {ROUNDS} random configurations could be closed within "
+            f"model {model.name!r}: none of {rounds} random configurations could be closed within "
             "the limits; call mozzi.assemble(model, q) on a guess, or "
             f"random_configuration(closed=False){_beyond(model, bounds)}"
         )
