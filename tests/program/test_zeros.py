@@ -141,6 +141,40 @@ def test_what_is_stored_late_is_not_taken_for_zero():
     assert ("a", 0) not in {(at.buffer.name, at.offset) for at in loads}  # nobody stores there
 
 
+def test_what_sees_no_zeros_stays():
+    """Values that no zero reaches are the same ones; those that are made anew find them, where they
+    come before.
+    """
+    kept = []
+
+    def function(x, y):
+        a, out = Buffer("a", 1, "scratch"), Buffer("out", 3, "scratch")
+        for _, _k in loop(0, 2):
+            first = x * y
+            kept.append(first)
+            store(out, None, 0, 0, load(a, None, 0, 0) + first)  # the product itself
+            store(out, None, 0, 1, (load(a, None, 0, 0) + x) * 3.0)  # comes later, not yet known
+            store(out, None, 0, 2, x * 3.0 + load(out, None, 0, 2))
+        return load(out, None, 0, 0), load(out, None, 0, 1), load(out, None, 0, 2)
+
+    program = trace(function, [Input("x", ()), Input("y", ())])
+    folded = fold_zeros(program)
+    assert id(kept[0]) in {id(s) for s, _ in folded.walk()}
+    assert prune(folded).length == 3  # two products and a sum
+    assert interpret(folded, [[2.0], [5.0]]) == [[10.0], [6.0], [12.0]]
+
+
+@pytest.mark.parametrize("where", ["arm", "tree"])
+def test_values_come_before_those_that_use_them(where):
+    """In folded programs, in their own region or around it."""
+    for program in programs(where):
+        seen = set()
+        for s, _ in program.walk():
+            if hasattr(s, "args"):
+                assert all(id(x) in seen for x in s.args)
+                seen.add(id(s))
+
+
 def test_infinite_numbers_times_zero_are_not_zero():
     """Only what is finite folds."""
 

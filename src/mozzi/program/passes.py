@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mozzi.program.node import Node, Region
-from mozzi.program.places import Flags, Places, places_of
+from mozzi.program.places import Flags, places_of
 from mozzi.program.program import Buffer, Program, Store
 
 __all__ = ["prune"]
@@ -29,10 +29,12 @@ class _Used:
                 self.read[id(output.values)].put(slice(None), True)
             else:
                 self.live.update(id(x) for x in output.values)
-        self.more = True
-        while self.more:  # what a loop reads before it is written, the round before
-            self.more = False
+        self.left: list[Store] = []
+        while True:
+            self.left.clear()
             self._mark(program.region)
+            if not any(map(self._is_read, self.left)):  # by a loop, the round before
+                break
 
     def _mark(self, region: Region) -> None:
         """From the end on."""
@@ -41,23 +43,19 @@ class _Used:
                 if id(s) in self.live:
                     self.live.update(map(id, s.args))
                     if s.op == "load":
-                        self._reads(s.address.buffer, self.places[id(s)])
+                        self.read[id(s.address.buffer)].put(self.places[id(s)], True)
             elif isinstance(s, Store):
                 if self._is_read(s):
                     self.live.add(id(s.value))
+                else:
+                    self.left.append(s)
             else:
                 if isinstance(s.stop, Node):
                     self.live.add(id(s.stop))
                 if s.going is not None:
-                    self._reads(s.going.buffer, slice(None))
+                    self.read[id(s.going.buffer)].put(slice(None), True)
                 for branch in reversed(s.branches):
                     self._mark(branch)
-
-    def _reads(self, buffer: Buffer, places: Places) -> None:
-        read = self.read[id(buffer)]
-        if not read.all(places):
-            read.put(places, True)
-            self.more = True
 
     def _is_read(self, s: Store) -> bool:
         return self.read[id(s.buffer)].any(self.places[id(s)])

@@ -86,14 +86,19 @@ class Program:
     def buffers(self) -> list[Buffer]:
         """All buffers that statements touch, in order of appearance."""
         seen: dict[int, Buffer] = {}
-        for statement, _ in self.walk():
-            if isinstance(statement, Node) and statement.op == "load":
-                buffer = statement.address.buffer
-            elif isinstance(statement, Store):
-                buffer = statement.buffer
-            else:
-                continue
-            seen.setdefault(id(buffer), buffer)
+
+        def look(region: Region) -> None:
+            for s in region.statements:
+                if type(s) is Node:
+                    if s.op == "load":
+                        seen.setdefault(id(s.address.buffer), s.address.buffer)
+                elif isinstance(s, Store):
+                    seen.setdefault(id(s.buffer), s.buffer)
+                elif isinstance(s, Loop):
+                    for branch in s.branches:
+                        look(branch)
+
+        look(self.region)
         for output in self.outputs:
             if isinstance(output.values, Buffer):
                 seen.setdefault(id(output.values), output.values)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from mozzi.program.node import Node, Region, constant, operation, trace_into
 from mozzi.program.places import Flags, places_of
-from mozzi.program.program import Output, Program, load, read
+from mozzi.program.program import Output, Program
 from mozzi.program.scalar import Real
 from mozzi.program.statements import Buffer, Loop, Store
 
@@ -58,6 +58,8 @@ def _zero_loads(program: Program) -> set[int]:
                 vanish.add(id(s))
         if not changed:
             return loads
+        left = vanish  # less and less vanishes: what does not, or is stored by then, stays so
+        statements = [s for s in statements if id(s.value if isinstance(s, Store) else s) in left]
 
 
 def _vanishes(s: Node, zero: set[int]) -> bool:
@@ -75,37 +77,52 @@ def _vanishes(s: Node, zero: set[int]) -> bool:
 
 
 class _Folded:
-    """A program made anew, statement by statement, where these loads are zero."""
+    """A program made anew where these loads are zero, and what follows from that; the rest stays.
+
+    Values that stay are found by those that are made, and these by them, from where they are on.
+    """
 
     def __init__(self, zero: set[int]):
         self.zero = zero
-        self.made: dict[int, Real] = {}
+        self.made: dict[int, Real] = {}  # what is another value now
+        self.any = False  # whether some of these are operations, which others may be equal to
 
     def region(self, old: Region, outer: Region | None) -> Region:
-        new = Region(outer)
+        new, made = Region(outer), self.made
+        keys = {id(node): key for key, node in old.table.items()}
+        statements, table = new.statements, new.table
         with trace_into(new):
             for s in old.statements:
                 if isinstance(s, Node):
-                    self.made[id(s)] = self._value(s)
+                    if id(s) in self.zero:
+                        made[id(s)] = 0.0
+                    elif any(id(x) in made for x in s.args):
+                        made[id(s)] = self._value(s)
+                    else:
+                        key = keys.get(id(s))
+                        if key is not None:
+                            known = new.find(key) if self.any else None
+                            if known is not None:
+                                made[id(s)] = known
+                                continue
+                            table[key] = s
+                        statements.append(s)
                 elif isinstance(s, Store):
-                    value = constant(self.made[id(s.value)])
-                    new.statements.append(replace(s, value=value))
+                    value = made.get(id(s.value))
+                    new.statements.append(s if value is None else replace(s, value=constant(value)))
                 else:
-                    stop = s.stop if isinstance(s.stop, int) else constant(self.made[id(s.stop)])
+                    stop = s.stop if isinstance(s.stop, int) else constant(self._now(s.stop))
                     branches = [self.region(branch, new) for branch in s.branches]
                     new.statements.append(replace(s, stop=stop, branches=branches))
         return new
 
+    def _now(self, s: Node) -> Real:
+        return self.made.get(id(s), s)
+
     def _value(self, s: Node) -> Real:
-        if s.op == "const" or id(s) in self.zero:
-            return s.value if s.op == "const" else 0.0
-        if s.op == "input":
-            new = read(*s.place)
-        elif s.op == "load":
-            new = load(*s.address)
-        else:
-            known = [self.made[id(x)] for x in s.args]
-            new = operation(s.op, *known, nonzero=s.op == "div" and s.finite)
+        known = map(self._now, s.args)
+        new = operation(s.op, *known, nonzero=s.op == "div" and s.finite)
+        self.any = True
         if isinstance(new, Node) and not new.name:
             new.name, new.origin = s.name, s.origin
         return new
@@ -113,5 +130,5 @@ class _Folded:
     def output(self, output: Output) -> Output:
         if isinstance(output.values, Buffer):
             return output
-        values = tuple(constant(self.made[id(x)]) for x in output.values)
+        values = tuple(constant(self._now(x)) for x in output.values)
         return replace(output, values=values)

@@ -13,6 +13,7 @@ from support.cuts import Cuts, doubled
 from support.loop_models import null_space_accelerations, rod, state
 
 import mozzi as mz
+from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.compiler import program_of
 from mozzi.lie import SE3
@@ -57,6 +58,32 @@ def stacked(
     return b.build(), np.array(q)
 
 
+def on_rods(n: int, free_on_each_other: bool, free: mz.Joint) -> mz.Model:
+    """The same with rods for legs. All joints are in one place, away from which it is closed."""
+    b, below = mz.Builder("stack on rods"), None
+    disk = mz.Inertia(2.0, (0.0, 0.02, 0.01), np.diag([0.05, 0.05, 0.09]))
+    feet = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
+    balls = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
+    for s in range(n):
+        b.add(f"platform_{s}", below if free_on_each_other else None, free, disk)
+        for k, (x, y) in enumerate(zip(feet, balls, strict=True)):
+            foot = 0.6 * np.array([math.cos(x), math.sin(x), 0.0])
+            ball = 0.3 * np.array([math.cos(y), math.sin(y), 0.0])
+            length = float(np.linalg.norm(ball + np.array([0.0, 0.0, 0.7]) - foot))
+            b.distance(f"rod_{s}_{k}", below, f"platform_{s}", foot, ball, length=length)
+        below = f"platform_{s}"
+    return b.build()
+
+
+SIX_FREEDOMS = {
+    "free": mz.Free,
+    "cylinders": lambda: mz.Composite(*(mz.Cylindrical(axis) for axis in "xyz")),
+    "framed": composed,
+    "ball first": lambda: mz.Composite(mz.Spherical(), mz.Translation3()),
+    "plane": lambda: mz.Composite(mz.Planar("z"), mz.Prismatic("z"), mz.Universal("x", "y")),
+}
+
+
 def two_deltas() -> tuple[mz.Model, np.ndarray]:
     """One robot, with each of its loops given twice: 40 rows."""
     model, q, _ = Cuts(delta(), 0, doubled).cut("motor_1")
@@ -70,6 +97,27 @@ def test_platforms_on_platforms_cost_linearly(free_on_each_other: bool):
         program_of(mz.forward_dynamics, stacked(n, free_on_each_other)[0]).flops for n in (2, 3, 4)
     ]
     assert counts[2] - counts[1] <= 1.001 * (counts[1] - counts[0])
+
+
+@pytest.mark.parametrize("free_on_each_other", [True, False])
+@pytest.mark.parametrize("free", SIX_FREEDOMS)
+def test_operations_are_linear_in_platforms_however_they_stand(free: str, free_on_each_other: bool):
+    """From one to six on rods, by any six freedoms: the third takes what each further one does."""
+    models = [on_rods(n, free_on_each_other, SIX_FREEDOMS[free]()) for n in range(1, 7)]
+    assert not any(map(overconstrained, models))
+    counts = [program_of(mz.forward_dynamics, model).flops for model in models]
+    more = np.diff(counts)
+    assert counts[0] < more[0] and np.ptp(more) <= 0.002 * more[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("free_on_each_other", [True, False])
+@pytest.mark.parametrize("free", SIX_FREEDOMS)
+def test_operations_are_linear_in_platforms_on_legs(free: str, free_on_each_other: bool):
+    models = [stacked(n, free_on_each_other, SIX_FREEDOMS[free]())[0] for n in range(1, 7)]
+    assert not any(map(overconstrained, models))
+    more = np.diff([program_of(mz.forward_dynamics, model).flops for model in models])
+    assert np.ptp(more) <= 0.02 * more[0]
 
 
 def test_any_six_freedoms_transmit_nothing():

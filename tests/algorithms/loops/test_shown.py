@@ -1,7 +1,7 @@
 """Ways of assembly that the library does not find by itself: it is shown them by the caller.
 
 A linkage of Bricard that moves in one of its assemblies and is rigid in others, away from its
-neutral configuration, in a mechanism with more joints: what is found of it is rigid, of full rank.
+neutral configuration, geared to more joints: what is found of it is rigid, of full rank.
 The laws are energy, at the order of the method, and that where the loop is cut does not matter.
 """
 
@@ -24,7 +24,8 @@ from mozzi.model import Model
 from mozzi.model.generate import LINKAGES, Linkage, ring
 from mozzi.model.generate.linkages import GROUND, LinkageJoint
 
-MORE = 15  # joints of an arm beside the linkage
+MORE = 15  # joints of an arm beside the linkage, with a gear to it
+GEAR = {"joint_1": 0.1} | {f"turn_{k}": 1.0 for k in range(MORE)}
 ROD = mz.Inertia(0.1, (0.1, 0.0, 0.0), 1e-3 * np.eye(3))
 
 
@@ -56,7 +57,10 @@ def hidden(joint: str = "joint_2") -> tuple[Model, np.ndarray, np.ndarray]:
     """The mechanism, new, and a state of which nothing is known."""
     cuts, linkage = _hidden()
     model = linkage.model([joint])
-    return model, *same_state(model, cuts.model, cuts.q, cuts.v)
+    q, v = same_state(model, cuts.model, cuts.q, cuts.v)
+    at = [model.v_slices[name].start for name in GEAR]
+    v[at[-1]] -= v[at] @ [*GEAR.values()]
+    return model.with_coupling("gear", GEAR, offset=float(q[at] @ [*GEAR.values()])), q, v
 
 
 def known() -> tuple[Model, np.ndarray, np.ndarray]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.rank import MANY, SHARE
+from mozzi.algorithms.constraints.regions import band_of, solve_along
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
 from mozzi.types import Array
 
-__all__ = ["descend"]
+__all__ = ["damped_steps", "descend"]
 
 LONGEST = 0.7  # the longest step, in radians or metres
 LEAST = 1e-12  # of the largest square: what is added where rows may depend on one another
@@ -37,9 +36,11 @@ def descend(
             break
         A = loop_jacobian(model, q[going]) * positions * free
         cost = np.square(r[going]).sum(-1)
-        step = -_damped(A, r[going], mu[going] * np.minimum(cost, 1.0))
-        longest = np.abs(step).max(-1, initial=1e-300, keepdims=True)
-        step *= np.minimum(1.0, LONGEST / longest)
+        step = -_damped(model, A, r[going], mu[going] * np.minimum(cost, 1.0))
+        longest = np.abs(step)
+        if model.nv <= MANY:  # of many loops one that is far must not hold up all others
+            longest = longest.max(-1, initial=0.0, keepdims=True)
+        step *= np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
         new = integrate(model, q[going], step)
         s = loop_residual(model, new) - target[going]
         after = np.square(s).sum(-1)
@@ -53,17 +54,22 @@ def descend(
     return q, steps
 
 
-def _damped(A: Array, r: Array, damping: Array) -> Array:
+def _damped(model: Model, A: Array, r: Array, damping: Array) -> Array:
     """Aᵀ (A Aᵀ + μ)⁻¹ r by singular values; those that count as zero take no part. Of many
-    coordinates (Aᵀ A + μ)⁻¹ Aᵀ r, which is the same: rounding moves it where A does not see it.
+    coordinates by `damped_steps`.
     """
     if A.shape[-1] > MANY:
-        At = np.swapaxes(A, -1, -2)
-        N = At @ A
-        least = LEAST * np.abs(N).sum(axis=-1).max(axis=-1)
-        more = np.maximum(damping, least)[..., None, None] * np.eye(A.shape[-1])
-        return cast("Array", np.linalg.solve(N + more, At @ r[..., None])[..., 0])
+        return damped_steps(model, A, r, damping)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     keep = s > SHARE * s[..., :1]
     factor = np.where(keep, s, 0.0) / np.where(keep, s * s + damping[..., None], 1.0)
     return np.einsum("...rv,...r,...mr,...m->...v", Vt, factor, U, r, optimize=True)
+
+
+def damped_steps(model: Model, A: Array, r: Array, damping: Array) -> Array:
+    """Aᵀ (A Aᵀ + μ)⁻¹ r = (Aᵀ A + μ)⁻¹ Aᵀ r of rows of a model, along the band of their
+    coordinates: rounding moves it where A does not see it.
+    """
+    size = np.abs(A)
+    largest = size.sum(axis=-1).max(axis=-1, initial=0.0) * size.sum(axis=-2).max(axis=-1)
+    return solve_along(band_of(model), A, r, np.maximum(damping, LEAST * largest))

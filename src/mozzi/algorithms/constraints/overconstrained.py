@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.close import descend
+from mozzi.algorithms.constraints.closure_groups import closure_groups
 from mozzi.algorithms.constraints.rank import (
     CLEAR,
     CLOSED_RESIDUAL,
@@ -96,6 +97,20 @@ def _decided(model: Model, held: NDArray[np.bool_] | None) -> tuple[bool, int]:
 def _depend(model: Model, free: NDArray[np.bool_]) -> tuple[bool, int]:
     if not model.row_count or not free.any():
         return bool(model.row_count), model.row_count
+    known: dict[tuple[Model, bytes], tuple[bool, int]] = {}
+    found: list[tuple[bool, int]] = []
+    for group in closure_groups(model, ~free):
+        key = group.alone, group.held.tobytes()
+        if key not in known:
+            known[key] = _depend_alone(group.alone, ~group.held)
+        found.append(known[key])
+    return any(depend for depend, _ in found), sum(some for _, some in found)
+
+
+def _depend_alone(model: Model, free: NDArray[np.bool_]) -> tuple[bool, int]:
+    """`_depend` of a group; one that is held vanishes in all configurations."""
+    if not free.any():
+        return False, 0
     ranks, regular, some = _closed_ranks(model, free)
     if not len(ranks):
         return True, some

@@ -21,7 +21,7 @@ from mozzi.model import Model
 from mozzi.model.edit import loop_alone, loop_bodies
 from mozzi.types import Array
 
-__all__ = ["LARGE", "AlikeLoops", "alike_loops"]
+__all__ = ["LARGE", "AlikeLoops", "alike_loops", "rounded"]
 
 Place: TypeAlias = tuple[NDArray[np.intp], ...]
 
@@ -64,7 +64,7 @@ def _alike_loops(model: Model) -> list[AlikeLoops] | None:
         if len(v) > LARGE:
             return None
         alone = loop_alone(model, loop)
-        key = _rounded(alone.key)
+        key = rounded(alone.key)
         kinds.setdefault(key, alone)
         places.setdefault(key, []).append((_places(rows[loop.name]), q, v))
         if len(kinds) > FEW_KINDS:
@@ -79,10 +79,10 @@ def _places(part: slice) -> list[int]:
     return list(range(part.start, part.stop))
 
 
-def _rounded(key: object) -> object:
+def rounded(key: object) -> object:
     """The content of a model without the rounding of where it stands."""
     if isinstance(key, tuple):
-        return tuple(map(_rounded, cast("tuple[object, ...]", key)))
+        return tuple(map(rounded, cast("tuple[object, ...]", key)))
     return round(key, 12) + 0.0 if isinstance(key, float) else key
 
 

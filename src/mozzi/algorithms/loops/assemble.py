@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, lengths, pinv, scaled
+from mozzi.algorithms.constraints.regions import Stuck
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.constraints.single_loops import LARGE
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
@@ -35,6 +36,7 @@ configurations is less.
 """
 
 STARTS = (0.0, 0.03, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)  # noise on the guess
+MORE_STARTS = (3.0,) * 28  # of large mechanisms, in which a few loops at a time are moved aside
 ROUNDED = 1e-6  # what stays open by less (m or rad) is open by rounded numbers
 
 
@@ -171,9 +173,11 @@ def assemble(
 
     Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
     no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
-    starts again a little aside, further and further. Leading axes of q are a batch.
+    starts again a little aside, further and further; of a mechanism of many loops those that are
+    stuck alone. Leading axes of q are a batch.
 
-    Cost: a singular value decomposition, O(n³), for each of some five to ten iterations.
+    Cost: a singular value decomposition, O(n³), for each of some five to ten iterations; with more
+    than 120 coordinates O(n b²), where loops act on b of them together.
 
     Args:
         model: the mechanism.
@@ -207,13 +211,21 @@ def assemble(
     rng = np.random.default_rng(rng)
     best, gap = rows.copy(), _gap(model, rows, target)
     steps = np.zeros(len(rows), dtype=int)
-    for noise in STARTS:
+    stuck = Stuck(model, len(rows)) if model.nv > LARGE else None
+    last = rows.copy()
+    for noise in STARTS if stuck is None else (*STARTS, *MORE_STARTS):
         left = np.flatnonzero(gap > tolerance)
         if not len(left):
             break
         aside = rng.normal(size=(len(left), model.nv)) * noise * free
-        tried = rows[left] if noise == 0.0 else integrate(model, rows[left], aside)
+        tried = rows[left]
+        if noise > 0.0 and stuck is not None:  # from where they are, but for loops that are stuck
+            joints = stuck.joints(left, loop_residual(model, last[left]) - target[left])
+            aside *= np.repeat(joints, np.diff(model.v_offsets), axis=-1)
+            tried = last[left]
+        tried = tried if noise == 0.0 else integrate(model, tried, aside)
         found, used = descend(model, tried, target[left], free, iterations)
+        last[left] = found
         gaps = _gap(model, found, target[left])
         better = gaps < gap[left]
         best[left[better]], gap[left[better]] = found[better], gaps[better]

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
 
+from mozzi.algorithms.constraints.close import damped_steps
+from mozzi.algorithms.constraints.rank import MANY
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, position_rows
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.kinematics.inverse_kinematics import (
@@ -181,12 +184,11 @@ def closed_near(
         J = _columns(model, q[going], frames, parts)
         slope = np.einsum("nmv,nm->nv", J, r[going])
         J = J * ~_against(model, q[going], slope, bounds)[:, None, :]
-        N: Array = J @ np.swapaxes(J, 1, 2)
-        least = ROUNDING * np.trace(N, axis1=1, axis2=2) + 1e-18
-        damping = mu[going] * np.minimum(cost, 1e3) + least
-        N += damping[:, None, None] * np.eye(J.shape[1])
-        y = cast("Array", np.linalg.solve(N, r[going][..., None])[..., 0])
-        step = np.einsum("nmv,nm->nv", J, y)
+        damping = mu[going] * np.minimum(cost, 1e3)
+        if model.nv > MANY and not frames:  # rows of loops alone, which act on few coordinates each
+            step = damped_steps(model, J, r[going], damping)
+        else:
+            step = _damped(J, r[going], damping)
         new = np.clip(integrate(model, q[going], step), *bounds)
         s = _rows(model, new, goals[going], frames, parts)
         after = np.square(s).sum(-1)
@@ -201,6 +203,15 @@ def closed_near(
         if not len(going):
             break
     return q, r, steps
+
+
+def _damped(J: Array, r: Array, damping: Array) -> Array:
+    """Jᵀ (J Jᵀ + μ)⁻¹ r."""
+    N: Array = J @ np.swapaxes(J, 1, 2)
+    least = ROUNDING * np.trace(N, axis1=1, axis2=2) + 1e-18
+    N += (damping + least)[:, None, None] * np.eye(J.shape[1])
+    y = cast("Array", np.linalg.solve(N, r[..., None])[..., 0])
+    return np.einsum("nmv,nm->nv", J, y)
 
 
 def _rows(
@@ -223,12 +234,13 @@ def _against(
 ) -> np.ndarray:
     """The degrees of freedom at a limit that the slope pushes against, (n, nv)."""
     out = np.zeros(slope.shape, dtype=bool)
+    flat = [body.joint.flat for body in model]
+    i, k = (
+        np.array([x for at, own in zip(pairwise(offsets), flat, strict=True) if own
+                  for x in range(*at)], dtype=np.intp)
+        for offsets in (model.q_offsets, model.v_offsets)
+    )  # fmt: skip
     low, high = bounds
-    for body, i, k in zip(model, model.q_offsets, model.v_offsets, strict=False):
-        if body.joint.flat:
-            for n in range(body.joint.nv):
-                x, push = q[:, i + n], slope[:, k + n]
-                out[:, k + n] = ((x <= low[i + n]) & (push < 0.0)) | (
-                    (x >= high[i + n]) & (push > 0.0)
-                )
+    x, push = q[:, i], slope[:, k]
+    out[:, k] = ((x <= low[i]) & (push < 0.0)) | ((x >= high[i]) & (push > 0.0))
     return out

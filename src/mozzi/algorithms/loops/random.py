@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from mozzi.algorithms.constraints.regions import Stuck
+from mozzi.algorithms.constraints.single_loops import LARGE
 from mozzi.algorithms.kinematics.inverse_kinematics import bounds_of
 from mozzi.algorithms.loops.assemble import assemble
 from mozzi.algorithms.loops.inverse_kinematics import CLOSED, closed_near
@@ -16,29 +18,37 @@ from mozzi.types import Array
 __all__ = ["random_closed"]
 
 ROUNDS, STEPS = 40, 80
+MORE_ROUNDS = 120  # of large mechanisms, in which few joints are drawn again
 
 
 def random_closed(
     model: Model, rng: np.random.Generator, batch: tuple[int, ...]
 ) -> np.ndarray:
     """Configurations (*batch, nq) that are closed, within limits: random ones, closed from there,
-    and drawn again where that gets stuck.
+    and drawn again where that gets stuck. Of large mechanisms only joints of loops that are stuck
+    are drawn again: of many loops one nearly always is.
     """
     count = math.prod(batch)
     out = np.empty((count, model.nq))
     left, bounds = np.arange(count), bounds_of(model, limits=True)
-    for _ in range(ROUNDS):
-        if not len(left):
-            break
-        guess = model.random_configuration(rng, len(left), closed=False)
+    guess = model.random_configuration(rng, count, closed=False)
+    stuck = Stuck(model, count) if model.nv > LARGE else None
+    rounds = ROUNDS if stuck is None else MORE_ROUNDS
+    for _ in range(rounds):
         goals = np.empty((len(left), 0, 4, 4))
         q, r, _ = closed_near(model, guess, goals, (), (), bounds, 0.0, STEPS)
         good = np.abs(r).max(-1, initial=0.0) <= 10.0 * CLOSED
         out[left[good]] = q[good]
-        left = left[~good]
+        left, q, r = left[~good], q[~good], r[~good]
+        if not len(left):
+            break
+        guess = model.random_configuration(rng, len(left), closed=False)
+        if stuck is not None:
+            again = np.repeat(stuck.joints(left, r), np.diff(model.q_offsets), axis=-1)
+            guess = np.where(again, guess, q)
     if len(left):
         raise LoopError(
-            f"model {model.name!r}: none of {ROUNDS} random configurations could be closed within "
+            f"model {model.name!r}: none of {rounds} random configurations could be closed within "
             "the limits; call mozzi.assemble(model, q) on a guess, or "
             f"random_configuration(closed=False){_beyond(model, bounds)}"
         )

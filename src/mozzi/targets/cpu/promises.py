@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mozzi.program.node import Node
+from mozzi.program.node import Node, Region
 from mozzi.program.program import Loop, Program
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def promises(program: Program, results: Results) -> Promises:
     units = tuple(at + k for at, x in given if x.units is not None for k in x.units)
     inside = {k + i for k in units for i in range(4)}
     promised = {at + k for at, x in given if x.units is not None for k in range(x.size)}
-    shown, quotients = _shown(program, first)
-    if promised and quotients and not all(isinstance(s, Node) for s in program.region.statements):
+    if promised and program.rolled and any(map(_promised, _statements_in(program.region))):
         looked = [k for k in range(results.size) if k not in results.constants]
         return Promises((*sorted(promised - inside), *(first[-1] + k for k in looked)), units)
+    shown, quotients = _shown(program, first)
     left = sum(1 << k for k in promised - inside)
     left |= (1 << quotients) - 1 << first[-1] if promised else 0
     looked: list[int] = []
@@ -81,8 +81,6 @@ def _shown(program: Program, first: list[int]) -> tuple[dict[int, int], int]:
             if _promised(s):
                 found[id(s)] |= 1 << first[-1] + quotients
                 quotients += 1
-        elif isinstance(s, Loop):
-            quotients += sum(map(_promised, _statements_in(s)))
     return found, quotients
 
 
@@ -91,9 +89,11 @@ def _promised(s: Node) -> bool:
     return s.op == "div" and s.finite and s.args[1].op != "const"
 
 
-def _statements_in(loop: Loop) -> Iterator[Node]:
-    for s in (s for branch in loop.branches for s in branch.statements):
+def _statements_in(region: Region) -> Iterator[Node]:
+    """The values of a region, and those of its loops."""
+    for s in region.statements:
         if isinstance(s, Node):
             yield s
         elif isinstance(s, Loop):
-            yield from _statements_in(s)
+            for branch in s.branches:
+                yield from _statements_in(branch)
