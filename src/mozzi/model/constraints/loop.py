@@ -33,7 +33,7 @@ class Loop:
     ``C_a`` and ``C_b`` are the poses of the bodies (−1 is the world), ``P_a = placement_a`` and
     ``P_b = placement_b`` are frames fixed to them, and ``T(q) = frame_parent pose(q)
     frame_child⁻¹`` is the motion of the joint. The loop removes 6 − nv degrees of freedom where
-    its equations are independent.
+    its equations are independent (of a product whose factors repeat motions, 6 − its `mobility`).
 
     Example:
         >>> loop = mz.load("four_bar.sdf").loops[0]
@@ -53,8 +53,8 @@ class Loop:
         """How many equations it stands for: one per wrench that its joint transmits, 6 − nv. Of a
         joint that is fitted by iteration (a `Composite`), six of that rank.
         """
-        free = self.joint.nv
-        return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - min(free, 6)
+        free = self.joint.mobility
+        return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - free
 
     @property
     def positions(self) -> tuple[bool, ...]:

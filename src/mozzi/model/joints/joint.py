@@ -299,6 +299,18 @@ class Joint:
         """
         return self
 
+    @property
+    def mobility(self) -> int:
+        """In how many directions it moves: nv, or fewer where velocities of it move alike.
+
+        Example:
+            >>> ball = mz.Spherical()
+            >>> rod = mz.Composite(ball, ball.between((1.0, 0.0, 0.0)))  # turns about itself
+            >>> rod.nv, rod.mobility
+            (6, 5)
+        """
+        return min(self.nv, 6)
+
     # -- where a joint is ----------------------------------------------------------------------
 
     def between(self, S_parent: PoseLike = None, S_child: PoseLike = None) -> Self:

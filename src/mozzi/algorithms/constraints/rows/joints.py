@@ -173,10 +173,11 @@ def _universal(joint: Universal, G: SE3) -> Meeting:
 def _fitted(joint: Joint, G: SE3) -> Meeting:
     """Any joint: its coordinates are searched for (`fit`); the rows are the projector 1 − S S⁺.
 
-    Six rows of rank 6 − nv, without a choice of basis that could jump; with six or more degrees of
-    freedom it asks nothing.
+    Six rows of rank 6 − nv, without a choice of basis that could jump; a joint that moves in all
+    six directions asks nothing. Screws may depend on one another, as those of a rod that turns
+    about itself between two balls.
     """
-    if joint.nv >= 6:
+    if joint.mobility >= 6:
         return Meeting(joint, G, Screws(()), Screws(()), (), False, True)
     q = fit(joint, G)
     S = joint.screws(q)
