@@ -16,13 +16,15 @@ from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, lengths, pin
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.constraints.single_loops import LARGE
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.dynamics.singular_inertia import moves_without_inertia
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.shown import JUDGED, least_share, look_at
 from mozzi.algorithms.loops.singular import rank_nearby
+from mozzi.algorithms.recursion.articulated import check_inertias
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError, LoopError
+from mozzi.errors import ConfigurationError, LoopError, SingularError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, JointChoice, Seed
@@ -331,6 +333,7 @@ def consistent_velocities(
 
     Raises:
         LoopError: no velocities with these held keep the loops closed.
+        SingularError: something moves without inertia, so that none are nearest.
 
     Example:
         >>> bar = mz.load("four_bar.sdf")
@@ -349,11 +352,12 @@ def nearest_velocities(
     """`consistent_velocities` of arrays that fit."""
     A: Array = loop_jacobian(model, q)
     M: Array = mass_matrix(model, q)
+    check_inertias(held_by(mechanism(model), hold))
     free = ~held_mask(model, hold)
     batch = () if loop_rates is None else np.shape(loop_rates)[:-1]
     U = _per_row(model, "loop_rates", loop_rates, batch)
     needed = U - (A @ v[..., None])[..., 0]
-    L = np.linalg.cholesky(M[..., free, :][..., :, free])
+    L = _root(model, q, M[..., free, :][..., :, free])
     B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
     least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
     y = pinv(B, least=least) @ needed[..., None]
@@ -369,3 +373,20 @@ def nearest_velocities(
             f"disagree by {left.max():.3g}; hold fewer joints"
         )
     return out
+
+
+def _root(model: Model, q: Array, M: Array) -> Array:
+    """L of M = L Lᵀ, or which sample can move without inertia."""
+    try:
+        return np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        for at in np.ndindex(*q.shape[:-1]):
+            moves = moves_without_inertia(model, q[at])
+            if moves is not None:
+                raise SingularError(
+                    f"consistent_velocities: the mass matrix of {model.name!r} is singular at q"
+                    f"{f' of sample {[*at]}' if at else ''}: {moves!r} can move without inertia "
+                    "there, so no velocities are nearest; give its body inertia about the joint, "
+                    "or the joint armature"
+                ) from None
+        raise
