@@ -375,7 +375,7 @@ def nearest_velocities(
     return out
 
 
-def _root(model: Model, q: Array, M: Array) -> Array:
+def _root(model: Model, q: Array, M: Array) -> NDArray[np.floating]:
     """L of M = L Lᵀ, or which sample can move without inertia."""
     try:
         return np.linalg.cholesky(M)
