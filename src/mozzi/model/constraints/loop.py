@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from mozzi.model.frames import pose_key
-from mozzi.model.joints.composite import Composite
 
 if TYPE_CHECKING:
     from mozzi.lie import SE3
@@ -48,13 +48,13 @@ class Loop:
     placement_a: SE3
     placement_b: SE3
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """How many equations it stands for: one per wrench that its joint transmits, 6 − nv. Of a
         joint that is fitted by iteration (a `Composite`), six of that rank.
         """
         free = self.joint.mobility
-        return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - free
+        return 6 if 0 < free < 6 and self.joint.fitted else 6 - free
 
     @property
     def positions(self) -> tuple[bool, ...]:

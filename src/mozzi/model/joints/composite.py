@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Self, TypeAlias, final
 
 import numpy as np
@@ -22,9 +21,6 @@ __all__ = ["Composite"]
 
 #: A factor with its share of q and v.
 Part: TypeAlias = tuple[Joint, Sequence[Real], Sequence[Real]]
-
-SOME = 4  # coordinates to see the rank of screws at
-DEPEND = 1e-9  # a singular value of screws that depend on one another
 
 
 @final
@@ -177,11 +173,6 @@ class Composite(Joint):
         return self._with(factors=tuple(factors), inner=tuple(inner))
 
     @property
-    def mobility(self) -> int:
-        """The rank of its screws, at coordinates that are none in particular."""
-        return _rank(self) if self.nv else 0
-
-    @property
     def kind(self) -> Key:
         return ("Composite", *(factor.kind for factor in self.factors))
 
@@ -197,15 +188,6 @@ class Composite(Joint):
             cls(Universal().between(None, (0.0, 0.0, 0.7)), Universal("x", "z")),
             cls(Planar("y"), Spherical().between((0.1, 0.2, 0.3), None), Revolute((0, 1, 1))),
         )
-
-
-@lru_cache(maxsize=256)
-def _rank(joint: Composite) -> int:
-    """The rank of the screws of a joint of numbers, the largest of some coordinates."""
-    rng = np.random.default_rng(0)
-    some = [joint.screws(joint.random(rng)).array() for _ in range(SOME)]
-    length = max(1.0, *(float(np.abs(S[3:]).max()) for S in some))
-    return max(int(np.linalg.matrix_rank([*S[:3], *(S[3:] / length)], DEPEND)) for S in some)
 
 
 def _join(A: Screws[Twist], B: Screws[Twist]) -> Screws[Twist]:
