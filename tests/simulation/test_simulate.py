@@ -392,3 +392,13 @@ def test_names_of_parameters_are_words():
         mz.simulate(
             double_pendulum(), REST, REST, 1.0, 0.1, parameters={1: 2.0}  # type: ignore[dict-item]
         )
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "semi_implicit", "dopri5", "moreau"])
+def test_a_motion_may_be_as_short_as_one_likes(method: str):
+    """Beside its step, too."""
+    model = double_pendulum()
+    for duration in (1e-12, 1e-17, 1e-300):
+        motion = mz.simulate(model, [0.1, 0.2], [1.0, 2.0], duration, 0.01, method=method)
+        assert motion.t.tolist() == [0.0, duration]
+        np.testing.assert_allclose(motion.q[-1], [0.1, 0.2], atol=1e-11)

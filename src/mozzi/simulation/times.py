@@ -34,7 +34,7 @@ class Grid:
         whole = math.floor(ratio * (1.0 + 1e-12) + 1e-9)
         rest = duration - whole * dt
         self.t0, self.dt, self.every, self.whole = t0, dt, int(every), whole
-        self.rest = rest if rest > 1e-9 * dt else 0.0
+        self.rest = rest if rest > 1e-9 * dt or not whole else 0.0
         self.steps = whole + (self.rest > 0.0)
         if self.steps / self.every > 1e8:
             count = self.steps // self.every

@@ -64,7 +64,7 @@ def rod_and_gears() -> tuple[mz.Model, np.ndarray]:
 
 @pytest.mark.parametrize("label, where", CASES)
 def test_rows_are_the_rates_of_the_residual(label: str, where: str):
-    """φ is zero where a loop is closed, and A v is its rate there; rank 6 − nv."""
+    """φ is zero where a loop is closed, and A v is its rate there; rank 6 − that of the screws."""
     joint = JOINTS[label]
     model, q = closed_tree(joint, seed=3, ends=ENDS[where])
     v = np.random.default_rng(1).normal(size=model.nv)
@@ -73,7 +73,8 @@ def test_rows_are_the_rates_of_the_residual(label: str, where: str):
     agree((at(1e-6) - at(-1e-6)) / 2e-6, mz.loop_jacobian(model, q) @ v, 1e-8)
     if where == "bodies":  # between the world and the body there may be fewer joints
         rank = np.linalg.matrix_rank(mz.loop_jacobian(model, q), tol=1e-8)
-        assert rank == max(0, 6 - joint.nv)
+        some = joint.screws(joint.random(np.random.default_rng(5))).array()
+        assert rank == 6 - np.linalg.matrix_rank(some, tol=1e-8)
 
 
 @pytest.mark.parametrize("label, where", NORMAL)
@@ -406,3 +407,19 @@ def test_a_tree_has_no_rows(n: int):
     q, v, a = tree.random_configuration(0), np.ones(n), np.ones(n)
     assert mz.loop_residual(tree, q).shape == mz.loop_acceleration(tree, q, v, a).shape == (0,)
     assert mz.loop_jacobian(tree, q).shape == (0, n)
+
+
+def test_velocities_of_what_moves_without_inertia():
+    """Nearest in kinetic energy is nothing where there is none: which joint, at which sample."""
+    point = mz.Inertia(1.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+    b = mz.Builder("pulled in").add("arm", None, mz.Revolute("z"), mz.Inertia.zero())
+    b = b.add("mass", "arm", mz.Prismatic("x"), point)
+    model = b.build(physical=False).with_coupling("gear", {"arm": 1.0, "mass": -1.0})
+    assert mz.consistent_velocities(model, [1.0, 1.0], [1.0, 2.0]).shape == (2,)
+    with pytest.raises(mz.SingularError, match=r"sample \[1\]: 'arm' can move without inertia"):
+        mz.consistent_velocities(model, [[1.0, 1.0], [0.0, 0.0]], [1.0, 2.0])
+    planes = mz.Composite(mz.Planar("y"), mz.Planar("x").between((0.1, 0.2, 0.3)))
+    tree = mz.Builder("planes").add("a", None, planes, mz.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    closed = tree.build().with_loop("ball", None, "a", mz.Spherical())
+    with pytest.raises(mz.SingularError, match="joint 'a' has 6 coordinates"):
+        mz.consistent_velocities(closed, np.zeros(6), np.ones(6))

@@ -89,9 +89,9 @@ def test_a_tree_is_closed():
 
 def test_wrong_shapes_are_named():
     model, q, v, _ = motion()
-    with pytest.raises(mz.ConfigurationError, match=r"loop_offsets has shape \(2,\); give 5"):
+    with pytest.raises(mz.ConfigurationError, match=r"shape \(2,\); four_bar has 5 rows"):
         mz.assemble(model, q, loop_offsets=[0.1, 0.2])
-    with pytest.raises(mz.ConfigurationError, match=r"loop_rates has shape \(2,\); give 5"):
+    with pytest.raises(mz.ConfigurationError, match=r"shape \(2,\); four_bar has 5 rows"):
         mz.consistent_velocities(model, q, v, loop_rates=[0.1, 0.2])
     with pytest.raises(mz.ConfigurationError, match="four_bar has nv = 3"):
         mz.consistent_velocities(model, q, [1.0, 2.0])

@@ -47,6 +47,26 @@ def test_a_pitch_is_the_pitch():
     agree(other, mz.inverse_dynamics(arm(0.5, -0.2), Q, V, A))
 
 
+def test_pitches_in_what_divides_by_inertias():
+    """Forward dynamics of a model that nothing has asked before, and motions, by the pitches and by
+    a factor: inertias about a joint are no numbers then.
+    """
+    s, c = MODEL.joint_names
+    names = [f"{s}.pitch", f"{c}.3.pitch", f"{c}.2.x"]
+    found = mz.sensitivity(mz.forward_dynamics, arm(), names)(Q, V, A)
+
+    def built(x: np.ndarray) -> mz.Model:
+        return arm(0.3 + x[0], 0.15 + x[1], mz.SE3.translation(x[2], 0.0, 0.0))
+
+    for k, step in enumerate(H * np.eye(3)):
+        up, down = (mz.forward_dynamics(built(x), Q, V, A) for x in (step, -step))
+        np.testing.assert_allclose(found[:, k], (up - down) / (2 * H), atol=1e-6)
+    values = dict(zip(names, ([0.3, 0.5], [0.15, -0.2], [0.0, 0.1]), strict=True))
+    moved = mz.simulate(arm(), Q, V, 0.05, 1e-2, parameters=values)
+    alone = mz.simulate(built(np.array([0.2, -0.35, 0.1])), Q, V, 0.05, 1e-2)
+    agree(moved.q[1], alone.q)
+
+
 def test_factors_move_in_their_own_frames():
     """Behind the slider: the frame of the hinge, moved, against products built anew."""
     c = MODEL.joint_names[1]

@@ -164,3 +164,25 @@ def test_changes_at_one_time_come_one_after_the_other(gripped: tuple):
     for when in (1e-3, lambda t, q, v: t - 1e-3):
         with pytest.raises(mz.ConfigurationError, match="hold no sample"):
             free.simulate(none, rest, 2e-3, 1e-3, changes=[(when, lambda x, q: x)])
+
+
+def test_changes_a_moment_apart(gripped: tuple):
+    """However short a phase is, it is one: let go, and caught again before anything has moved."""
+    system, q, v = gripped
+    part = system.attachments[0]
+    again = part.name, part.a, part.b, part.joint, part.placement_a, part.placement_b
+    for apart in (1e-9, 1e-12, 1e-14):
+        motion = system.simulate(q, v, 0.05, 0.01, method="rkmk4", changes=[
+            (0.02, lambda x, q: x.detach("grip")),
+            (0.02 + apart, lambda x, q: x.attach(*again)),
+        ])  # fmt: skip
+        assert [len(x.t) for x in motion] == [3, 2, 4]
+        alone = system.simulate(q, v, 0.05, 0.01, method="rkmk4")
+        np.testing.assert_allclose(motion.end[0]["bar"], alone.end[0]["bar"], atol=1e-7)
+
+
+def test_parameters_are_of_one_mechanism(gripped: tuple):
+    """The impulse of a change would be of other masses than the motion."""
+    system, q, v = gripped
+    with pytest.raises(mz.ConfigurationError, match=r"parameters= vary one mechanism.*with_system"):
+        system.simulate(q, v, 0.1, 0.01, parameters={"bar.bar.mass": [1.0, 2.0]})

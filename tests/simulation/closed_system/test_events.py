@@ -138,3 +138,13 @@ def test_the_next_zero_is_another_one(method: str):
         assert len(x) == 2 and -1e-13 < x[0].q["bar"][-1, 2] <= 0.0
     with pytest.raises(mz.ConfigurationError, match=r"duration -0\.1 is not positive"):
         free.simulate(q, v, -0.1, 0.02)
+
+
+@pytest.mark.parametrize("method", ["dopri5", "rkmk4"])
+def test_events_that_are_no_numbers(method: str):
+    """NaN has no zero: it is told, and when."""
+    free = mz.ClosedSystem({"bar": (bar(), ["bar"])})
+    state = {"bar": bar().neutral()}, {"bar": np.zeros(6)}
+    change = lambda t, q, v: np.where(t < 0.03, 1.0, np.nan), lambda x, q: x
+    with pytest.raises(mz.ConfigurationError, match=r"NaN at t = 0\.0\d+ s, which has no zero"):
+        free.simulate(*state, 0.1, 0.01, changes=[change], method=method)

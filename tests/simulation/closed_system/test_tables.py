@@ -99,3 +99,35 @@ def test_one_array_of_a_table(count: int):
     for wrong in (None, 3, [1.0], np.zeros(3), "s0"):
         with pytest.raises(mz.KindError, match=r"v is .*; give a dict: the name of a system"):
             system.whole("v", wrong)  # type: ignore[arg-type]
+
+
+def test_rows_for_more_samples_than_states(held: tuple):
+    """One state with laws of many samples, and the other way round: batch axes broadcast, or it is
+    said which do not.
+    """
+    system, q, v = held
+    simple = system.without_system("gate")
+    q, v = ({n: x[n] for n in simple.systems} for x in (q, v))
+    rows = {"ball": 1e-3 * np.random.default_rng(1).normal(size=(4, 1, 3))}
+    wide = {n: np.stack([x] * 3) for n, x in q.items()}
+    one, other = (
+        ask(wide, v, loop_accelerations=rows)[0]
+        for ask in (simple.accelerations, simple.distributed_accelerations)
+    )
+    for name, x in one.items():
+        assert x.shape[:-1] == (4, 3)
+        np.testing.assert_allclose(other[name], x, rtol=1e-9, atol=1e-9)
+    closed = simple.assemble(q, loop_offsets=rows)
+    np.testing.assert_allclose(simple.residual(closed)["ball"], rows["ball"], atol=1e-9)
+    simple.check_closed(closed, loop_offsets=rows)
+    assert simple.consistent_velocities(wide, v, loop_rates=rows)["arm"].shape == (4, 3, 3)
+    few = {"ball": np.zeros((2, 3))}
+    for ask in (
+        lambda: simple.assemble(wide, loop_offsets=few),
+        lambda: simple.check_closed(wide, loop_offsets=few),
+        lambda: simple.consistent_velocities(wide, v, loop_rates=few),
+        lambda: simple.distributed_accelerations(wide, v, loop_accelerations=few),
+        lambda: simple.accelerations(wide, v, loop_accelerations=few),
+    ):
+        with pytest.raises(mz.ConfigurationError, match=r"do not broadcast"):
+            ask()

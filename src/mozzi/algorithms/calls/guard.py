@@ -108,7 +108,8 @@ def fitting(function: str, model: Model, **given: ArrayLike) -> list[Array]:
         edge = array.ndim - len(own)
         if edge < 0 or array.shape[edge:] != own:
             sizes = zip(ARRAYS[name][0], own, strict=True)
-            has = ", ".join(f"n{axis} = {n}" for axis, n in sizes if axis in ("q", "v", "b"))
+            told = {"q": "nq = {}", "v": "nv = {}", "b": "nb = {}", "m": "{} rows (see loop_rows)"}
+            has = ", ".join(told[axis].format(n) for axis, n in sizes if axis in told)
             raise ShapeError(
                 function, name, array.shape, own, has and f"{model.name} has {has}"
             )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, overload
@@ -17,13 +18,15 @@ from mozzi.algorithms.constraints.regions import Stuck
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.constraints.single_loops import LARGE
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
+from mozzi.algorithms.dynamics.singular_inertia import moves_without_inertia
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.shown import JUDGED, least_share, look_at
 from mozzi.algorithms.loops.singular import rank_nearby
+from mozzi.algorithms.recursion.articulated import check_inertias
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.checked import checked
-from mozzi.errors import ConfigurationError, LoopError
+from mozzi.errors import LoopError, SingularError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, JointChoice, Seed
@@ -203,11 +206,14 @@ def assemble(
     """
     as_model(model, "assemble")
     start = model.normalize(model.check_configuration(q))
-    batch = start.shape[:-1]
-    rows = start.reshape(-1, model.nq)
+    target = np.zeros(model.row_count)
+    if loop_offsets is not None:
+        start, target = fitting("assemble", model, q=start, loop_offsets=loop_offsets)
+    batch = np.broadcast_shapes(start.shape[:-1], target.shape[:-1])
+    size = math.prod(batch)
+    rows = np.broadcast_to(start, (*batch, model.nq)).reshape(size, model.nq)
     free = ~held_mask(model, hold)
-    target = _per_row(model, "loop_offsets", loop_offsets, batch)
-    target = target.reshape(len(rows), target.shape[-1])
+    target = np.broadcast_to(target, (*batch, model.row_count)).reshape(size, model.row_count)
     rng = np.random.default_rng(rng)
     best, gap = rows.copy(), _gap(model, rows, target)
     steps = np.zeros(len(rows), dtype=int)
@@ -238,25 +244,6 @@ def assemble(
 
 def _gap(model: Model, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.abs(loop_residual(model, q) - target).max(-1, initial=0.0)
-
-
-def _count(model: Model) -> int:
-    return sum(rows.stop - rows.start for rows in loop_rows(model).values())
-
-
-def _per_row(
-    model: Model, name: str, given: ArrayLike | None, batch: tuple[int, ...]
-) -> Array:
-    """Numbers for the rows of the closures, zero where none are given, for all samples."""
-    m = _count(model)
-    x = np.zeros(m) if given is None else np.asarray(given, dtype=float)
-    try:
-        return np.broadcast_to(x, (*batch, m))
-    except ValueError:
-        raise ConfigurationError(
-            f"model {model.name!r}: {name} has shape {x.shape}; give {m} numbers on the last axis, "
-            "one for each row (see mozzi.loop_rows)"
-        ) from None
 
 
 def held_mask(model: Model, hold: JointChoice) -> np.ndarray:
@@ -355,6 +342,7 @@ def consistent_velocities(
 
     Raises:
         LoopError: no velocities with these held keep the loops closed.
+        SingularError: something moves without inertia, so that none are nearest.
 
     Example:
         >>> bar = mz.load("four_bar.sdf")
@@ -363,21 +351,22 @@ def consistent_velocities(
         True
     """
     as_model(model, "consistent_velocities")
-    q, v = fitting("consistent_velocities", model, q=q, v=v)
-    return nearest_velocities(model, q, v, hold, loop_rates)
+    rates = {} if loop_rates is None else {"loop_rates": loop_rates}
+    q, v, *given = fitting("consistent_velocities", model, q=q, v=v, **rates)
+    return nearest_velocities(model, q, v, hold, given[0] if given else None)
 
 
 def nearest_velocities(
-    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: ArrayLike | None
+    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: Array | None
 ) -> Array:
     """`consistent_velocities` of arrays that fit."""
     A: Array = loop_jacobian(model, q)
     M: Array = mass_matrix(model, q)
+    check_inertias(held_by(mechanism(model), hold))
     free = ~held_mask(model, hold)
-    batch = () if loop_rates is None else np.shape(loop_rates)[:-1]
-    U = _per_row(model, "loop_rates", loop_rates, batch)
+    U = np.zeros(model.row_count) if loop_rates is None else loop_rates
     needed = U - (A @ v[..., None])[..., 0]
-    L = np.linalg.cholesky(M[..., free, :][..., :, free])
+    L = _root(model, q, M[..., free, :][..., :, free])
     B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
     least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
     y = pinv(B, least=least) @ needed[..., None]
@@ -393,3 +382,20 @@ def nearest_velocities(
             f"disagree by {left.max():.3g}; hold fewer joints"
         )
     return out
+
+
+def _root(model: Model, q: Array, M: Array) -> NDArray[np.floating]:
+    """L of M = L Lᵀ, or which sample can move without inertia."""
+    try:
+        return np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        for at in np.ndindex(*q.shape[:-1]):
+            moves = moves_without_inertia(model, q[at])
+            if moves is not None:
+                raise SingularError(
+                    f"consistent_velocities: the mass matrix of {model.name!r} is singular at q"
+                    f"{f' of sample {[*at]}' if at else ''}: {moves!r} can move without inertia "
+                    "there, so no velocities are nearest; give its body inertia about the joint, "
+                    "or the joint armature"
+                ) from None
+        raise

@@ -174,7 +174,8 @@ def distributed_accelerations(
         force = tau.get(name, np.zeros(model.nv))
         free[name] = closure_frames(model, q[name], v[name], force, frames=frames)
         start[name], total = total, total + 6 * len(frames)
-    batch = np.broadcast_shapes(*(x[0].shape[:-1] for x in free.values()))
+    shapes = [x[0].shape[:-1] for x in free.values()]
+    batch = np.broadcast_shapes(*shapes, *(np.shape(x)[:-1] for x in rates.values()))
     A, bias, sine = _rows(systems, attachments, free, start, total, batch, rates)
     Lam, alpha = np.zeros((*batch, total, total)), np.zeros((*batch, total))
     for name, x in free.items():

@@ -114,7 +114,8 @@ def check_inertias(model: Mechanism) -> None:
 
 
 def _known(body: BodyData) -> bool:
-    numbers = *body.inertia.flatten(), *body.armature, *body.placement.flatten()
+    own = *body.inertia.flatten(), *body.armature, *body.joint.parameters()
+    numbers = *own, *body.placement.flatten()
     return all(number(x) is not None for x in numbers)
 
 

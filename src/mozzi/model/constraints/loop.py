@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from mozzi.model.frames import pose_key
-from mozzi.model.joints.composite import Composite
 
 if TYPE_CHECKING:
     from mozzi.lie import SE3
@@ -33,7 +33,7 @@ class Loop:
     ``C_a`` and ``C_b`` are the poses of the bodies (−1 is the world), ``P_a = placement_a`` and
     ``P_b = placement_b`` are frames fixed to them, and ``T(q) = frame_parent pose(q)
     frame_child⁻¹`` is the motion of the joint. The loop removes 6 − nv degrees of freedom where
-    its equations are independent.
+    its equations are independent (of a product whose factors repeat motions, 6 − its `mobility`).
 
     Example:
         >>> loop = mz.load("four_bar.sdf").loops[0]
@@ -48,13 +48,13 @@ class Loop:
     placement_a: SE3
     placement_b: SE3
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """How many equations it stands for: one per wrench that its joint transmits, 6 − nv. Of a
         joint that is fitted by iteration (a `Composite`), six of that rank.
         """
-        free = self.joint.nv
-        return 6 if 0 < free < 6 and isinstance(self.joint, Composite) else 6 - min(free, 6)
+        free = self.joint.mobility
+        return 6 if 0 < free < 6 and self.joint.fitted else 6 - free
 
     @property
     def positions(self) -> tuple[bool, ...]:

@@ -133,6 +133,11 @@ class Screw(Joint):
     def with_parameters(self, parameters: Sequence[Real]) -> Self:
         return self._with(pitch=parameters[0])
 
+    @property
+    def fitted(self) -> bool:
+        """No: the height tells how often it has turned."""
+        return False
+
     @classmethod
     def examples(cls) -> tuple[Joint, ...]:
         return (cls(pitch=0.3), cls(axis="x", pitch=-1.2))
@@ -252,6 +257,11 @@ class Universal(Joint):
     def screws_rate(self, q: Sequence[Real], v: Sequence[Real]) -> Screws[Twist]:
         first = Twist(Vec3(0.0, cos(q[1]) * v[1], -sin(q[1]) * v[1]), Vec3.zero())
         return Screws((first, Twist.zero()))
+
+    @property
+    def fitted(self) -> bool:
+        """No: two arc tangents."""
+        return False
 
     @classmethod
     def examples(cls) -> tuple[Joint, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import ClassVar, Self, TypeAlias, cast
 
 import numpy as np
@@ -41,6 +42,9 @@ JOINT_TYPES: dict[str, type[Joint]] = {}
 """Every joint class by its name. Defining a subclass of `Joint` enrols it, and the law tests with
 it.
 """
+
+SOME = 4  # coordinates to see the rank of screws at
+DEPEND = 1e-9  # a singular value of screws that depend on one another
 
 
 class Joint:
@@ -299,6 +303,31 @@ class Joint:
         """
         return self
 
+    @property
+    def mobility(self) -> int:
+        """In how many directions it moves: nv, or fewer where velocities of it move alike.
+
+        Example:
+            >>> ball = mz.Spherical()
+            >>> rod = mz.Composite(ball, ball.between((1.0, 0.0, 0.0)))  # turns about itself
+            >>> rod.nv, rod.mobility
+            (6, 5)
+        """
+        return self.nv if self.subgroup or not self.nv else _rank(self)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether its coordinates are searched for where it closes a loop: no closed form of them
+        is known. Those of a subgroup that turns about z, about a point or not at all are.
+
+        Example:
+            >>> mz.Revolute("x").fitted, mz.Composite(mz.Revolute("x"), mz.Prismatic("x")).fitted
+            (False, True)
+        """
+        own: Screws[Twist] | None = getattr(self, "constant", None) if self.subgroup else None
+        where = None if own is None else own.units()
+        return where is None or [k for k in where if k < 3] not in ([], [2], [0, 1, 2])
+
     # -- where a joint is ----------------------------------------------------------------------
 
     def between(self, S_parent: PoseLike = None, S_child: PoseLike = None) -> Self:
@@ -428,6 +457,15 @@ class Joint:
             True
         """
         return (cls(),)
+
+
+@lru_cache(maxsize=256)
+def _rank(joint: Joint) -> int:
+    """The rank of the screws of a joint of numbers, the largest of some coordinates."""
+    rng = np.random.default_rng(0)
+    some = [joint.screws(joint.random(rng)).array() for _ in range(SOME)]
+    length = max(1.0, *(float(np.abs(S[3:]).max()) for S in some))
+    return max(int(np.linalg.matrix_rank([*S[:3], *(S[3:] / length)], DEPEND)) for S in some)
 
 
 def _restore(cls: type[Joint], state: dict[str, object]) -> Joint:

@@ -204,6 +204,11 @@ class PlanarScrew(PlanarMotion):
     def with_parameters(self, parameters: Sequence[Real]) -> Self:
         return self._with(pitch=parameters[0])
 
+    @property
+    def fitted(self) -> bool:
+        """No: the height tells how often it has turned."""
+        return False
+
     @classmethod
     def examples(cls) -> tuple[Joint, ...]:
         return (cls(pitch=0.4), cls("y", pitch=-0.2, coordinates="first"))

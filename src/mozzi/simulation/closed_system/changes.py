@@ -61,6 +61,12 @@ def simulated(
             "save= holds one motion of one mechanism; with changes, save what phases have: "
             "phases[0].trajectory.save(path)"
         )
+    if cast("dict[str, object]", options).get("parameters") is not None:
+        raise ConfigurationError(
+            "parameters= vary one mechanism, and what an attachment takes at a change is of the "
+            "systems as they are; give them other numbers (with_system), or simulate what changes "
+            "nothing: mz.simulate(system.model, …, parameters=…)"
+        )
     start = cast(object, options.get("t0", 0.0))
     if not isinstance(start, (int, float, np.number)):
         raise KindError("simulate", "t0", start, "seconds")

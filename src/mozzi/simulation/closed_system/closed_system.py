@@ -28,7 +28,7 @@ from mozzi.algorithms.loops.topology import State, distributed_accelerations, re
 from mozzi.algorithms.loops.wrenches import LoopWrench, loop_wrenches
 from mozzi.checked import checked
 from mozzi.lie.vec import number
-from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts
+from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts, broadcast
 from mozzi.simulation.closed_system.changes import simulated
 from mozzi.simulation.closed_system.phases import Change, Phases, SystemOptions
 from mozzi.types import Array, ArrayLike, Minimize, Rep
@@ -104,7 +104,10 @@ class ClosedSystem(AttachedSystems):
         """
         found: Array = loop_residual(self.model, self.whole("q", q, "q"))
         offsets = self._rows("loop_offsets", loop_offsets)
-        found = found if offsets is None else found - offsets
+        if offsets is not None:
+            shapes = {"q": found.shape[:-1], "loop_offsets": offsets.shape[:-1]}
+            broadcast("check_closed", shapes)
+            found = found - offsets
         if np.vdot(found, found) <= tolerance * abs(tolerance):  # all rows, all samples together
             return
         for name, gap in self._by_attachment(found).items():
@@ -235,9 +238,11 @@ class ClosedSystem(AttachedSystems):
             >>> np.allclose(a["arm"], held.accelerations(q, v)[0]["arm"])
             True
         """
-        for what, state, axis in (("q", q, "q"), ("v", v, "v"), ("tau", tau, "v")):
-            self.whole(what, state, axis)  # says what is missing
-        self._rows("loop_accelerations", loop_accelerations)  # or not there
+        given = {"q": self.whole("q", q, "q"), "v": self.whole("v", v)}  # says what is missing
+        given["tau"] = self.whole("tau", tau)
+        rows = self._rows("loop_accelerations", loop_accelerations)  # or not there
+        given |= {} if rows is None else {"loop_accelerations": rows}
+        broadcast("distributed_accelerations", {n: x.shape[:-1] for n, x in given.items()})
         parts = self.systems, self.attachments
         return distributed_accelerations(*parts, q, v, tau or {}, loop_accelerations or {})
 

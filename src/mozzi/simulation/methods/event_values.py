@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mozzi.errors import KindError, ShapeError
+from mozzi.errors import ConfigurationError, KindError, ShapeError
 from mozzi.types import Array
 
 if TYPE_CHECKING:
@@ -31,7 +31,15 @@ def event_values(event: EventFunction, t: Array, q: Array, v: Array) -> Array:
         wanted = f"a number for each sample, whose zero is looked for{instead}"
         raise KindError("simulate", what, found, wanted)
     try:
-        return np.broadcast_to(values.astype(float), np.shape(t))
+        g = np.broadcast_to(values.astype(float), np.shape(t))
     except ValueError:
         fact = f"give one number for each sample: {np.shape(t)}"
         raise ShapeError("simulate", what, values.shape, np.shape(t), fact) from None
+    if np.isnan(g).any():  # unless the motion itself is lost, which others tell
+        fine = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+        if (lost := np.isnan(g) & fine).any():
+            raise ConfigurationError(
+                f"simulate: {what} is NaN at t = {np.asarray(t)[lost].flat[0]:g} s, which has no "
+                "zero; give a number in every state"
+            )
+    return g

@@ -19,7 +19,11 @@ from support.mechanics import agree
 import mozzi as mz
 from mozzi.algorithms.constraints.rows.joints import meet
 from mozzi.algorithms.derivatives.second import tangent_basis
+from mozzi.lie import Vec3
 from mozzi.model.generate import random_pose
+from mozzi.model.joints.axis_screws import unit_screws
+from mozzi.model.joints.joint import JOINT_TYPES
+from mozzi.program.scalar import cos, sin
 
 AWAY = (0.2, 0.3, 0.4)
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -313,3 +317,106 @@ def test_accelerations_in_c(tmp_path: Path):
         out = np.empty(model.nv)
         function(*(x.ctypes.data_as(ctypes.c_void_p) for x in (*given, out)))
         agree(out, a[k], 1e-12)
+
+
+def test_a_rod_between_two_balls_is_a_rod():
+    """A product with as many velocities as directions need not move in all of them: a rod turns
+    about itself with either ball. It moves as the distance that it keeps.
+    """
+    ball = mz.Spherical()
+    rod = mz.Composite(ball, ball.between((1.3, 0.0, 0.0)))
+    assert (rod.nv, rod.mobility) == (6, 5)
+    inertia = mz.Inertia(1.2, (0.1, 0.0, -0.2), np.diag([0.2, 0.1, 0.15]))
+    b = mz.Builder("rod").add("crank", None, mz.Revolute((1, 2, 2)), inertia)
+    tree = b.add("thing", None, mz.Free(), inertia).build()
+    ends = (0.4, 0.2, 0.3), (-0.2, 0.1, 0.0)
+    tied = tree.with_loop("rod", "crank", "thing", rod, *ends)
+    apart = tree.with_distance("rod", "crank", "thing", *ends, 1.3)
+    rng = np.random.default_rng(2)
+    q = mz.assemble(apart, tree.random_configuration(rng))
+    v = mz.consistent_velocities(apart, q, rng.normal(size=tree.nv))
+    tau = rng.normal(size=tree.nv)
+    agree(mz.loop_residual(tied, q), np.zeros(6))
+    agree(mz.forward_dynamics(tied, q, v, tau), mz.forward_dynamics(apart, q, v, tau))
+    assert mz.loop_rank(tied, q)[0] == 1.0
+    one, two = (mz.simulate(m, q, v, 1.0, 2e-3) for m in (tied, apart))
+    agree(one.q[-1], two.q[-1], 1e-8)
+    assert np.ptp(one.energy()) < 1e-5
+
+
+@pytest.mark.parametrize("again", ["SS", "EE", "SR", "RRRRRRR"])
+def test_products_whose_factors_repeat_motions(again: str):
+    """Factors about one point, in one plane, or about one axis ask what one of them asks."""
+    joint = mz.Composite(*(SIMPLE[letter](np.random.default_rng(1)) for letter in again))
+    one = SIMPLE[again[0]](np.random.default_rng(1))
+    assert joint.mobility == one.nv
+    inertia = mz.Inertia(1.2, (0.1, 0.0, -0.2), np.diag([0.2, 0.1, 0.15]))
+    b = mz.Builder("twice").add("a", None, mz.Free(), inertia)
+    tree = b.add("b", "a", one.between(AWAY), inertia).build()
+    rng = np.random.default_rng(3)
+    q, v = tree.random_configuration(rng), rng.normal(size=tree.nv)
+    loose = mz.Builder("loose").add("a", None, mz.Free(), inertia)
+    loose = loose.add("b", None, mz.Free(), inertia).build()
+    poses, turns = mz.forward_kinematics(tree, q), mz.twists(tree, q, v)
+    at = np.concatenate([x for T in poses for x in (T[:3, 3], quaternion(T))])
+    closed = loose.with_loop("joint", "a", "b", joint.between(AWAY))
+    a = mz.forward_dynamics(closed, at, turns.ravel(), np.zeros(12)).reshape(2, 6)
+    free = mz.forward_dynamics(tree, q, v, np.zeros(tree.nv))
+    agree(a, mz.accelerations(tree, q, v, free))
+
+
+def quaternion(T: np.ndarray) -> np.ndarray:
+    """(x, y, z, w) of the rotation of a pose."""
+    return np.array([float(x) for x in mz.SE3.from_matrix(T).R.quaternion().flatten()])
+
+
+def test_loops_closed_by_joints_that_users_add():
+    """A cam that slides as it turns, and a hinge about its own x: as a joint of a tree, and as what
+    closes two free bodies.
+    """
+
+    class Cam(mz.Joint):
+        nq = nv = 1
+        q_names, v_names, subgroup = ("angle",), ("rate",), False
+
+        def pose(self, q):
+            turned = mz.SE3.exp(mz.Twist.from_array([0, 0, 1.0, 0, 0, 0]), q[0])
+            return turned @ mz.SE3.translation(0.3 * sin(q[0]), 0.0, 0.0)
+
+        def screws(self, q):
+            slide = 0.3 * cos(q[0])
+            turn = Vec3(slide, 0.3 * sin(q[0]), 0.0)
+            return mz.Screws([mz.Twist(Vec3(0.0, 0.0, 1.0), turn)])
+
+        def screws_rate(self, q, v):
+            turn = Vec3(-0.3 * sin(q[0]) * v[0], 0.3 * cos(q[0]) * v[0], 0.0)
+            return mz.Screws([mz.Twist(Vec3.zero(), turn)])
+
+    class Hinge(mz.Joint):
+        nq = nv = 1
+        q_names, v_names = ("angle",), ("rate",)
+        constant = unit_screws(0)
+
+        def pose(self, q):
+            return mz.SE3.exp(mz.Twist.from_array([1.0, 0, 0, 0, 0, 0]), q[0])
+
+    for name in ("Cam", "Hinge"):
+        JOINT_TYPES.pop(name)
+    inertia = mz.Inertia(1.2, (0.1, 0.0, -0.2), np.diag([0.2, 0.1, 0.15]))
+    rng = np.random.default_rng(3)
+    for kind in (Cam, Hinge):
+        joint = kind().between(AWAY, random_pose(rng))
+        b = mz.Builder("tree").add("a", None, mz.Free(), inertia)
+        tree = b.add("b", "a", joint, inertia).build()
+        q, v = tree.random_configuration(rng), rng.normal(size=tree.nv)
+        b = mz.Builder("loose").add("a", None, mz.Free(), inertia)
+        closed = b.add("b", None, mz.Free(), inertia).loop("joint", "a", "b", joint).build()
+        T, V = mz.forward_kinematics(tree, q), mz.twists(tree, q, v)
+        at = np.concatenate([x for C in T for x in (C[:3, 3], quaternion(C))])
+        assert mz.loop_residual(closed, at).shape == (closed.row_count,) == (6,)
+        agree(mz.loop_residual(closed, at), np.zeros(6))
+        away = mz.integrate(closed, at, np.array([0.1, 0.2, 0.3, 0, 0, 0] + [0.0] * 6))
+        assert np.abs(mz.loop_residual(closed, away)).max() > 0.01
+        a = mz.forward_dynamics(closed, at, V.ravel(), np.zeros(12)).reshape(2, 6)
+        free = mz.forward_dynamics(tree, q, v, np.zeros(tree.nv))
+        agree(a, mz.accelerations(tree, q, v, free))

@@ -17,7 +17,7 @@ from mozzi.algorithms.constraints.rows.fit import fit, refined
 from mozzi.lie import SE3, Rotation, RotationZ, Screws, Twist, Vec3, Wrench, solve_spd
 from mozzi.lie.so3 import SO3
 from mozzi.lie.vec import number
-from mozzi.model import Composite, Joint, PlanarScrew, Screw, Universal
+from mozzi.model import Joint, PlanarScrew, Screw, Universal
 from mozzi.program.scalar import Real, atan2, cos, divide, select, sin, sqrt
 
 __all__ = ["Closure", "Meeting", "at_rest", "frames_of", "meet"]
@@ -106,9 +106,9 @@ def frames_of(part: Closure) -> tuple[SE3, SE3]:
 @singledispatch
 def meet(joint: Joint, G: SE3) -> Meeting:
     """The joint, met by G."""
-    where = joint.constant.units() if joint.subgroup else None
-    if where is None:
+    if joint.fitted:
         return _fitted(joint, G)
+    where = joint.constant.units() or ()
     R = _turned(where, G)
     p = Vec3(*(x if 3 + k in where else 0.0 for k, x in enumerate(G.p)))
     rows = Screws(units(*(k for k in range(6) if k not in where)))
@@ -169,14 +169,14 @@ def _universal(joint: Universal, G: SE3) -> Meeting:
     return Meeting(joint, joint.pose(q), joint.screws(q), rows, q, True, True)
 
 
-@meet.register(Composite)
 def _fitted(joint: Joint, G: SE3) -> Meeting:
     """Any joint: its coordinates are searched for (`fit`); the rows are the projector 1 − S S⁺.
 
-    Six rows of rank 6 − nv, without a choice of basis that could jump; with six or more degrees of
-    freedom it asks nothing.
+    Six rows of rank 6 − nv, without a choice of basis that could jump; a joint that moves in all
+    six directions asks nothing. Screws may depend on one another, as those of a rod that turns
+    about itself between two balls.
     """
-    if joint.nv >= 6:
+    if joint.mobility >= 6:
         return Meeting(joint, G, Screws(()), Screws(()), (), False, True)
     q = fit(joint, G)
     S = joint.screws(q)
