@@ -22,7 +22,7 @@ from mozzi.algorithms.dynamics.singular_inertia import moves_without_inertia
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.algorithms.loops.shown import JUDGED, least_share, look_at
 from mozzi.algorithms.loops.singular import rank_nearby
-from mozzi.algorithms.recursion.articulated import check_inertias
+from mozzi.algorithms.recursion.articulated import check_inertias, inertias_known
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.checked import checked
@@ -362,8 +362,9 @@ def nearest_velocities(
     """`consistent_velocities` of arrays that fit."""
     A: Array = loop_jacobian(model, q)
     M: Array = mass_matrix(model, q)
-    check_inertias(held_by(mechanism(model), hold))
     free = ~held_mask(model, hold)
+    if not inertias_known(model, (~free).tolist()):
+        check_inertias(held_by(mechanism(model), hold))
     U = np.zeros(model.row_count) if loop_rates is None else loop_rates
     needed = U - (A @ v[..., None])[..., 0]
     L = _root(model, q, M[..., free, :][..., :, free])

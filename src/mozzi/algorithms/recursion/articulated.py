@@ -16,12 +16,13 @@ from mozzi.errors import SingularError
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
+from mozzi.model import Model
 from mozzi.program.scalar import Real
 from mozzi.types import Array
 
 __all__ = [
     "articulated", "articulated_bodies", "articulated_containers", "check_inertias",
-    "inverse_inertia",
+    "inertias_known", "inverse_inertia",
 ]  # fmt: skip
 
 ROUNDING = 1e-13
@@ -102,15 +103,20 @@ def check_inertias(model: Mechanism) -> None:
     """Nothing may be able to move without inertia wherever it is: looked at in one configuration,
     which is like any other, with numbers.
     """
-    key = "inertias were looked at", tuple(h for body in model.bodies for h in body.held)
-    if key in model.model.cache:
+    held = [h for body in model.bodies for h in body.held]
+    if inertias_known(model.model, held):
         return
     if all(_known(body) for body in model.bodies):
         rng = np.random.default_rng(0)
         q = [[float(x) for x in body.joint.random(rng)] for body in model.bodies]
         if not all(map(_resists, model.bodies, q)):
             _check_tree(model.bodies, q)
-        model.model.cache[key] = True
+        model.model.cache[check_inertias, tuple(held)] = True
+
+
+def inertias_known(model: Model, held: Sequence[bool]) -> bool:
+    """Whether nothing moves without inertia, as `check_inertias` has found."""
+    return (check_inertias, tuple(held)) in model.cache
 
 
 def _known(body: BodyData) -> bool:
