@@ -11,7 +11,7 @@ from support.cases import first
 
 import mozzi as mz
 from mozzi.lie import SE3
-from mozzi.model.generate import chain, four_bar
+from mozzi.model.generate import chain, four_bar, random_pose
 from mozzi.model.join import joined
 
 
@@ -235,3 +235,26 @@ def test_forces_with_springs_are_those_of_the_motion():
         assert np.allclose(back, 0.0, atol=1e-9) is same
         tau, _ = held.hybrid_dynamics(q, v, {}, a, "arm", resistance=resistance)
         assert np.allclose(tau["arm"], 0.0, atol=1e-9) is same
+
+
+@pytest.mark.parametrize("seed", first(1, range(4)))
+def test_products_that_are_asked_for_nothing_are_attached(seed: int):
+    """Six rows of rank four, with those of the residual where that has a rate: none of them counts
+    that the joint does not have. A rate of zero changes nothing, in a call and in a motion.
+    """
+    rng = np.random.default_rng(seed)
+    joint = mz.Composite(
+        *(mz.Revolute(axis).between(random_pose(rng), random_pose(rng)) for axis in "xy")
+    )
+    system = mz.ClosedSystem({"arm": (arm(), ["hand"]), "bar": (bar(), ["bar"])})
+    q = {"arm": rng.normal(size=3), "bar": bar().random_configuration(rng)}
+    held = system.attach("grip", ("arm", "hand"), ("bar", "bar"), joint, at=q)
+    v = held.consistent_velocities(q, {"arm": rng.normal(size=3), "bar": rng.normal(size=6)})
+    a, _ = held.accelerations(q, v)
+    b, _ = held.accelerations(q, v, loop_accelerations={"grip": np.zeros(6)})
+    np.testing.assert_allclose(flat(held, b), flat(held, a), rtol=1e-9, atol=1e-9)
+    law = {"grip": lambda t: [0.0] * 6}
+    free = held.simulate(q, v, 0.02, 0.01, method="rkmk4")
+    asked = held.simulate(q, v, 0.02, 0.01, method="rkmk4", loop_offsets=law)
+    ends = (flat(held, motion.end[1]) for motion in (asked, free))
+    np.testing.assert_allclose(*ends, rtol=1e-5, atol=1e-5)

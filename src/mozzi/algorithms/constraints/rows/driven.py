@@ -60,7 +60,8 @@ def guided_rows(model: Mechanism, part: Guided, move: Moving) -> Rows:
         drift = R.T @ pair.drift(False, True)
         bias = [x + y for x, y in zip(drift, turning, strict=True)]
     on, at = pair.wrenches(R, False), (pair.b.index, pair.F_b.p)
-    return Rows(part.name, on, {}, lambda _: list(phi), bias, None, pair.levers, point=at)
+    norms = [W.ang.dot(W.ang) + W.lin.dot(W.lin) for W in R] if loop.joint.fitted else None
+    return Rows(part.name, on, {}, lambda _: list(phi), bias, norms, pair.levers, point=at)
 
 
 def _guided(part: Guided, _: Model, G: Traced, V: Traced) -> tuple[Traced, ...]:
