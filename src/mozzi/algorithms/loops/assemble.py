@@ -340,13 +340,17 @@ def consistent_velocities(
     """
     as_model(model, "consistent_velocities")
     q, v = fitting("consistent_velocities", model, q=q, v=v)
-    return nearest_velocities(model, q, v, hold, loop_rates)
+    least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
+    return nearest_velocities(model, q, v, hold, loop_rates, least)
 
 
 def nearest_velocities(
-    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: ArrayLike | None
-) -> Array:
-    """`consistent_velocities` of arrays that fit."""
+    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: ArrayLike | None,
+    least: Array | float, what: str = "velocities",
+) -> Array:  # fmt: skip
+    """`consistent_velocities` of arrays that fit; or accelerations, with rates that are those of
+    rows that turn. least: the share from which singular values count (`least_share`).
+    """
     A: Array = loop_jacobian(model, q)
     M: Array = mass_matrix(model, q)
     free = ~held_mask(model, hold)
@@ -355,7 +359,6 @@ def nearest_velocities(
     needed = U - (A @ v[..., None])[..., 0]
     L = np.linalg.cholesky(M[..., free, :][..., :, free])
     B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
-    least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
     y = pinv(B, least=least) @ needed[..., None]
     change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
     change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
@@ -364,8 +367,11 @@ def nearest_velocities(
     left = np.abs(((A @ out[..., None])[..., 0] - U) / rows).max(-1, initial=0.0)
     size = 1.0 + np.abs(v / columns).max(-1, initial=0.0) + np.abs(U / rows).max(-1, initial=0.0)
     if (left > (DISAGREE + least) * size).any():
+        some, keep, remedy = " with these held", "keep its loops closed", "hold fewer joints"
+        if free.all():
+            some, keep, remedy = "", "move its rows so", "give rates of loops that agree"
         raise LoopError(
-            f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
-            f"disagree by {left.max():.3g}; hold fewer joints"
+            f"model {model.name!r}: no {what}{some} {keep}; rows disagree by {left.max():.3g}; "
+            f"{remedy}"
         )
     return out
