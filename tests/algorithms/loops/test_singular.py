@@ -283,3 +283,29 @@ def test_adaptive_steps_pass_singular_configurations(axis: tuple[float, ...], to
     assert x.complete and np.ptp(x.q[:, 0]) > math.pi  # over flat ones
     off = np.abs(x.q[:, 0] - y.q[:, 0]).max(), np.abs(x.v[:, 0] - y.v[:, 0]).max()
     assert max(off) < 100.0 * tolerance + 1e-9, off
+
+
+@pytest.mark.parametrize("hinges", [2, 3])
+def test_a_loop_that_holds_nothing_is_not_singular(hinges: int):
+    """Hinges with parallel axes, closed by a joint of that plane: all rows vanish wherever it is,
+    and rounding of them grows by nothing.
+    """
+    axis, far = (0.48, -0.6, 0.64), SE3.translation(0.3, -0.2, 0.5)
+    b, parent = mz.Builder("vacuous"), None
+    body = mz.Inertia(1.0, (0.3, 0.2, 0.1), 0.1 * np.eye(3))
+    for k in range(hinges):
+        b.add(f"bar_{k}", parent, mz.Revolute(axis), body, placement=(0.7, 0.4 * k, -0.3))
+        parent = f"bar_{k}"
+    # the plane is that of the last bar at neutral
+    tip = SE3.translation(0.7 * hinges, 0.2 * hinges * (hinges - 1), -0.3 * hinges) @ far
+    model = b.loop("plane", parent, None, mz.Planar(axis), far, tip).build()
+    tree = model.without_loop("plane")
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for q, v in rng.normal(size=(4, 2, hinges)):
+            assert mz.loop_rank(model, q)[0] == 0
+            tau = np.ones(hinges)
+            agree(mz.forward_dynamics(model, q, v, tau), mz.forward_dynamics(tree, q, v, tau), 1e-9)
+        x = mz.simulate(model, q, v, 0.5, 1e-2)
+        agree(x.q, mz.simulate(tree, q, v, 0.5, 1e-2).q, 1e-9)

@@ -55,7 +55,7 @@ class Following:
         self.some = 0.0 if overconstrained(nominal) else None
         sizes, columns = lengths(nominal)
         over = (1.0 / sizes).astype(object)
-        self.size = (1.0 / columns[self.free]).max(initial=0.0)
+        self.size = 1.0 / columns[self.free]
         rows: Traced = loop_jacobian(model, q)
         where = position_rows(nominal)  # others do not say where bodies are
         shift = forward(loop_residual(model, q), numbers, self.along[0]) * over[:, None]

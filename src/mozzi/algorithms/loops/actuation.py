@@ -46,7 +46,7 @@ class Shares:
         self, A: Array, tau_r: Array, actuated: NDArray[np.bool_], minimize: str,
         w: ArrayLike | None, least: Array | float = 0.0,
     ):  # fmt: skip
-        self.A, self.actuated, self.minimize = A, actuated, minimize
+        self.A, self.actuated, self.minimize, self.least = A, actuated, minimize, least
         m, n_a = A.shape[-2], int(actuated.sum())
         self.w = weights_of(w, minimize, n_a, m)
         Apt, Aat = (np.swapaxes(A[..., k], -1, -2) for k in (~actuated, actuated))

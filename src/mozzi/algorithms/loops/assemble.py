@@ -353,13 +353,17 @@ def consistent_velocities(
     as_model(model, "consistent_velocities")
     rates = {} if loop_rates is None else {"loop_rates": loop_rates}
     q, v, *given = fitting("consistent_velocities", model, q=q, v=v, **rates)
-    return nearest_velocities(model, q, v, hold, given[0] if given else None)
+    least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
+    return nearest_velocities(model, q, v, hold, given[0] if given else None, least)
 
 
 def nearest_velocities(
-    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: Array | None
-) -> Array:
-    """`consistent_velocities` of arrays that fit."""
+    model: Model, q: Array, v: Array, hold: JointChoice, loop_rates: Array | None,
+    least: Array | float, what: str = "velocities",
+) -> Array:  # fmt: skip
+    """`consistent_velocities` of arrays that fit; or accelerations, with rates that are those of
+    rows that turn. least: the share from which singular values count (`least_share`).
+    """
     A: Array = loop_jacobian(model, q)
     M: Array = mass_matrix(model, q)
     free = ~held_mask(model, hold)
@@ -367,9 +371,8 @@ def nearest_velocities(
         check_inertias(held_by(mechanism(model), hold))
     U = np.zeros(model.row_count) if loop_rates is None else loop_rates
     needed = U - (A @ v[..., None])[..., 0]
-    L = _root(model, q, M[..., free, :][..., :, free])
+    L = _root(model, q, M[..., free, :][..., :, free], what)
     B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
-    least = least_share(model, q) if loop_rates is None else 0.0  # offsets are no opening
     y = pinv(B, least=least) @ needed[..., None]
     change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
     change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
@@ -378,14 +381,17 @@ def nearest_velocities(
     left = np.abs(((A @ out[..., None])[..., 0] - U) / rows).max(-1, initial=0.0)
     size = 1.0 + np.abs(v / columns).max(-1, initial=0.0) + np.abs(U / rows).max(-1, initial=0.0)
     if (left > (DISAGREE + least) * size).any():
+        some, keep, remedy = " with these held", "keep its loops closed", "hold fewer joints"
+        if free.all():
+            some, keep, remedy = "", "move its rows so", "give rates of loops that agree"
         raise LoopError(
-            f"model {model.name!r}: no velocities with these held keep its loops closed; rows "
-            f"disagree by {left.max():.3g}; hold fewer joints"
+            f"model {model.name!r}: no {what}{some} {keep}; rows disagree by {left.max():.3g}; "
+            f"{remedy}"
         )
     return out
 
 
-def _root(model: Model, q: Array, M: Array) -> NDArray[np.floating]:
+def _root(model: Model, q: Array, M: Array, what: str) -> NDArray[np.floating]:
     """L of M = L Lᵀ, or which sample can move without inertia."""
     try:
         return np.linalg.cholesky(M)
@@ -394,9 +400,9 @@ def _root(model: Model, q: Array, M: Array) -> NDArray[np.floating]:
             moves = moves_without_inertia(model, q[at])
             if moves is not None:
                 raise SingularError(
-                    f"consistent_velocities: the mass matrix of {model.name!r} is singular at q"
+                    f"consistent_{what}: the mass matrix of {model.name!r} is singular at q"
                     f"{f' of sample {[*at]}' if at else ''}: {moves!r} can move without inertia "
-                    "there, so no velocities are nearest; give its body inertia about the joint, "
+                    f"there, so no {what} are nearest; give its body inertia about the joint, "
                     "or the joint armature"
                 ) from None
         raise

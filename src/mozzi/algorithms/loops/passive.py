@@ -19,14 +19,15 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.calls.inlining import inlined
-from mozzi.algorithms.constraints.rank import lengths
-from mozzi.algorithms.constraints.rows.rows import loop_jacobian
+from mozzi.algorithms.constraints.rank import lengths, sines
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.inverse import passive_inverse_dynamics
 from mozzi.algorithms.dynamics.regressor import inverse_dynamics_regressor
 from mozzi.algorithms.kinematics.configuration import rates
 from mozzi.algorithms.loops.actuation import actuated_mask, sharing_of
 from mozzi.algorithms.loops.assemble import nearest_velocities
 from mozzi.algorithms.loops.shares_in_programs import Sharing
+from mozzi.algorithms.loops.shown import least_share
 from mozzi.algorithms.recursion.containers import BlockArray, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
@@ -83,8 +84,9 @@ def _passive_on_arrays(model: Model, arrays: Arrays, options: Options) -> Array:
         rows, columns = lengths(model)
         rate = np.abs(v / columns).max(initial=0.0)
         size = 1.0 + np.abs(a_ref / columns).max(initial=0.0) + rate**2
+        allowed = (OPEN + sines(model, loop_residual(model, q))) * size
         for name, left in opens.items():
-            if np.abs(left / rows).max(initial=0.0) > OPEN * size:
+            if (np.abs(left / rows).max(-1, initial=0.0) > allowed).any():
                 raise LoopError(
                     f"passive_inverse_dynamics: {name} opens the loops of {model.name!r} (rows move"
                     f" by {np.abs(left).max():.3g}); take it from consistent_velocities or "
@@ -158,4 +160,5 @@ def consistent_accelerations(
     given = {"q": q, "v": v, "a": a} | ({} if v_ref is None else {"v_ref": v_ref})
     q, v, a, *other = fitting("consistent_accelerations", model, **given)
     turning = rows_turning(model, q, v, *(other or [v]))
-    return nearest_velocities(model, q, a, hold, -turning)
+    least = least_share(model, q)
+    return nearest_velocities(model, q, a, hold, -turning, least, "accelerations")

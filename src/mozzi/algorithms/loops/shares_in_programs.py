@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.constraints.overconstrained import overconstrained
 from mozzi.algorithms.constraints.pivoting import Choice
-from mozzi.algorithms.constraints.rank import cancelled, lengths, opening
+from mozzi.algorithms.constraints.rank import PARALLEL, cancelled, lengths, opening
 from mozzi.algorithms.constraints.rows.rows import (
     loop_acceleration,
     loop_jacobian,
@@ -66,7 +66,8 @@ MISSED = {"float64": 1e-7, "float32": 1e-3}
 class Semidefinite:
     """(Y Yᵀ)⁺ b where b is in the range of Y.  open2: see `rank.opening`; None: rows are not
     chosen, only left out where they depend on those before. blocks: rows of closures, if of those.
-    size: what entries of rows are where nothing cancels: those that vanish are rounding beside it.
+    size: what entries of rows are where nothing cancels: those that vanish are rounding beside it,
+    or as large as the loops are open.
     """
 
     def __init__(
@@ -78,8 +79,11 @@ class Semidefinite:
         ]
         order = [k for k in elimination_order(rows) if rows[k]]
         G = gram(rows, rows, order)
-        lost = cancelled() * np.broadcast_to(np.square(size), len(rows))
-        scale = [G[k].get(k, 0.0) + x if k in G else 0.0 for k, x in enumerate(lost.tolist())]
+        entries = np.broadcast_to(np.square(size), Y.shape)
+        square = [max((entries[k, c] for c in row), default=0.0) for k, row in enumerate(rows)]
+        scale = [
+            G[k].get(k, 0.0) + cancelled() * x if k in G else 0.0 for k, x in enumerate(square)
+        ]
         kept = None
         if open2 is not None and order:
             copy = {k: dict(row) for k, row in G.items()}
@@ -87,7 +91,7 @@ class Semidefinite:
             parts = [[k for k in x if k in there] for x in blocks or connected(G)]
             parts = [x for x in parts if x]
             most = [min(len(x), len({c for k in x for c in rows[k]})) for x in parts]
-            kept = Choice(copy, parts, scale, most, open2).kept
+            kept = Choice(copy, parts, _opened(scale, square, open2), most).kept
         self.factor = Factor.of_gram(G, order, scale, kept)
 
     def solve(self, b: Traced, least: bool = False) -> Traced:
@@ -119,18 +123,19 @@ class Sharing:
         if self.every:
             self.s = 1.0 / np.sqrt(w)
             self.A = A / rows[:, None] / self.s
-            self.rows = Semidefinite(self.A, (1.0 / (columns * self.s)).max(), open2, blocks)
+            self.rows = Semidefinite(self.A, 1.0 / (columns * self.s), open2, blocks)
         elif minimize == "torque":
             self.A = A / rows[:, None] * columns
             self.rows, self.s = Semidefinite(self.A, 1.0, open2, blocks), 1.0 / np.sqrt(w)
             size = columns[actuated] * self.s
             self.B = self.projected((np.eye(model.nv)[:, actuated] * size).astype(object))
-            self.B_inverse = Semidefinite(self.B.T, size, 0.0 if open2 is None else open2)
+            some = 0.0 if open2 is None else open2
+            self.B_inverse = Semidefinite(self.B.T, size[:, None], some)
         else:
             self.A, self.w = A, w
             self.passive = A[:, ~actuated] * columns[~actuated]
-            Y, size = (self.passive / np.sqrt(w)[:, None]).T, (rows / np.sqrt(w)).max()
-            self.passive_inverse = Semidefinite(Y, size, open2)
+            Y = (self.passive / np.sqrt(w)[:, None]).T
+            self.passive_inverse = Semidefinite(Y, rows / np.sqrt(w), open2)
 
     def projected(self, x: Traced) -> Traced:
         """P x, twice, for what rounding has left of the rows."""
@@ -164,6 +169,15 @@ class Sharing:
         allowed = MISSED[settings().dtype] * (self.torque + _largest(tau_r * self.columns))
         ok = select(_largest(left) > allowed, inf, 1.0)
         return tau * select(maximum(open_by, 0.0) > 0.5, inf, ok)
+
+
+def _opened(scale: Sequence[Real], square: Sequence[float], open2: Real) -> list[Real]:
+    """Scales of which `smallest_pivot` is that of an open state. A row that vanishes where loops
+    are closed is as long as they are open: what it would be otherwise, a square, is what that is a
+    share of, here as well as in the order of pivots.
+    """
+    more = open2 * (1.0 / PARALLEL[settings().dtype])
+    return [s + more * (s + x) for s, x in zip(scale, square, strict=True)]
 
 
 def opened(model: Model, q: Traced, v: Traced, a: Traced) -> Real:

@@ -30,12 +30,16 @@ __all__ = ["JUDGED", "choose", "least_share", "look_at", "show"]
 JUDGED = 16  # configurations of a batch, of which it is found out whether they are singular
 
 
-def least_share(model: Model, q: ArrayLike) -> Array:
-    """The share of the largest singular value from which others count at q, which may be open."""
+def least_share(
+    model: Model, q: ArrayLike, held: NDArray[np.bool_] | None = None
+) -> Array:
+    """The share of the largest singular value from which others count at q, which may be open, of
+    rows in the coordinates that are not held.
+    """
     least = sines(model, loop_residual(model, q))
     if (least > SHARE).any():  # dependent rows might count
         look_at(model, q)
-    return least if overconstrained(model) else 0.0 * least
+    return least if overconstrained(model, held) else 0.0 * least
 
 
 def look_at(model: Model, q: ArrayLike, rank: Callable[[], ArrayLike] | None = None) -> None:

@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 from mozzi.algorithms.calls.guard import unchecked
 from mozzi.algorithms.constraints.close import descend
 from mozzi.algorithms.constraints.overconstrained import most_independent, rows_in_all
-from mozzi.algorithms.constraints.rank import NEARBY_RESIDUAL, RATE, lengths, ranks_of, scaled
+from mozzi.algorithms.constraints.rank import (
+    NEARBY_RESIDUAL,
+    NO_ENTRY,
+    RATE,
+    lengths,
+    ranks_of,
+    scaled,
+)
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual
 from mozzi.algorithms.kinematics.configuration import integrate
 from mozzi.model import Model
@@ -60,7 +67,8 @@ def rank_nearby(
     U, _, Vt = np.linalg.svd(A[..., free], full_matrices=True)
     dependent = _beyond(rank, U.shape[-1])[:, :, None]
     allowed = _beyond(rank, Vt.shape[-1])[:, None, :]
-    size = np.maximum(np.abs(A).max(axis=(-2, -1)), 1e-300)
+    size = np.abs(A).max(axis=(-2, -1))
+    size = np.where(size > NO_ENTRY, size, 1.0)  # where all rows vanish what is left is rounding
     target = loop_residual(model, q)
     target = np.where(np.abs(target) > NEARBY_RESIDUAL, target, 0.0)  # of a prescribed motion
 

@@ -9,6 +9,8 @@ from mozzi.algorithms.constraints.rank import pinv
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
+from mozzi.algorithms.loops.open_loops import tell_open
+from mozzi.algorithms.loops.shown import least_share
 from mozzi.checked import checked
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
@@ -58,9 +60,10 @@ def projected_forward_dynamics(
     T = forces - bias_forces(model, q, v, **given)
     middle = root @ L @ T[..., None]
     if model.closures:
+        tell_open("projected_forward_dynamics", model, q)
         A = loop_jacobian(model, q)
         U = -loop_acceleration(model, q, v, np.zeros_like(v))
         b = root @ L @ np.swapaxes(A, -1, -2)
-        inverse = pinv(b)
+        inverse = pinv(b, least=least_share(model, q))
         middle = middle - b @ (inverse @ middle) + np.swapaxes(inverse, -1, -2) @ U[..., None]
     return (np.swapaxes(L, -1, -2) @ root @ middle)[..., 0]

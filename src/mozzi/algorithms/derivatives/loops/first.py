@@ -43,6 +43,7 @@ from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.loops.actuation import Shares, shared, shares
 from mozzi.algorithms.loops.assemble import held_mask
+from mozzi.algorithms.loops.shown import least_share
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.rolled_or_not import ALWAYS_UNROLLED
@@ -81,12 +82,15 @@ def _rows(
 
 
 class Saddle:
-    """[M −Aᵀ; A 0] over the free coordinates, of any rank: da, dλ of right-hand sides f, g."""
+    """[M −Aᵀ; A 0] over the free coordinates, of any rank: da, dλ of right-hand sides f, g.
 
-    def __init__(self, M: Array, A: Array):
+    least: the share from which singular values count (`least_share`).
+    """
+
+    def __init__(self, M: Array, A: Array, least: Array | float = 0.0):
         self.L = np.linalg.cholesky(M)
         B = np.swapaxes(np.linalg.solve(self.L, np.swapaxes(A, -1, -2)), -1, -2)
-        self.B, self.inverse = B, pinv(B)
+        self.B, self.inverse = B, pinv(B, least=least)
 
     def solve(self, f: Array, g: Array) -> tuple[NDArray[np.floating], Array]:
         """M da − Aᵀ dλ = f, A da = g."""
@@ -258,9 +262,11 @@ class HybridChanges:
         self.tau, self.a = hybrid_dynamics(model, **arrays, **options)
         self.A, self.M = loop_jacobian(model, self.q), mass_matrix(model, self.q)
         need = inverse_dynamics(model, self.q, self.v, self.a, **self.given) - self.tau
-        self.multipliers = (pinv(np.swapaxes(self.A, -1, -2)) @ need[..., None])[..., 0]
+        every, some = (least_share(model, self.q, x) for x in (None, self.held))
+        At = np.swapaxes(self.A, -1, -2)
+        self.multipliers = (pinv(At, least=every) @ need[..., None])[..., 0]
         free = ~self.held
-        self.saddle = Saddle(self.M[..., free, :][..., free], self.A[..., free])
+        self.saddle = Saddle(self.M[..., free, :][..., free], self.A[..., free], some)
 
     def solve(
         self,
@@ -339,11 +345,12 @@ class InverseChanges:
         if self.torque:
             K[..., :m, :m] = -(self.A_a * x.w) @ np.swapaxes(self.A_a, -1, -2)
             self.y[..., act] = x.w * x.tau[..., act]
-            self.y[..., ~act] = -(pinv(A_p) @ (A @ self.y[..., None]))[..., 0]
+            self.y[..., ~act] = -(pinv(A_p, least=x.least) @ (A @ self.y[..., None]))[..., 0]
         else:
             K[..., :m, :m] = -np.diag(x.w)
-            self.y[..., ~act] = (pinv(A_p) @ (x.w * x.multipliers)[..., None])[..., 0]
-        self.inverse = pinv(K)
+            inverse = pinv(A_p, least=x.least)
+            self.y[..., ~act] = (inverse @ (x.w * x.multipliers)[..., None])[..., 0]
+        self.inverse = pinv(K, least=x.least)
 
     def solve(self, force: Array, turn: Array | float = 0.0) -> Array:
         """dτ of changes of τ_r − Aᵀ λ at fixed λ, and of A y at fixed y; columns."""
