@@ -106,3 +106,6 @@ def test_with_loops_they_look_each_time():
         np.testing.assert_allclose(a, 0.0, atol=1e-12)
         with pytest.raises(mz.KindError):
             mz.forward_dynamics(model, q, still, still, np.full((3, 6), "a"))
+        for wrenches in (None, W):
+            with pytest.raises(mz.ConfigurationError, match="no representation 'bdy'"):
+                mz.forward_dynamics(model, q, still, still, wrenches, wrenches_rep="bdy")

@@ -23,6 +23,7 @@ from mozzi.algorithms.calls.held_wrenches import HELD, body_fixed, with_represen
 from mozzi.algorithms.calls.with_loops import met_loops, refuse_choices, refuse_loops, tell_open
 from mozzi.algorithms.recursion.mechanism import Mechanism, mechanism
 from mozzi.algorithms.recursion.names_in_generated_code import ALGORITHMS
+from mozzi.algorithms.recursion.representations import check
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import as_varied
 from mozzi.algorithms.recursion.views import ByBody, JointVector
@@ -296,6 +297,8 @@ class Algorithm:
                 raise KindError(self.name, n, None, "an array of numbers")
         told = ((n, x) for n, x in others.items() if x is not self.defaults[n])
         refuse_others(self.name, self._kinds, told, self.function)
+        if self.converts:
+            check(cast("Rep", others["wrenches_rep"]))  # also where there are no wrenches
         return arrays, cast("Options", {n: _listed(x) for n, x in others.items()})
 
     @cached_property
