@@ -10,17 +10,13 @@ tracing, errors of shape) it hands to the function written in Python.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import weakref
 from collections.abc import Callable
-from functools import cache
 from types import BuiltinFunctionType
 from typing import Protocol, cast
 
-from mozzi.targets import disk_cache
-from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.calls import single_call
-from mozzi.targets.cpu.calls.single_call import address, builtin, record
+from mozzi.targets.cpu.calls.single_call import address, builtin, code_of, record
 from mozzi.targets.cpu.calls.single_call_text import load
 
 __all__ = ["direct", "forget", "make", "remember"]
@@ -91,16 +87,6 @@ elsewhere:
 }}"""
 
 
-@cache
-def _code() -> jit.Code:
-    key = hashlib.sha256(repr((CALL, jit.host())).encode()).hexdigest()
-    obj = disk_cache.read(key)
-    if obj is None:
-        obj = jit.assemble(CALL)
-        disk_cache.write(key, obj)
-    return jit.Code(obj)
-
-
 class Remembering(Protocol):
     """The words of a function; `last` holds the kernel of the last model, and waits for its end."""
 
@@ -144,9 +130,9 @@ def make(
         "matches": address(python.PyErr_ExceptionMatches), "clear": address(python.PyErr_Clear),
         "last": 0, "last_kernel": 0,
     }  # fmt: skip
-    kept = (key, general, model_type, misfit, tracing, cache_name, _code())
+    kept = (key, general, model_type, misfit, tracing, cache_name, code_of(CALL))
     words = record([values[field] for field in _FIELDS], kept)
-    return builtin(_code().address("call_function"), name, words)
+    return builtin(code_of(CALL).address("call_function"), name, words)
 
 
 def remember(function: object, model: object, kernel: object) -> None:

@@ -13,6 +13,7 @@ ABI, and which is checked here before it is used.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -21,10 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from mozzi.targets import disk_cache
+from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.calls import ufunc as gufunc
 from mozzi.targets.cpu.calls.single_call_text import CONTIGUOUS, FIELDS, WRITEABLE
 
-__all__ = ["EMPTY", "address", "builtin", "make", "possible", "record"]
+__all__ = ["EMPTY", "address", "builtin", "code_of", "make", "possible", "record"]
 
 # Places in the array API, part of NumPy's ABI.
 _ARRAY_TYPE, _RETURN, EMPTY = 2, 76, 184
@@ -151,6 +154,17 @@ def _record(size: int) -> Any:
     head.
     """
     return type("Record", (ctypes.c_int64 * size,), {})
+
+
+@cache
+def code_of(text: str) -> jit.Code:
+    """The machine code of IR that kernels share, which is kept on disk."""
+    key = hashlib.sha256(repr((text, jit.host())).encode()).hexdigest()
+    obj = disk_cache.read(key)
+    if obj is None:
+        obj = jit.assemble(text)
+        disk_cache.write(key, obj)
+    return jit.Code(obj)
 
 
 def address(function: Any) -> int | None:

@@ -10,18 +10,15 @@ arrays. They know exact dicts of contiguous arrays of float64 that fit; of every
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from mozzi.targets import disk_cache
-from mozzi.targets.cpu import jit
 from mozzi.targets.cpu.calls import single_call
 from mozzi.targets.cpu.calls import ufunc as gufunc
-from mozzi.targets.cpu.calls.single_call import EMPTY, address, builtin, record
+from mozzi.targets.cpu.calls.single_call import EMPTY, address, builtin, code_of, record
 from mozzi.targets.cpu.calls.single_call_text import CONTIGUOUS, load
 
 __all__ = ["Places", "around", "join", "split"]
@@ -96,7 +93,12 @@ done:
 no:
   ret i1 false
 }}
-define internal void @copy(ptr %to, ptr %from, i64 %numbers) {{
+"""
+
+
+def _for_each(name: str, arguments: str, number: str, value: str) -> str:
+    """A function that stores so many numbers, one after the other: the value of the k-th."""
+    return f"""define internal void @{name}(ptr %to, {arguments}i64 %numbers) {{
 start:
   br label %next
 next:
@@ -104,31 +106,18 @@ next:
   %more = icmp slt i64 %k, %numbers
   br i1 %more, label %body, label %done
 body:
-  %fp = getelementptr i64, ptr %from, i64 %k
-  %x = load i64, ptr %fp, align 1
-  %tp = getelementptr i64, ptr %to, i64 %k
-  store i64 %x, ptr %tp, align 1
-  %k1 = add i64 %k, 1
-  br label %next
-done:
-  ret void
-}}
-define internal void @clear(ptr %to, i64 %numbers) {{
-start:
-  br label %next
-next:
-  %k = phi i64 [0, %start], [%k1, %body]
-  %more = icmp slt i64 %k, %numbers
-  br i1 %more, label %body, label %done
-body:
-  %tp = getelementptr i64, ptr %to, i64 %k
-  store i64 0, ptr %tp, align 1
+{number}  %tp = getelementptr i64, ptr %to, i64 %k
+  store i64 {value}, ptr %tp, align 1
   %k1 = add i64 %k, 1
   br label %next
 done:
   ret void
 }}
 """
+
+
+_LOAD = "  %fp = getelementptr i64, ptr %from, i64 %k\n  %x = load i64, ptr %fp, align 1\n"
+_COPIES = _for_each("copy", "ptr %from, ", _LOAD, "%x") + _for_each("clear", "", "", "0")
 
 # Both return null where an argument does not fit, and where there is an error.
 _JOIN = f"""define internal ptr @join(ptr %api, ptr %layout, ptr %table) {{
@@ -339,19 +328,8 @@ give:
 }}
 """
 
-_TEXT = "".join(
-    (_FITS, _JOIN, _SPLIT, _of_one("call_join", "join"), _of_one("call_split", "split"), _AROUND)
-)
-
-
-@cache
-def _code() -> jit.Code:
-    key = hashlib.sha256(repr((_TEXT, jit.host())).encode()).hexdigest()
-    obj = disk_cache.read(key)
-    if obj is None:
-        obj = jit.assemble(_TEXT)
-        disk_cache.write(key, obj)
-    return jit.Code(obj)
+_OF_ONE = _of_one("call_join", "join") + _of_one("call_split", "split")
+_TEXT = "".join((_FITS, _COPIES, _JOIN, _SPLIT, _OF_ONE, _AROUND))
 
 
 @cache
@@ -380,8 +358,8 @@ def _words(places: Places, optional: bool) -> object:
 
 def _made(call: str, words: Sequence[int], keep: Sequence[object]) -> Callable[..., object]:
     interface = _interface()
-    own = record([_place(interface), *words], (*keep, interface, _code()))
-    return builtin(_code().address(call), call, own)
+    own = record([_place(interface), *words], (*keep, interface, code_of(_TEXT)))
+    return builtin(code_of(_TEXT).address(call), call, own)
 
 
 def _place(words: object) -> int:
