@@ -38,6 +38,26 @@ def test_joined_and_split(places: Places):
         assert x.flags.owndata and x.flags.writeable
 
 
+@pytest.mark.parametrize("batch", [0, 1, 7])
+@pytest.mark.parametrize("places", [PLACES, WIDE])
+def test_batches_are_joined_as_they_are(places: Places, batch: int):
+    """Sample by sample; a batch beside one sample, another batch or a further axis is not known."""
+    one = table(places)
+    many = {name: RNG.normal(size=(batch, *x.shape)) for name, x in one.items()}
+    whole = join(places)(many)
+    axis = -1 if places.width is None else -2
+    np.testing.assert_array_equal(whole, np.concatenate([*many.values()], axis=axis))
+    some = join(places, optional=True)({"c": many["c"]})
+    assert some.shape == whole.shape and not some[:, :2].any()
+    np.testing.assert_array_equal(some[:, 2:], many["c"])
+    for other in (one["c"], many["c"][None], np.zeros((batch + 1, *one["c"].shape))):
+        assert join(places)({**many, "c": other}) is None
+        assert join(places)({**one, "a": many["a"]}) is None
+    assert split(places)(whole) is None  # views are better
+    call = around(lambda first, x: x, None, [(places, False)], places)
+    assert call(many) is None and call(one) is not None
+
+
 def test_arrays_lie_where_their_places_are():
     """Rows that are nobody's are left out, and order is that of the places."""
     some = Places([("last", 4, 6), ("first", 1, 2)], 7)

@@ -3,8 +3,8 @@
 A table is a dict of small arrays, which together are one array of a model. Reading three of them
 in Python takes ten times as long as inverse dynamics of what they describe. The built-in functions
 made here join the arrays of a table, split an array into a table, and do both around a function of
-arrays. They know exact dicts of contiguous arrays of float64 that fit; of everything else
-(batches, lists, other types, what is wrong) they return None, for Python to look at.
+arrays. They know exact dicts of contiguous arrays of float64 that fit; of everything else (lists,
+other types, what is wrong) they return None, for Python to look at. Only joining knows batches.
 """
 
 from __future__ import annotations
@@ -65,21 +65,34 @@ _ENTRY = f"""  %kth = mul i64 %k, 24
   %numbers = mul i64 %own, %width
 """
 
-_FITS = f"""define internal i1 @fits(ptr %api, ptr %x, i64 %ndim, i64 %rows, i64 %width) {{
+# Whether x is an array (rows) or (rows, width), or such ones for a batch; -1 is none.
+_FITS = f"""define internal i1 @fits(
+  ptr %api, ptr %x, i64 %ndim, i64 %rows, i64 %width, i64 %batch
+) {{
 {_api("array_type")}{_api("dtype")}{load("%type", "%x", 8, "ptr")}
   %is.array = icmp eq ptr %type, %array_type
   br i1 %is.array, label %array, label %no
 array:
 {load("%descr", "%x", 56, "ptr")}{load("%nd32", "%x", 24, "i32")}{load("%flags", "%x", 64, "i32")}
-{load("%dims", "%x", 32, "ptr")}  %nd = sext i32 %nd32 to i64
+{load("%dims.all", "%x", 32, "ptr")}  %nd = sext i32 %nd32 to i64
+  %batched = icmp sge i64 %batch, 0
+  %first = zext i1 %batched to i64
+  %axes = add i64 %ndim, %first
   %is.type = icmp eq ptr %descr, %dtype
-  %is.nd = icmp eq i64 %nd, %ndim
+  %is.nd = icmp eq i64 %nd, %axes
   %flag = and i32 %flags, {CONTIGUOUS}
   %dense = icmp ne i32 %flag, 0
   %head = and i1 %is.type, %is.nd
   %good = and i1 %head, %dense
-  br i1 %good, label %first, label %no
-first:
+  br i1 %good, label %samples, label %no
+samples:
+  %many = load i64, ptr %dims.all
+  %as.many = icmp eq i64 %many, %batch
+  %alone = xor i1 %batched, true
+  %agree = or i1 %as.many, %alone
+  %dims = getelementptr i64, ptr %dims.all, i64 %first
+  br i1 %agree, label %own, label %no
+own:
   %n = load i64, ptr %dims
   %is.rows = icmp eq i64 %n, %rows
   %matrix = icmp eq i64 %ndim, 2
@@ -97,47 +110,107 @@ no:
 
 
 def _for_each(name: str, arguments: str, number: str, value: str) -> str:
-    """A function that stores so many numbers, one after the other: the value of the k-th."""
-    return f"""define internal void @{name}(ptr %to, {arguments}i64 %numbers) {{
+    """A function that stores numbers of samples, one after the other: the value of the k-th of
+    each; step: numbers from a sample to the next.
+    """
+    return f"""define internal void @{name}(
+  ptr %to, {arguments}i64 %numbers, i64 %samples, i64 %step
+) {{
 start:
-  br label %next
+  br label %sample
+sample:
+  %s = phi i64 [0, %start], [%s1, %done]
+  %s1 = add i64 %s, 1
+  %left = icmp slt i64 %s, %samples
+  %there = mul i64 %s, %step
+  %here = mul i64 %s, %numbers
+  br i1 %left, label %next, label %end
 next:
-  %k = phi i64 [0, %start], [%k1, %body]
+  %k = phi i64 [0, %sample], [%k1, %body]
   %more = icmp slt i64 %k, %numbers
   br i1 %more, label %body, label %done
 body:
-{number}  %tp = getelementptr i64, ptr %to, i64 %k
+{number}  %place = add i64 %there, %k
+  %tp = getelementptr i64, ptr %to, i64 %place
   store i64 {value}, ptr %tp, align 1
   %k1 = add i64 %k, 1
   br label %next
 done:
+  br label %sample
+end:
   ret void
 }}
 """
 
 
-_LOAD = "  %fp = getelementptr i64, ptr %from, i64 %k\n  %x = load i64, ptr %fp, align 1\n"
+_LOAD = """  %own = add i64 %here, %k
+  %fp = getelementptr i64, ptr %from, i64 %own
+  %x = load i64, ptr %fp, align 1
+"""
 _COPIES = _for_each("copy", "ptr %from, ", _LOAD, "%x") + _for_each("clear", "", "", "0")
 
 # Both return null where an argument does not fit, and where there is an error.
-_JOIN = f"""define internal ptr @join(ptr %api, ptr %layout, ptr %table) {{
+_JOIN = f"""define internal ptr @join(ptr %api, ptr %layout, ptr %table, i1 %batches) {{
 start:
-  %dims = alloca [2 x i64]
+  %dims = alloca [3 x i64]
 {_api("dict_type")}{_api("none")}{_api("empty")}{_api("find")}{_api("size")}{_api("incref")}
-{_api("decref")}{_api("error")}{_api("dtype")}
+{_api("decref")}{_api("error")}{_api("dtype")}{_api("array_type")}
 {"".join(_layout(name) for name in _LAYOUT)}{_ENTRIES}
 {load("%type", "%table", 8, "ptr")}  %is.dict = icmp eq ptr %type, %dict_type
   %may = icmp ne i64 %optional, 0
   %is.none = icmp eq ptr %table, %none
   %nothing = and i1 %may, %is.none
   %ok = or i1 %is.dict, %nothing
-  br i1 %ok, label %make, label %no
+  %look.first = and i1 %is.dict, %batches
+  br i1 %ok, label %which, label %no
+which:
+  br i1 %look.first, label %seek, label %make
+seek:
+  %j = phi i64 [0, %which], [%j1, %absent]
+  %j1 = add i64 %j, 1
+  %others.left = icmp slt i64 %j, %count
+  br i1 %others.left, label %ask, label %make
+ask:
+  %jth = mul i64 %j, 24
+  %jp = getelementptr i8, ptr %entries, i64 %jth
+  %jkey = load ptr, ptr %jp
+  %some = call ptr %find(ptr %table, ptr %jkey)
+  %is.absent = icmp eq ptr %some, null
+  br i1 %is.absent, label %absent, label %present
+absent:
+  %hurt = call ptr %error()
+  %well = icmp eq ptr %hurt, null
+  br i1 %well, label %seek, label %no
+present:
+{load("%some.type", "%some", 8, "ptr")}  %some.array = icmp eq ptr %some.type, %array_type
+  br i1 %some.array, label %axes, label %no
+axes:
+{load("%some.nd", "%some", 24, "i32")}{load("%some.dims", "%some", 32, "ptr")}
+  %more32 = sub i32 %some.nd, %nd32
+  %is.batch = icmp eq i32 %more32, 1
+  br i1 %is.batch, label %many, label %make
+many:
+  %samples.given = load i64, ptr %some.dims
+  br label %make
 make:
-  store i64 %rows, ptr %dims
-  %dims1 = getelementptr i64, ptr %dims, i64 1
+  %batch = phi i64 [-1, %which], [-1, %seek], [-1, %axes], [%samples.given, %many]
+  %batched = icmp sge i64 %batch, 0
+  %first = zext i1 %batched to i64
+  %samples = select i1 %batched, i64 %batch, i64 1
+  store i64 %batch, ptr %dims
+  %own.dims = getelementptr i64, ptr %dims, i64 %first
+  store i64 %rows, ptr %own.dims
+  %dims1 = getelementptr i64, ptr %own.dims, i64 1
+  %step = mul i64 %rows, %width
+  %first32 = trunc i64 %first to i32
+  %nd.all = add i32 %nd32, %first32
+  br i1 %matrix, label %wide, label %sized
+wide:
   store i64 %width, ptr %dims1
+  br label %sized
+sized:
   call void %incref(ptr %dtype)
-  %out = call ptr %empty(i32 %nd32, ptr %dims, ptr %dtype, i32 0)
+  %out = call ptr %empty(i32 %nd.all, ptr %dims, ptr %dtype, i32 0)
   %failed = icmp eq ptr %out, null
   br i1 %failed, label %no, label %fill
 fill:
@@ -160,13 +233,14 @@ without:
   %fine = and i1 %calm, %may
   br i1 %fine, label %zero, label %drop
 zero:
-  call void @clear(ptr %to, i64 %numbers)
+  call void @clear(ptr %to, i64 %numbers, i64 %samples, i64 %step)
   br label %taken
 given:
-  %fits = call i1 @fits(ptr %api, ptr %x, i64 %ndim, i64 %own, i64 %width)
+  %fits = call i1 @fits(ptr %api, ptr %x, i64 %ndim, i64 %own, i64 %width, i64 %batch)
   br i1 %fits, label %copied, label %drop
 copied:
-{load("%data", "%x", 16, "ptr")}  call void @copy(ptr %to, ptr %data, i64 %numbers)
+{load("%data", "%x", 16, "ptr")}
+  call void @copy(ptr %to, ptr %data, i64 %numbers, i64 %samples, i64 %step)
   br label %taken
 taken:
   %one = phi i64 [0, %zero], [1, %copied]
@@ -194,7 +268,7 @@ start:
   %dims = alloca [2 x i64]
 {_api("empty")}{_api("dict_new")}{_api("dict_set")}{_api("incref")}{_api("decref")}{_api("dtype")}
 {"".join(_layout(name) for name in _LAYOUT)}{_ENTRIES}
-  %fits = call i1 @fits(ptr %api, ptr %array, i64 %ndim, i64 %rows, i64 %width)
+  %fits = call i1 @fits(ptr %api, ptr %array, i64 %ndim, i64 %rows, i64 %width, i64 -1)
   br i1 %fits, label %make, label %no
 make:
 {load("%memory", "%array", 16, "ptr")}  %dims1 = getelementptr i64, ptr %dims, i64 1
@@ -214,7 +288,7 @@ each:
   %none = icmp eq ptr %x, null
   br i1 %none, label %drop, label %put
 put:
-{load("%to", "%x", 16, "ptr")}  call void @copy(ptr %to, ptr %at, i64 %numbers)
+{load("%to", "%x", 16, "ptr")}  call void @copy(ptr %to, ptr %at, i64 %numbers, i64 1, i64 0)
   %bad = call i32 %dict_set(ptr %table, ptr %key, ptr %x)
   call void %decref(ptr %x)
   %k1 = add i64 %k, 1
@@ -247,7 +321,7 @@ done:
 """
 
 
-def _of_one(name: str, what: str) -> str:
+def _of_one(name: str, what: str, more: str = "") -> str:
     """A built-in function of one argument."""
     return f"""define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %names) {{
 start:
@@ -260,7 +334,7 @@ start:
   br i1 %plain, label %run, label %give
 run:
   %x = load ptr, ptr %args
-  %made = call ptr @{what}(ptr %api, ptr %layout, ptr %x)
+  %made = call ptr @{what}(ptr %api, ptr %layout, ptr %x{more})
   br label %give
 give:
   %found = phi ptr [null, %start], [%made, %run]
@@ -293,7 +367,7 @@ table:
   %a = load ptr, ptr %ap
   %lp = getelementptr ptr, ptr %layouts, i64 %k
   %layout = load ptr, ptr %lp
-  %x = call ptr @join(ptr %api, ptr %layout, ptr %a)
+  %x = call ptr @join(ptr %api, ptr %layout, ptr %a, i1 false)
   %unfit = icmp eq ptr %x, null
   br i1 %unfit, label %drop, label %joined
 joined:
@@ -328,7 +402,7 @@ give:
 }}
 """
 
-_OF_ONE = _of_one("call_join", "join") + _of_one("call_split", "split")
+_OF_ONE = _of_one("call_join", "join", ", i1 true") + _of_one("call_split", "split")
 _TEXT = "".join((_FITS, _COPIES, _JOIN, _SPLIT, _OF_ONE, _AROUND))
 
 
@@ -371,7 +445,9 @@ def _nothing(*tables: object) -> None:
 
 
 def join(places: Places, optional: bool = False) -> Callable[[object], object]:
-    """A function of a table that gives the one array; with optional, zeros where it has none."""
+    """A function of a table, also of a batch, that gives the one array; with optional, zeros where
+    it has none.
+    """
     if not single_call.possible():
         return _nothing
     own = _words(places, optional)
