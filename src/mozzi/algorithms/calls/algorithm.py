@@ -352,7 +352,11 @@ def _for_numpy(result: object) -> object:
 
 
 def _listed(option: object) -> object:
-    """An option as it is, arrays of numbers as lists: programs are found by them."""
+    """An option as it is, arrays of numbers as lists: programs are found by them. Lists, which
+    callers may change later, as they are now: calls are remembered.
+    """
+    if type(option) is list:
+        return list(cast("list[object]", option))
     if not isinstance(option, np.ndarray):
         return option
     array = cast("NDArray[np.generic]", option)
