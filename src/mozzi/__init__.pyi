@@ -4,7 +4,7 @@ Made by ``python tests/typing/stub.py``: change the sources and run it, not this
 """
 
 from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -1694,9 +1694,11 @@ def assemble(
 
     Damped least squares along the group, φ(q ⊕ δ) ≈ φ + A δ, by singular values: redundant rows do
     no harm, and steps are the shortest. From a guess at which it gets stuck (all rods in line) it
-    starts again a little aside, further and further. Leading axes of q are a batch.
+    starts again a little aside, further and further; of a mechanism of many loops those that are
+    stuck alone. Leading axes of q are a batch.
 
-    Cost: a singular value decomposition, O(n³), for each of some five to ten iterations.
+    Cost: a singular value decomposition, O(n³), for each of some five to ten iterations; with more
+    than 120 coordinates O(n b²), where loops act on b of them together.
 
     Args:
         model: the mechanism.
@@ -1947,6 +1949,7 @@ def consistent_velocities(
 
     Raises:
         LoopError: no velocities with these held keep the loops closed.
+        SingularError: something moves without inertia, so that none are nearest.
 
     Example:
         >>> bar = mz.load("four_bar.sdf")
@@ -3967,7 +3970,7 @@ def rollout_gradient(
 def sensitivity(
     function: Callable[..., object],
     model: Model,
-    parameters: str | Iterable[str],
+    parameters: str | Collection[str],
     *,
     hold: JointChoice | None = None,
     **options: object,
