@@ -8,6 +8,7 @@ import inspect
 import linecache
 import traceback
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -348,6 +349,37 @@ NOT_CALLED = {  # what algorithms and functions return, what the library makes o
     "Rotation", "SE3", "ScrewAxis", "Screws", "Sensitivity", "Shape", "Spring", "Trajectory",
     "Twist", "VelocityRows", "Wrench", "casadi_function", "directional",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("used_up", [iter, lambda x: (e for e in x), lambda x: map(str, x)])
+def test_names_that_are_used_up_by_a_look_are_refused(used_up):
+    """A generator would be empty after the first: nothing would be held, in silence."""
+    q = LOOP.random_configuration(0)
+    first, z = LOOP.joint_names[0], np.zeros(LOOP.nv)
+    for call in (
+        lambda: mz.hybrid_dynamics(ARM, Z, Z, Z, Z, prescribed=used_up(["joint_0"])),
+        lambda: mz.hybrid_dynamics(LOOP, q, z, z, z, prescribed=used_up([first])),
+        lambda: mz.inverse_dynamics(LOOP, q, z, z, actuated=used_up([first])),
+        lambda: mz.assemble(LOOP, q, hold=used_up([first])),
+        lambda: mz.consistent_velocities(LOOP, q, z, hold=used_up([first])),
+        lambda: mz.operational_admittance(ARM, Z, frames=used_up([TIP])),
+        lambda: mz.sensitivity(mz.gravity_forces, ARM, used_up(["body_0.mass"])),
+        lambda: ARM.lock(used_up(["joint_0"]), Z),
+    ):
+        with pytest.raises(mz.KindError, match=r"names|None"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "taken", [deque, lambda x: dict.fromkeys(x).keys(), lambda x: {1: x[0]}.values()]
+)
+def test_other_lists_of_names_are_lists(taken):
+    one = np.eye(3)[0]
+    wanted = mz.hybrid_dynamics(ARM, Z, Z, Z, one, prescribed=["joint_0"])[0]
+    size = len(ARM.cache)
+    found = mz.hybrid_dynamics(ARM, Z, Z, Z, one, prescribed=taken(["joint_0"]))[0]
+    np.testing.assert_array_equal(found, wanted)
+    assert len(ARM.cache) == size  # the same program
 
 
 def test_every_public_name_is_called(tmp_path: Path):

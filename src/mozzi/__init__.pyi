@@ -4,7 +4,7 @@ Made by ``python tests/typing/stub.py``: change the sources and run it, not this
 """
 
 from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -3970,7 +3970,7 @@ def rollout_gradient(
 def sensitivity(
     function: Callable[..., object],
     model: Model,
-    parameters: str | Iterable[str],
+    parameters: str | Collection[str],
     *,
     hold: JointChoice | None = None,
     **options: object,

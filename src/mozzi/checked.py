@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial, wraps
 from types import UnionType
 from typing import TypeAlias, TypeVar, Union, cast, get_args, get_origin
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from mozzi.errors import KindError
 
 __all__ = [
-    "Kind", "are_names", "checked", "is_array", "is_listed", "is_table", "is_whole", "kinds_in",
-    "kinds_of", "refuse_others",
+    "Kind", "are_names", "checked", "is_array", "is_iterable", "is_listed", "is_table", "is_whole",
+    "kinds_in", "kinds_of", "refuse_others",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -69,8 +69,13 @@ def is_arithmetic(x: object) -> bool:
     return hasattr(x, "__radd__") and hasattr(x, "__mul__") and not isinstance(x, type)
 
 
-def is_listed(x: object) -> bool:
+def is_iterable(x: object) -> bool:
     return isinstance(x, Iterable) and not isinstance(x, (str, bytes, Mapping))
+
+
+def is_listed(x: object) -> bool:
+    """What can be looked at twice: a generator has nothing left after the first time."""
+    return is_iterable(x) and not isinstance(x, Iterator)
 
 
 def is_table(x: object) -> bool:
@@ -119,11 +124,12 @@ KINDS: dict[str, Kind] = {
     "JointChoice": (are_joints, "names of joints, or pairs (name, number of a coordinate)"),
     "Mapping": (is_table, "a dict"),
     "Sequence": (is_listed, "a list"),
-    "Iterable": (is_listed, "a list"),
+    "Collection": (is_listed, "a list"),
+    "Iterable": (is_iterable, "a list"),
     "tuple": (is_listed, "a tuple"),
     "Axis": (lambda x: isinstance(x, str) or is_array(x), "'x', 'y' or 'z', or three numbers"),
     "Sequence[str]": (are_names, "a list of names"),
-    "Iterable[str]": (are_names, "a list of names"),
+    "Collection[str]": (are_names, "a list of names"),
     "Callable": (is_function, "a function"),
     "DType": (lambda x: isinstance(x, (str, type, np.dtype)), "'float64' or 'float32'"),
     "Literal": (lambda x: isinstance(x, str), "a word"),

@@ -91,6 +91,25 @@ def test_options_are_of_their_call():
     assert np.count_nonzero(one) == 1 and np.count_nonzero(two) == 2
 
 
+def test_a_list_that_changes_after_its_call_changes_no_other_call():
+    """Calls are remembered with the words of their lists, not with the lists."""
+    model, still, a = bennett().model(), np.zeros(3), np.ones(3)
+    q, (one, two, _) = model.random_configuration(0), model.joint_names
+    W = np.zeros((3, 6))
+
+    def calls(names):
+        yield mz.hybrid_dynamics(model, q, still, a, a, prescribed=names)[0]
+        yield mz.hybrid_dynamics(model, q, still, a, a, prescribed=names, wrenches=W)[0]
+        yield mz.inverse_dynamics(model, q, still, still, actuated=names)
+
+    names = [one]
+    first = list(calls(names))
+    names[:] = [two]
+    for x, same, other in zip(first, calls([one]), calls(names), strict=True):
+        np.testing.assert_array_equal(same, x)
+        assert np.abs(other - x).max() > 1e-3
+
+
 def test_with_loops_they_look_each_time():
     """Singular and open configurations are told in second calls as well."""
     model, W, still = bennett().model(), np.zeros((3, 6)), np.zeros(3)

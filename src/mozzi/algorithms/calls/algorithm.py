@@ -8,7 +8,14 @@ that compiled code is tested against.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+    MappingView,
+    MutableSequence,
+    Sequence,
+)
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypedDict, cast, overload, runtime_checkable
 
@@ -355,7 +362,11 @@ def _for_numpy(result: object) -> object:
 
 
 def _listed(option: object) -> object:
-    """An option as it is, arrays of numbers as lists: programs are found by them."""
+    """An option as it is, arrays of numbers as lists: programs are found by them. Lists and views
+    of dicts, which callers may change later, as they are now: calls are remembered.
+    """
+    if isinstance(option, (MutableSequence, MappingView)):
+        return list(cast("Iterable[object]", option))
     if not isinstance(option, np.ndarray):
         return option
     array = cast("NDArray[np.generic]", option)

@@ -2,7 +2,8 @@
 
     Λ = J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ,    v⁺ − v = M⁻¹ Jᵀ x
 
-Loops are equalities, eliminated first: their multipliers answer with −Λ_ee⁺ Λ_eo x.
+Loops are equalities, eliminated first: their multipliers answer with −Λ_ee⁺ Λ_eo x. The rows of
+loops that count are those that are held over a step, as in forward dynamics (`row_choice`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from mozzi.algorithms.constraints.admittance import PropagatedRows, matrix, prop
 from mozzi.algorithms.constraints.one_sided.problem import ByRows, ByVelocities, Problem, dot
 from mozzi.algorithms.constraints.one_sided.rounding import rounding
 from mozzi.algorithms.constraints.one_sided.sets import reciprocal
+from mozzi.algorithms.constraints.row_choice import rows_kept
 from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import Rows, joint_columns
 from mozzi.algorithms.constraints.solve import Factor
+from mozzi.algorithms.constraints.straight_rows import StraightRows
 from mozzi.algorithms.contact.rows import OneSided
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix
 from mozzi.algorithms.recursion.blocks import apply
@@ -182,7 +185,8 @@ def admittance(
     L = [row[:m] for row in both[:m]]
     columns: list[list[Real]] = []
     if loops:
-        factor = Factor.of(Y[m:], DY[m:], scale[m:])
+        kept = rows_kept(model, StraightRows(loops))
+        factor = Factor.of(Y[m:], DY[m:], scale[m:], kept)
         columns = [factor.multipliers(both[j][m:]) for j in range(m)]
         for i in range(m):
             for j in range(m):

@@ -7,7 +7,7 @@ The function is traced on the model whose named numbers are inputs of the progra
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -37,7 +37,7 @@ What: TypeAlias = Literal["value", "derivative", "followed"]
 
 @checked
 def sensitivity(
-    function: Callable[..., object], model: Model, parameters: str | Iterable[str], *,
+    function: Callable[..., object], model: Model, parameters: str | Collection[str], *,
     hold: JointChoice | None = None, **options: object,
 ) -> Sensitivity:  # fmt: skip
     """The derivative of a function of the model with respect to named parameters, as a kernel.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from mozzi.checked import checked
@@ -214,7 +214,7 @@ class Changes(ConstraintChanges):
 
     @checked
     def lock(
-        self, joints: str | Iterable[str], q: ArrayLike | Mapping[str, ArrayLike] | None = None
+        self, joints: str | Collection[str], q: ArrayLike | Mapping[str, ArrayLike] | None = None
     ) -> Model:
         """A copy in which joints are held at q (the whole q, or a mapping from joints to their
         coordinates).

@@ -12,7 +12,7 @@ from mozzi.algorithms.calls.algorithm import Algorithm
 from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
 from mozzi.algorithms.kinematics.poses import pose
 from mozzi.algorithms.loops.topology import Attachment, State
-from mozzi.checked import are_names, checked, is_array, is_listed, is_table
+from mozzi.checked import are_names, checked, is_array, is_iterable, is_table
 from mozzi.errors import (
     ConfigurationError,
     KindError,
@@ -57,7 +57,7 @@ class AttachedSystems:
     ):
         if not isinstance(systems, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise KindError("ClosedSystem", "systems", systems, "{name: (model, frames)}")
-        if not is_listed(attachments):
+        if not is_iterable(attachments):
             raise KindError("ClosedSystem", "attachments", attachments, "a list of Attachments")
         self.systems = {name: self._checked(name, x) for name, x in systems.items()}
         if not self.systems:

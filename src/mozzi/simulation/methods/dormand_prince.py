@@ -21,7 +21,7 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.rank import lengths
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.kinematics.configuration import integrate
-from mozzi.checked import is_listed
+from mozzi.checked import is_iterable
 from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.program import loop
@@ -95,7 +95,7 @@ class DormandPrince:
     order = 5
 
     def __post_init__(self) -> None:
-        if is_listed(self.events):
+        if is_iterable(self.events):
             object.__setattr__(self, "events", tuple(self.events))
         refuse_wrong(self, "dopri5", {"tries": 1})
         for name in ("rtol", "atol"):
