@@ -132,6 +132,9 @@ def test_laws_of_what_is_not_there(gripped: tuple):
     driven = held.simulate(q, v, 0.02, 1e-3, prescribed={joint: lambda t: start + 0.3 * t},
                            changes=[(0.01, lambda x, q: x.detach("grip"))])  # fmt: skip
     np.testing.assert_allclose(driven.q("arm")[:, 0], start + 0.3 * driven.t, atol=1e-12)
+    for away in (1e-3, 0.2):  # the start was moved to the law, in silence
+        with pytest.raises(mz.ConfigurationError, match=f"'arm.joint_0' starts {away:g} away"):
+            held.simulate(q, v, 2e-3, 1e-3, prescribed={joint: lambda t: start + away + t})  # noqa: B023
     for options, words in (
         ({"loop_offsets": {"gripp": law}}, "loop_offsets: no attachment 'gripp'; there are 'grip'"),
         ({"prescribed": {"arm.elbow": law}}, "prescribed: no joint 'arm.elbow'; there are 'arm.j"),

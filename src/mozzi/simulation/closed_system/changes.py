@@ -226,6 +226,7 @@ def _begun(
         laws = Drives(model, given.get("prescribed"), given.get("loop_offsets"))
         model, asked = laws.model, laws.on_arrays(t)
         offsets = {name: asked["loop_offsets"][laws.rows[name]] for name in laws.loops}
+        laws.check_joints(asked, system.whole("q", q, "q"), tolerance)
     system.check_closed(q, tolerance, loop_offsets=offsets)
     at, u = system.whole("q", q, "q").astype(float), system.whole("v", v).astype(float)
     batch = np.broadcast_shapes(at.shape[:-1], u.shape[:-1])

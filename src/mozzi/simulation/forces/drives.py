@@ -194,18 +194,22 @@ class Drives:
         least = np.broadcast_to(now["loop_rates"], (*q.shape[:-1], self.model.row_count))
         return q, consistent_velocities(self.model, q, v, loop_rates=least)
 
-    def _check_start(self, now: Mapping[str, Array], q: Array) -> None:
+    def check_joints(self, now: Mapping[str, Array], q: Array, tolerance: float = OPEN) -> None:
+        """Raise where a joint is away from where its law is now (`on_arrays`)."""
         away = difference(self.user, now["q_ref"], q)
         for joint, component in self.joints:
             own = away[..., self.user.v_slices[joint]]
             own = own if component is None else own[..., component : component + 1]
-            if np.abs(own).max() > OPEN:
+            if np.abs(own).max(initial=0.0) > tolerance:
                 x = now["q_ref"][self.user.q_slices[joint]]
                 raise ConfigurationError(
                     f"prescribed: joint {joint!r} starts {np.abs(own).max():.3g} away from its "
                     f"law, which begins at {np.round(x, 6).tolist()}; set it in q0, and close "
                     f"loops with mozzi.assemble(model, q0, hold=[{joint!r}])"
                 )
+
+    def _check_start(self, now: Mapping[str, Array], q: Array) -> None:
+        self.check_joints(now, q)
         left = np.abs(loop_residual(self.model, q) - now["loop_offsets"])
         for name, rows in self.rows.items():
             if left[..., rows].max(initial=0.0) > OPEN:
