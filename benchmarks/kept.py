@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 RESULTS = Path(__file__).parent / "results"
+KINDS_OF_TABLES = ("experiments", "systems", "gradients", "counts")
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -98,7 +99,7 @@ def number(mark: str) -> float:
 
 def table(name: str) -> str:
     """A table of single experiments, as Markdown: measured and kept, or counted now."""
-    for kind in ("experiments", "systems", "counts"):
+    for kind in KINDS_OF_TABLES:
         tables = newest(kind)["tables"]
         assert isinstance(tables, dict)
         if name in tables:

@@ -54,6 +54,18 @@ def test_help_shows_the_signature_and_every_argument(name: str):
     assert len(found["Example"].splitlines()) <= 8
 
 
+def leaves_resistance_out(function: Callable[..., Any]) -> bool:
+    option = inspect.signature(function).parameters.get("resistance")
+    return option is not None and option.default is False
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, f in FUNCTIONS.items() if leaves_resistance_out(f)] + ["directional"]
+)
+def test_what_states_the_rigid_equations_says_so(name: str):
+    assert "rigid" in (inspect.getdoc(FUNCTIONS[name]) or "")
+
+
 def heads(line: str) -> list[str]:
     """The arguments that a line of a block introduces."""
     found = re.match(r"(\w+(?:, \w+)*)(?: \([^)]*\))?(?:, optional)?: \S", line)

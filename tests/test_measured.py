@@ -85,6 +85,16 @@ def test_every_mark_has_a_kept_result():
     assert count > 100
 
 
+def test_every_table_has_a_name_of_its_own():
+    """A page would show another one of the same name."""
+    from benchmarks import gpu_report, kept
+
+    names = [*gpu_report.TABLES]
+    for kind in kept.KINDS_OF_TABLES:
+        names += kept.newest(kind)["tables"]
+    assert len(names) == len(set(names)) > 10
+
+
 def test_a_mark_that_nothing_has_is_refused():
     from benchmarks import kept
 

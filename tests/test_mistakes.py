@@ -235,6 +235,8 @@ ROWS = {
     "a target that is none": (lambda: simulated(target="abacus"), "'abacus'"),
     "an option that is none": (lambda: simulated(magic=1), "magic"),
     "records of nothing": (lambda: simulated(record_every=0), "record_every"),
+    "three moments for an inertia": (
+        lambda: mz.Inertia(1.0, (0, 0, 0), (1, 2, 2)), "has shape (3,); give a symmetric 3×3"),
     "controls of nobody": (lambda: mz.actuate(ARM, [1.0]), "has no actuators; give a torque"),
     "a picture of a wrong kind": (lambda: simulated().animate("x.mp4"), "as .html or .gif"),
     "a file of a wrong kind": (lambda: simulated().save("x.xls"), "save as .npz or .csv"),
@@ -365,6 +367,24 @@ ROWS = {
         lambda: simulated(torque=lambda t, q: q), "takes (t, q); give a function of (t, q, v)"),
     "a law without v, in Python": (
         lambda: simulated(torque=lambda t, q: q, trace=False), "give a function of (t, q, v)"),
+    "an event of other things first": (
+        lambda: simulated(method="dopri5", events=[lambda q, v, t: v[..., 0]]),
+        "an event takes (q, v, t); give a function of (t, q, v)"),
+    "an event of q alone": (
+        lambda: simulated(method="dopri5", events=[lambda q: q[..., 0]]), "an event takes (q); gi"),
+    "a wrench for no body in particular": (
+        lambda: simulated(wrenches=np.ones(6)), "wrenches have shape (6,); give (3, 6)"),
+    "one torque for all joints": (
+        lambda: simulated(torque=[1.0]), "torque has shape (1,); give (3,) for a constant"),
+    "a torque that is a number": (
+        lambda: simulated(torque=1.0), "torque has shape (); give (3,) for a constant"),
+    "a law of other things first": (
+        lambda: simulated(torque=lambda q, v, t: -v), "takes (q, v, t); give a function of (t, q"),
+    "a law of the model first": (
+        lambda: simulated(torque=lambda model, t, q, v: -v), "takes (model, t, q, v); give a fun"),
+    "a law whose state comes last": (
+        lambda: simulated(torque=mz.Law(lambda t, q, v, h, x: (-v, x), {"y": 0.0})),
+        "give a function of (t, q, v, x, h)"),
     "a drive that takes q": (
         lambda: simulated(prescribed={ARM.joint_names[0]: lambda t, q: q}), "a function of (t)"),
     # programs
@@ -375,6 +395,27 @@ ROWS = {
     "compiling for nowhere": (lambda: mz.compile(mz.mass_matrix, ARM, "abacus"), "'abacus'"),
     "compiling in quarters": (
         lambda: mz.compile(mz.mass_matrix, ARM, dtype="float8"), "float8"),
+    "compiling a function that has no names for its arrays": (
+        lambda: mz.compile(lambda *x: x[0], ARM), "*x has no names, which tell shapes"),
+    "compiling a function of unknown arrays": (
+        lambda: mz.compile(lambda m, q: q, ARM), "the model is the argument called 'model'"),
+    "compiling a dict": (
+        lambda: mz.compile(lambda q: {"q": q}, ARM), "gives a dict, which is no array of numbers"),
+    "compiling nothing": (lambda: mz.compile(lambda q: None, ARM), "give an array, or a tuple"),
+    "compiling around a sensitivity": (
+        lambda: mz.compile(lambda q: mz.sensitivity(mz.mass_matrix, ARM, ["gravity.z"])(q), ARM),
+        "compile it by itself: mz.compile(mz.sensitivity(…), model)"),
+    "an array among the options": (
+        lambda: mz.compile(mz.inverse_dynamics, ARM, options={"wrenches": np.ones((3, 6))}),
+        "wrenches is an array, which every call gives: 'wrenches': True"),
+    "an argument among the options": (
+        lambda: mz.compile(mz.mass_matrix, ARM, options={"q": Z}), "q is an array, which every"),
+    "a shape for no argument": (
+        lambda: mz.compile(lambda q: q, ARM, inputs={"k": (3,)}), "'k', which is no argument"),
+    "a shape that is a number": (
+        lambda: mz.compile(lambda x: x, ARM, inputs={"x": 3}), "is 3; give a shape, such as (3,)"),
+    "a shape of an algorithm's argument": (
+        lambda: mz.compile(mz.mass_matrix, ARM, inputs={"q": (5,)}), "mass_matrix has its shapes"),
     "no threads": (lambda: mz.set_num_threads(0), "0"),
 }  # fmt: skip
 

@@ -1088,7 +1088,7 @@ def joint_rates(
     have these weights as inertias, and are solved in O(n) as forward dynamics is.
     residual="relative" minimises the squares of V_i − V_p − J_ii v_i in body frames, joint by
     joint: Müller, Kinematics (26), (34). `regularization` is added to the squares of v: give some
-    where weights leave joints unobserved.
+    where weights leave joints unobserved, or where coordinates of a joint move its body alike.
 
     Args:
         model: the mechanism.
@@ -1755,7 +1755,7 @@ def bias_forces(
         v (B, nv): joint velocities, as `model.v_slices` tells.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -2008,7 +2008,7 @@ def forward_dynamics(
         tau (B, nv): joint forces and torques, positive along v.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         loop_accelerations (B, m), optional: what A a + Ȧ v shall be, with A =
             loop_jacobian(model, q); 0 where not given. Closures that move by a law of time:
             simulate(loop_offsets=…).
@@ -2079,7 +2079,7 @@ def hybrid_dynamics(
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         loop_accelerations (B, m), optional: what A a + Ȧ v shall be, with A =
             loop_jacobian(model, q); 0 where not given. Closures that move by a law of time:
             simulate(loop_offsets=…).
@@ -2138,7 +2138,7 @@ def inverse_dynamics(
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
         rep: representation of twists: "body", "spatial", "hybrid" or "mixed".
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         actuated: joints that bear the loads of a model with loops; None: all of them.
         minimize: which of several answers, "torque" or "loop_force": the one with least squares
             of these.
@@ -2383,7 +2383,7 @@ def loop_forces(
         tau (B, nv): joint forces and torques, positive along v.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         loop_accelerations (B, m), optional: what A a + Ȧ v shall be, with A =
             loop_jacobian(model, q); 0 where not given. Closures that move by a law of time:
             simulate(loop_offsets=…).
@@ -2600,7 +2600,7 @@ def hamiltonian_dynamics(
         tau (B, nv): joint forces and torques, positive along v.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -2681,7 +2681,7 @@ def momentum_dynamics(
         tau (B, nv): joint forces and torques, positive along v.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -3057,8 +3057,8 @@ def directional(
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
     Changes that are not given are zero. Batches broadcast as everywhere. With loops forward and
-    hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
-    Kim Tables 5, 6, 7.
+    hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused. Of the rigid
+    equations: without damping, friction and springs.  Kim Tables 5, 6, 7.
 
     Args:
         function: mz.inverse_dynamics, mz.forward_dynamics or mz.hybrid_dynamics.
@@ -3105,7 +3105,7 @@ def forward_dynamics_derivatives(
         tau (B, nv): joint forces and torques, positive along v.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -3201,7 +3201,7 @@ def forward_dynamics_gradient(
         covector (B, nv): λ, what the results are contracted with.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -3301,7 +3301,7 @@ def hybrid_dynamics_derivatives(
         prescribed: joints whose a is given: names, or pairs (name, number of a coordinate).
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -3418,7 +3418,7 @@ def inverse_dynamics_derivatives(
         minimize: which of several answers, "torque" or "loop_force": the one with least squares
             of these.
         weighting: weights of these squares, one for each actuated coordinate or row.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         tau (B, nv), optional: joint forces and torques, positive along v.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
@@ -3513,7 +3513,7 @@ def inverse_dynamics_gradient(
         covector (B, nv): λ, what the results are contracted with.
         wrenches (B, nb, 6), optional: external wrenches (torque, force) on the bodies, in the
             representation wrenches_rep; "body" is in body axes at body origins.
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         wrenches_rep: representation that wrenches are given in, and keep where derivatives are
             taken: "body", "spatial", "hybrid" or "mixed".
 
@@ -3706,7 +3706,7 @@ def linearize(
     With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` (rkmk4;
     moreau where the model has contacts) with τ held: exactly the derivative of that step, not of
     the flow it approximates. With loops, (A, B) are meant for deviations that keep them closed; one
-    step takes others back onto the loops.
+    step takes others back onto the loops. Contacts act in steps only.
 
     What resists in the model acts as it does in `simulate`, dry friction with the slope of its
     slip; ``resistance=False`` takes it out. ``limits="rigid"``: of a step of moreau, with the
@@ -3720,7 +3720,7 @@ def linearize(
         dt: a time step in seconds; None: of the flow in continuous time.
         method: the integrator of that step: "semi_implicit", "rkmk4", "dopri5",
             "generalized_alpha", "momentum" or "moreau".
-        resistance: whether damping, friction and springs act.
+        resistance: whether damping, friction and springs act; without, the equations are rigid.
         limits: with a time step of moreau, whether limits are stops: "rigid", or how they are.
 
     Returns:
@@ -3865,8 +3865,8 @@ def rollout(
         dt: a step, in seconds.
         method: "rkmk4", "semi_implicit" or "moreau", or such a method.
         resistance: as in `simulate`.
-        torque: a `Law` that acts besides tau, or a traced function of (t, q, v); sampled at the
-            starts of steps.
+        torque: a `Law` that acts besides tau, or a function of (t, q, v); sampled at the starts of
+            steps. A law is traced once and keeps its kernels, a function is traced at every call.
         t0: the time at the start, in seconds, for the law.
         limits: rigid stops of joints, as in `simulate`, with moreau.
 
@@ -3987,8 +3987,9 @@ def sensitivity(
       its body, zero in the model as it is, or along any screw (angular, linear),
       ``.screw(0, 0, 1, 0.2, 0, 0)``; ``.placement.x .y .z``, where its frame is in the parent;
       ``.pitch`` of screws; ``.2.x``, ``.2.pitch`` of the second factor of a product of joints, in
-      the frame of that factor; ``.damping .friction .armature .stiffness`` (of joints with several
-      degrees of freedom also of one: ``.damping.angle_1``);
+      the frame of that factor, and ``.2.1.x`` of the first factor of that; ``.damping .friction
+      .armature .stiffness`` (of joints with several degrees of freedom also of one:
+      ``.damping.angle_1``, ``.damping.2.angle`` of a product);
     - of a loop ``.a.x`` … ``.b.rz``, ``.a.screw(…)``: its placements, each moved in its own frame;
     - of a spring ``.stiffness .damping .length``, of a distance ``.length``, of a coupling
       ``.offset``, of a contact ``.friction .restitution .stiffness .damping``; ``gravity.x .y .z``.
@@ -4052,7 +4053,8 @@ def compile(
         function: an algorithm (``mz.inverse_dynamics``), a `sensitivity` (its kernel takes the
             parameters behind the other arrays), or any function of arrays that calls algorithms:
             ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
-            Arguments get their shapes from their names, as the algorithms' do.
+            Arguments get their shapes from their names, as the algorithms' do; the one called
+            ``model`` is the model, and those with a default keep it, unless `inputs` has them.
         model: the mechanism.
         target: "cpu" (a NumPy generalised ufunc), "interpret", "c", "sympy", "cuda", "jax" or
             "torch".
@@ -4551,6 +4553,8 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
 
 def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
+
+    What all actuators of a joint coordinate exert together is clipped to its effort.
 
     Cost: O(k) for k actuators, compiled along.
 

@@ -9,26 +9,28 @@ import gc
 import importlib
 import inspect
 import weakref
-from collections.abc import Callable, Generator, Mapping, Sequence, Set
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, NoneType
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from mozzi.algorithms.calls import guard
-from mozzi.algorithms.calls.algorithm import Algorithm
+from mozzi.algorithms.calls.algorithm import Algorithm, listed
 from mozzi.algorithms.calls.arguments import ARRAYS, shape_of
 from mozzi.algorithms.calls.no_program import why_no_program
 from mozzi.algorithms.derivatives.parameters import Sensitivity
 from mozzi.algorithms.derivatives.parts import Parts, lean, limbs_of
 from mozzi.algorithms.recursion.rolled_or_not import rolls
 from mozzi.algorithms.recursion.varied import varied_model, varying
-from mozzi.checked import checked
+from mozzi.checked import checked, is_whole
 from mozzi.errors import ConfigurationError, ShapeError, known
 from mozzi.locks import ForkLock
-from mozzi.model import Model
+from mozzi.model import Loop, Model
 from mozzi.model.as_model import as_model
 from mozzi.program.arrays import traced_array
+from mozzi.program.fuse import fuse
 from mozzi.program.node import Node
 from mozzi.program.node import tracing as tracing_count
 from mozzi.program.packing import pack_results
@@ -64,6 +66,7 @@ GPU_TARGETS = ("cuda", "jax", "torch")  # whose kernels may run on a GPU
 PACKED_TARGETS = ("cpu", *GPU_TARGETS)
 DTYPES, LAYOUTS = words(DType), words(ResultLayout)
 CPU_COLUMNS = 5  # `Settings.columns`: straight-line code of talos's M⁻¹ takes twice as long
+CPU_CHAINS = 9  # `Settings.chains`: docs/theory/derivatives.md has the figures
 
 _LOCK = ForkLock()
 
@@ -151,7 +154,8 @@ def compile(
         function: an algorithm (``mz.inverse_dynamics``), a `sensitivity` (its kernel takes the
             parameters behind the other arrays), or any function of arrays that calls algorithms:
             ``lambda q, v: (mz.mass_matrix(model, q), mz.bias_forces(model, q, v))``.
-            Arguments get their shapes from their names, as the algorithms' do.
+            Arguments get their shapes from their names, as the algorithms' do; the one called
+            ``model`` is the model, and those with a default keep it, unless `inputs` has them.
         model: the mechanism.
         target: "cpu" (a NumPy generalised ufunc), "interpret", "c", "sympy", "cuda", "jax" or
             "torch".
@@ -264,8 +268,9 @@ def program_of(
 
 def settings_for(target: Target, rolled: bool | None, dtype: DType = "float64") -> Settings:
     """How programs for a target are traced."""
-    columns = Settings.columns if target != "cpu" else CPU_COLUMNS
-    return Settings(rolled, dtype, columns)
+    if target != "cpu":
+        return Settings(rolled, dtype)
+    return Settings(rolled, dtype, CPU_COLUMNS, CPU_CHAINS)
 
 
 def _plain(
@@ -294,7 +299,7 @@ def traced(
     units: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
     inputs = [Input(n, tuple(s), (units or {}).get(n)) for n, s in shapes.items()]
-    return prune(fold_zeros(trace(call, inputs, name)))
+    return prune(fuse(fold_zeros(trace(call, inputs, name))))
 
 
 Shapes = dict[str, tuple[int, ...]]
@@ -337,8 +342,19 @@ def _signature(
     options: Mapping[str, object],
 ) -> tuple[Shapes, Callable[..., object], object]:
     if isinstance(function, Algorithm):
+        if inputs:
+            raise ConfigurationError(
+                f"compile: inputs are for functions of your own; {function.name} has its shapes "
+                "from the model"
+            )
         taken = [n for n in function.arrays if n in function.required or options.get(n) is True]
-        others = {n: x for n, x in options.items() if n not in function.arrays}
+        others = {n: listed(x) for n, x in options.items() if n not in function.arrays}
+        for n in function.arrays:
+            if not isinstance(options.get(n), (bool, NoneType)):
+                raise ConfigurationError(
+                    f"compile: options[{n!r}] is {options[n]!r:.60}; {n} is an array, which every "
+                    f"call gives: {n!r}: True, and the kernel takes it"
+                )
         for n, default in function.defaults.items():
             if default is inspect.Parameter.empty and n not in others:
                 raise ConfigurationError(
@@ -355,21 +371,65 @@ def _signature(
         raise ConfigurationError(
             "compile: options go with an algorithm; write them into the function instead"
         )
-    shapes: Shapes = {}
-    for n in inspect.signature(function).parameters:
+    own = _own_signature(function)
+    _refuse_strangers(inputs, own.parameters)
+    shapes, constants = Shapes(), dict[str, object]()
+    for n, argument in own.parameters.items():
         if n in inputs:
-            shapes[n] = inputs[n]
+            shapes[n] = _shape(n, inputs[n])
+        elif argument.kind is argument.VAR_POSITIONAL:
+            raise ConfigurationError(
+                f"compile: *{n} has no names, which tell shapes; name the arguments, as in: lambda "
+                "q, v: f(q, v)"
+            )
+        elif n == "model":
+            constants[n] = model
+        elif argument.default is not argument.empty or argument.kind is argument.VAR_KEYWORD:
+            continue
         elif n in ARRAYS and not {"o", "w"} & set(ARRAYS[n][0]):
             shapes[n] = shape_of(n, model)
         else:
             raise ConfigurationError(
-                f"compile: argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}}"
+                f"compile: argument {n!r} has no known shape; give it: inputs={{{n!r}: (3,)}} (a "
+                "constant has a default; the model is the argument called 'model')"
             )
 
     def called(*arrays: object) -> object:
-        return function(*(x if isinstance(x, Node) else traced_array(x) for x in arrays))
+        given = (x if isinstance(x, Node) else traced_array(x) for x in arrays)
+        bound = inspect.BoundArguments(own, OrderedDict(zip(shapes, given)) | constants)
+        return function(*bound.args, **bound.kwargs)
 
     return shapes, called, None
+
+
+def _own_signature(function: Callable[..., object]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        raise ConfigurationError(
+            f"compile: {function!r:.60} does not tell its arguments; write a function around it, "
+            "as in: lambda q: f(q)"
+        ) from None
+
+
+def _refuse_strangers(inputs: Mapping[str, object], arguments: Iterable[str]) -> None:
+    for n in inputs:
+        if n not in arguments:
+            raise ConfigurationError(
+                f"compile: inputs has the shape of {n!r}, which is no argument; there are "
+                f"{known(n, arguments)}"
+            )
+
+
+def _shape(name: str, given: object) -> tuple[int, ...]:
+    """A shape that a caller gave."""
+    lengths = cast("tuple[object, ...]", given) if isinstance(given, (tuple, list)) else (None,)
+    if not all(is_whole(n) and int(cast(int, n)) >= 0 for n in lengths):
+        raise ConfigurationError(
+            f"compile: inputs[{name!r}] is {given!r:.60}; give a shape, such as (3,), or () for a "
+            "number"
+        )
+    return tuple(int(cast(int, n)) for n in lengths)
 
 
 def _freeze(value: object) -> object:
@@ -500,8 +560,12 @@ def _look(
 def kernel_key(
     function: Algorithm, label: object, shapes: Shapes, model: Model, dtype: DType, roll: bool,
     rolled: bool | None,
-) -> str:  # fmt: skip
-    """What a kernel is kept under."""
+) -> str | None:  # fmt: skip
+    """What a kernel is kept under; None where code of callers is in it, which has no name."""
+    loops = (getattr(x, "loop", x) for x in model.closures)
+    joints = [body.joint for body in model] + [x.joint for x in loops if isinstance(x, Loop)]
+    if not all(x.__module__.startswith("mozzi.") for joint in joints for x in joint.code):
+        return None
     of = model.digest, model.rows_depend
     given = tuple(shapes.items())
     return key_of(function.name, label, given, of, dtype, roll, rolled is False)

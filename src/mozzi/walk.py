@@ -138,7 +138,7 @@ def walk_of(
         "program": _rolled(function, model, rolled, roll),
         "regrouping": _regrouped(function, model),
         "operations": _operations(program),
-        "disk cache": _cached(place_of(key, dtype, W)),
+        "disk cache": _cached(None if key is None else place_of(key, dtype, W)),
         "machine code": f"{len(code):,} bytes for {jit.host()[1]}, vectors of {W} {dtype}",
     }
     return walk
@@ -195,9 +195,11 @@ def _operations(program: Program) -> str:
     return f"{program.flops:,}: " + ", ".join(f"{n:,} {kind}" for kind, n in kinds) + written
 
 
-def _cached(place: str) -> str:
+def _cached(place: str | None) -> str:
     folder = disk_cache.folder()
     if folder is None:
         return "off (MOZZI_CACHE=0)"
+    if place is None:
+        return "keeps machine code alone, for joints have code of their own"
     found = disk_cache.lookup(place)
     return f"{'holds this kernel' if found else 'does not hold this kernel yet'}: {folder}"

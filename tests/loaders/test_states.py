@@ -89,6 +89,23 @@ def test_actuators_drive_as_in_mujoco(two):
         assert not np.any(np.asarray(tau, float)[:6])
 
 
+def test_motors_of_one_joint_exert_its_effort_at_most(tmp_path):
+    """actuatorfrcrange, of what all of them exert together."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><worldbody><body><joint name="j" actuatorfrcrange="-4 4"/><geom size="1"/>
+    </body></worldbody><actuator><motor joint="j" gear="3"/><motor joint="j"/></actuator>
+    </mujoco>"""
+    path = tmp_path / "m.xml"
+    path.write_text(text)
+    model, theirs = mz.load(path), mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    for controls in ([1.0, 0.5], [1.0, 1.5], [-2.0, 0.5]):
+        data.ctrl[:] = controls
+        mujoco.mj_forward(theirs, data)
+        tau = np.asarray(mz.actuate(model, controls)(0.0, [0.0], [0.0]), float)
+        np.testing.assert_allclose(tau, data.qfrc_actuator, atol=1e-12)
+
+
 def test_a_servo_holds_its_target(two):
     """Position servos, compiled along, bring the joint to where gear·q is the control."""
     model = quiet(two).lock("root").with_gravity((0, 0, 0))

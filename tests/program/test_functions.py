@@ -23,6 +23,7 @@ ONE = {
 }  # fmt: skip
 TWO = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "fmax", "fmin", "hypot",
        "arctan2", "power", "float_power"]  # fmt: skip
+MODEL = generate.chain(3)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -53,6 +54,14 @@ def test_functions_of_one_number_and_their_derivatives(name):
     J = np.array(interpret(differentiate_program(program, "x"), [list(x)])[0]).reshape(7, 7)
     slope = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
     np.testing.assert_allclose(np.diag(J), slope, rtol=1e-7, atol=1e-7)
+
+
+def test_the_rate_of_a_table_at_its_points():
+    """That of the ramp which begins there, and not the sum of both that meet."""
+    at, values = [0.0, 1.0, 2.0, 4.0], [3.0, -1.0, 0.5, 1.5]
+    program = trace(lambda y: np.interp(mz.array(y), at, values), [Input("x", (4,))], "f")
+    J = np.array(interpret(differentiate_program(program, "x"), [at])[0]).reshape(4, 4)
+    np.testing.assert_allclose(J, np.diag([-4.0, 1.5, 0.5, 0.5]), atol=1e-15)
 
 
 def test_tables():
@@ -149,3 +158,44 @@ def test_a_function_of_a_caller_on_every_target(target):
     wanted = [function(a, b) for a, b in zip(q, v, strict=True)]
     np.testing.assert_allclose(found[0], [w[0] for w in wanted], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(found[1], [w[1] for w in wanted], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda model, q, v: mz.bias_forces(model, q, v),
+        lambda q, *, v: mz.bias_forces(MODEL, q, v),
+        lambda q, v, k=1.0: k * mz.bias_forces(MODEL, q, v),
+        lambda q, v, wrenches=None, **others: mz.bias_forces(MODEL, q, v, wrenches),
+    ],
+)
+def test_a_function_is_what_its_arguments_say(function):
+    """The model by its name, arguments that have names only, and defaults, which stay."""
+    q, v = np.random.default_rng(2).normal(size=(2, MODEL.nv))
+    expected = mz.bias_forces(MODEL, q, v)
+    assert np.abs(mz.compile(function, MODEL)(q, v) - expected).max() < 1e-13
+    heavier = mz.compile(function, MODEL, parameters=[f"{MODEL.bodies[-1]}.mass"])(q, v, [9.0])
+    assert np.abs(heavier - expected).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda q, v: np.maximum(np.outer(q, v), 0.1),
+        lambda q, v: np.where(np.kron(q, v) > 0.0, np.kron(q, v), 0.1),
+        lambda q, v: np.linalg.inv(np.linalg.outer(q, v) + np.eye(3)),
+        lambda q, v: np.linalg.norm(np.outer(q, v) + np.eye(3)),
+        lambda q, v: np.linalg.norm(np.outer(q, v) + np.eye(3), "fro"),
+        lambda q, v: np.maximum(np.split(np.concatenate([q, v]), 2)[1], 0.1),
+    ],
+)
+def test_what_numpy_makes_of_traced_arrays_is_traced(function):
+    """Products and norms of matrices, too, which NumPy makes of plain arrays."""
+    q, v = np.random.default_rng(3).normal(size=(2, MODEL.nv))
+    assert np.abs(mz.compile(function, MODEL)(q, v) - function(q, v)).max() < 1e-13
+
+
+@pytest.mark.parametrize("name", ["det", "svd", "eigvalsh", "cholesky", "pinv"])
+def test_what_lapack_does_is_refused_by_name(name):
+    with pytest.raises(TypeError, match=f"np.linalg.{name} of a traced array"):
+        mz.compile(lambda q: getattr(np.linalg, name)(mz.mass_matrix(MODEL, q)), MODEL)

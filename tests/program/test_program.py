@@ -14,8 +14,10 @@ from program.rolled import ROLLED, N, argument, arguments
 from mozzi.program.digest import digest
 from mozzi.program.meaning import interpret
 from mozzi.program.passes import prune
-from mozzi.program.program import Buffer, Index, Input, Program, load, loop, store, trace
+from mozzi.program.program import Address, Buffer, Index, Input, Program, load, loop, store, trace
 from mozzi.program.scalar import cos, select, sin
+from mozzi.program.zeros import fold_zeros
+from mozzi.targets.cpu.build import compile_cpu
 
 
 def test_operations_are_counted_by_kind():
@@ -101,6 +103,35 @@ def test_pruned_stores_and_loops():
     assert program.operations == {"additions": 5} and program.length == 1
     assert [b.name for b in program.buffers()] == ["q", "a"]
     assert interpret(program, [[1.0] * N]) == [[2.0] * N]
+
+
+def test_pruned_loads_without_loops():
+    """Where all that is stored goes, so that no loop is left, loads stay."""
+
+    def function(q):
+        unused = Buffer("a", N, "scratch")
+        for _, k in loop(0, N):
+            store(unused, k, 1, 0, q[0])
+        return load(argument("q", N, 0), None, 0, 2) + q[1]
+
+    program = prune(trace(function, [Input("q", (N,))]))
+    assert not program.rolled
+    assert interpret(prune(program), [[0.0, 1.0, 2.0, 3.0, 4.0]]) == [[3.0]]
+
+
+def test_memory_that_only_ends_a_loop():
+    """Zero from the beginning, since nobody stores to it: the loop may be left at once."""
+
+    def function(x):
+        total, going = Buffer("total", 1, "scratch"), Buffer("going", 1, "scratch")
+        store(going, None, 0, 0, 0.0)
+        for _ in loop(0, 3, going=Address(going, None, 0, 0)):
+            store(total, None, 0, 0, load(total, None, 0, 0) + x * load(going, None, 0, 0))
+        return load(total, None, 0, 0) + x
+
+    program = prune(fold_zeros(trace(function, [Input("x", ())])))
+    assert interpret(program, [[2.0]]) == [[2.0]]
+    assert compile_cpu(program)(2.0) == 2.0
 
 
 def test_a_whole_buffer_is_an_output():

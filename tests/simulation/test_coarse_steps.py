@@ -118,3 +118,26 @@ def test_nothing_is_lost_in_silence(name: str, seed: int):
             share, told = lost(model, q, speed * v, h)
             assert told or share < 1e-3
             assert not told or share > 1e-4 or name == "low"  # that is singular on its way
+
+
+@pytest.mark.parametrize("held", ["no gravity", "rigid", "driven", "balanced"])
+def test_what_is_at_rest_passes_nothing(held: str):
+    """Velocities that are zero, or rounding, are not compared: a linkage stood still, near a
+    singular configuration or not, and its steps were called too coarse.
+    """
+    model, q, v = low_sarrus(2).cut("joint_4")
+    first = model.joint_names[0]
+    options: dict = {}
+    if held == "no gravity":
+        model = model.with_gravity((0.0, 0.0, 0.0))
+    elif held == "rigid":
+        model, q = model.lock(first, q), q[1:]
+    elif held == "driven":
+        options["prescribed"] = {first: lambda t: float(q[0]) + 0.0 * t}
+    else:
+        options["torque"] = mz.inverse_dynamics(model, q, 0.0 * v, 0.0 * v, actuated=[first])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options["method"] in ("rkmk4", "generalized_alpha"):
+            x = mz.simulate(model, q, np.zeros(model.nv), 0.3, 1e-2, **options)
+            assert np.abs(x.v).max() < 1e-9

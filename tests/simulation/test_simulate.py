@@ -14,6 +14,7 @@ from mozzi.simulation import METHODS, DormandPrince, Resistance, Simulation, Sto
 from mozzi.simulation.methods.generalized_alpha import GeneralizedAlpha
 from mozzi.simulation.methods.momentum import MomentumPreserving
 from mozzi.simulation.methods.moreau import Moreau
+from mozzi.types import Rep
 
 REST = np.zeros(2)
 
@@ -185,6 +186,19 @@ def test_wrenches_push_bodies():
         x = mz.simulate(model, model.neutral(), np.zeros(6), 1.0, 0.01, method, wrenches=W)
         assert x.q[-1, :3] == pytest.approx([1.0, 0.0, 0.0], abs=1.1e-2)
         assert x.v[-1, 3] == pytest.approx(2.0) and x.a[-1, 3] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_wrenches_are_held_as_each_run_says(method):
+    """A force that turns with the body, then one that does not, on the same model."""
+    body = mz.Inertia(2.0, (0.0, 0.0, 0.0), np.eye(3))
+    model = mz.Builder("ball", gravity=(0.0, 0.0, 0.0)).add("ball", None, mz.Free(), body).build()
+    given = model.neutral(), [0.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1.0, 0.01, method
+    turned = [2.0 - 2.0 * math.cos(1.0), 2.0 - 2.0 * math.sin(1.0)]
+    exact: dict[Rep, list[float]] = {"body": turned, "hybrid": [1.0, 0.0]}
+    for rep, p in exact.items():
+        x = mz.simulate(model, *given, wrenches=[[0.0, 0.0, 0.0, 4.0, 0.0, 0.0]], wrenches_rep=rep)
+        assert x.q[-1, :2] == pytest.approx(p, abs=0.02)
 
 
 # -- joint models --

@@ -233,6 +233,28 @@ def test_friction_too_stiff_for_explicit_steps_is_told(method):
     assert abs(y.v[-1, 0]) < 1e-9
 
 
+def test_friction_that_takes_dopri5_very_long_is_told():
+    body = Inertia(0.0, (0, 0, 0), 1e-5 * np.eye(3))
+    wheel = Builder().add("wheel", None, Revolute("z"), body, friction=1.0).build()
+    with pytest.warns(mz.StiffWarning, match="'wheel': dry friction 1 .*3e.07 steps.*'moreau'"):
+        mz.simulate(wheel, [0.0], [0.0], 1.0, 1e-2, "dopri5", tries=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mz.StiffWarning)
+        mz.simulate(wheel, [0.0], [0.0], 1e-3, 1e-4, "dopri5")
+        mz.simulate(wheel, [0.0], [0.0], 1.0, 1e-2, "dopri5", resistance=False)
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "semi_implicit", "moreau"])
+def test_divergence_by_stiff_dampers_names_the_joint(method):
+    body = Inertia(0.0, (0, 0, 0), 1e-3 * np.eye(3))
+    wheel = Builder().add("wheel", None, Revolute("z"), body, damping=5.0).build()
+    told = "the damping 5 of joint 'wheel' .*'generalized_alpha'.* 0.000"
+    with pytest.warns(mz.DivergenceWarning, match=told):
+        mz.simulate(wheel, [0.0], [1.0], 0.1, 1e-3, method)
+    y = mz.simulate(wheel, [0.0], [1.0], 0.1, 1e-3, "generalized_alpha")
+    assert abs(y.v[-1, 0]) < 1e-3
+
+
 def test_friction_that_steps_follow_is_not_accused():
     body = Inertia(0.0, (0, 0, 0), 1.0 * np.eye(3))
     wheel = Builder().add("wheel", None, Revolute("z"), body, friction=1.0).build()

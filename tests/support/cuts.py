@@ -170,6 +170,17 @@ def on_base(linkage: Linkage, joint: Joint) -> Linkage:
     return Linkage(linkage.name, bodies, joints, tuple(map(hung, linkage.springs)))
 
 
+def sized(linkage: Linkage, s: float) -> Linkage:
+    """With s times its lengths, and without springs."""
+    joints: list[LinkageJoint] = []
+    for x in linkage.joints:
+        ends = (SE3(T.R, T.p * s) for T in (x.joint.frame_parent, x.joint.frame_child))
+        joints.append(replace(x, joint=x.joint.with_frames(*ends)))
+    D = np.diag([s, s, s, 1.0, 1.0, 1.0])
+    bodies = {name: Inertia.from_matrix(D @ x.matrix() @ D) for name, x in linkage.bodies.items()}
+    return replace(linkage, bodies=bodies, joints=tuple(joints), springs=())
+
+
 def doubled(model: Model) -> Model:
     """Every loop given twice."""
     for x in model.loops:

@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mozzi as mz
+from mozzi.lie import Vec3
+from mozzi.model.joints.joint import JOINT_TYPES
 from mozzi.program.program import Input, Program, trace
 from mozzi.targets import derivatives
 from mozzi.targets import disk_cache as cache
@@ -268,3 +271,32 @@ def test_the_command_shows_and_clears_it(folder):
     assert f"{count} kernels" in shown and str(folder) in shown.replace("\n", "")
     assert "removed" in CliRunner().invoke(application(), ["cache", "--clear"]).output
     assert not files(folder) and (folder / "mine.txt").exists()
+
+
+def test_joints_that_users_write_again_are_others(folder):
+    """Of the same name and numbers, alone and as a factor, in a tree and in a loop."""
+
+    def slant(slope: float) -> mz.Joint:
+        class Slant(mz.Joint):
+            nq = nv = 1
+            q_names = v_names = ("length",)
+            constant = mz.Screws([mz.Twist(Vec3.zero(), Vec3(0.0, slope, 1.0))])
+
+            def pose(self, q):
+                return mz.SE3.translation(0.0, slope * q[0], q[0])
+
+        JOINT_TYPES.pop("Slant")
+        return Slant()
+
+    body = mz.Inertia(1.0, (0, 0, 0), np.eye(3))
+    flat, steep = slant(0.0), slant(2.0)
+    assert flat.key == steep.key and flat != steep
+    assert mz.Composite(flat) != mz.Composite(steep) == mz.Composite(steep)
+    for joint, slope in ((flat, 0.0), (steep, 2.0)):
+        for of in (joint, mz.Composite(joint)):
+            model = mz.Builder("m").add("a", None, of, body).build()
+            assert mz.pose(model, [1.0], "a")[:3, 3].tolist() == [0.0, slope, 1.0]
+            model = mz.Builder("m").add("a", None, mz.Free(), body).loop("l", None, "a", of)
+            moves = mz.forward_dynamics(model.build(), mz.Free().neutral(), *np.zeros((2, 6)))
+            along = -9.81 / (1.0 + slope**2)
+            np.testing.assert_allclose(moves, [0, 0, 0, 0, slope * along, along], atol=1e-9)

@@ -176,6 +176,23 @@ def test_loops_over_bodies_read_the_numbers_that_vary(f):
         agree(x, y, 1e-12)
 
 
+@pytest.mark.parametrize("name", ["gradient", "derivatives", "hessian"])
+def test_derivatives_of_closures_read_them_in_programs_with_loops(name: str):
+    """What is differentiated is straight-line code there, too: it was refused."""
+    tree = chain(4, [mz.Revolute, mz.Universal], seed=3)
+    q, v, tau, c = np.random.default_rng(0).normal(size=(4, tree.nv))
+    at = mz.pose(tree, q, frame=tree.bodies[-1])
+    model = tree.with_loop("tip", None, tree.bodies[-1], mz.Spherical(), at)
+    names = [f"{tree.bodies[1]}.mass", f"{tree.joint_names[2]}.x"]
+    P = nominal_numbers(model, names) + np.array([0.1, 0.0])
+    f = getattr(mz, f"forward_dynamics_{name}")
+    given = dict(zip(f.required, (q, v, tau, c)))
+    found = mz.compile(f, model, "interpret", parameters=names, rolled=True)(*given.values(), P)
+    own = mz.compile(f, model.with_parameters(dict(zip(names, P))), "interpret", rolled=False)
+    for x, y in zip(found, own(*given.values()), strict=True):
+        agree(x, y, 1e-8)
+
+
 def test_a_long_chain_whose_numbers_vary():
     """Of 120 bodies, traced with loops by itself."""
     long = chain(120, seed=2)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 FAILED, INTERRUPTED = 1, 130
-ROUNDED = 1e-8
-"""How far (m or rad) loops may stay open whose numbers were rounded in a file."""
 
 
 def simulate(
@@ -299,7 +297,7 @@ def closed(
     import numpy as np
 
     from mozzi.algorithms.kinematics.configuration import difference
-    from mozzi.algorithms.loops.assemble import assemble, consistent_velocities
+    from mozzi.algorithms.loops.assemble import ROUNDED, assemble, consistent_velocities
 
     new = assemble(model, q, tolerance=ROUNDED)
     moved = float(np.abs(difference(model, np.asarray(q, dtype=float), new)).max())

@@ -45,6 +45,11 @@ def _count(numbers: Iterable[Real], count: int, what: str) -> list[Real]:
 def _symmetric(matrix: ArrayLike) -> Sym3:
     """A symmetric 3×3 matrix; numbers that are not symmetric up to rounding are refused."""
     given = np.asarray(matrix)
+    if given.shape[-2:] != (3, 3):
+        raise ModelError(
+            f"Inertia: the rotational inertia has shape {given.shape}; give a symmetric 3×3 "
+            "matrix, such as np.diag(moments)"
+        )
     if given.dtype.kind in "fiu" and given.shape == (3, 3):
         gap = np.abs(given - given.T)
         if gap.max() > 1e-6 * np.abs(given).max():

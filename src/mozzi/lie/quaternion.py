@@ -6,7 +6,7 @@ from typing import final, overload
 
 from mozzi.lie.series import C0, C1, angle_ratio
 from mozzi.lie.vec import Spatial, Vec3
-from mozzi.program.scalar import Real, real, select, sqrt
+from mozzi.program.scalar import Real, divide, real, select, sqrt
 
 __all__ = ["Quaternion"]
 
@@ -52,7 +52,7 @@ class Quaternion(Spatial):
     def normalized(self) -> Quaternion:
         """q / |q|."""
         x, y, z, w = self.x, self.y, self.z, self.w
-        scale = 1.0 / sqrt(x * x + y * y + z * z + w * w)
+        scale = divide(1.0, sqrt(x * x + y * y + z * z + w * w), nonzero=True)
         return Quaternion(x * scale, y * scale, z * scale, w * scale)
 
     def conjugate(self) -> Quaternion:

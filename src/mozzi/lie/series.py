@@ -13,7 +13,17 @@ from functools import cache
 from math import factorial
 from typing import final
 
-from mozzi.program.scalar import Real, atan2, cos, minimum, real, select, sin, sqrt
+from mozzi.program.scalar import (
+    Real,
+    atan2,
+    cos,
+    divide,
+    minimum,
+    real,
+    select,
+    sin,
+    sqrt,
+)
 
 __all__ = ["C0", "C1", "C2", "C3", "COT", "angle_ratio"]
 
@@ -94,21 +104,26 @@ def _arctan(j: int) -> Fraction:
     return Fraction((-1) ** j, 2 * j + 1)
 
 
-# The closed forms, from the half angle h. Derivatives: 2 x c_k' = c_{k−1} − k c_k.
+# The closed forms, from the half angle h. Derivatives: 2 x c_k' = c_{k−1} − k c_k. They are finite,
+# so that zeros that what follows multiplies them with fold.
+
+
+def _over(a: Real, b: Real) -> Real:
+    return divide(a, b, nonzero=True)
 
 
 def _c1(x: Real) -> Real:
     h = 0.5 * sqrt(x)
-    return sin(h) * cos(h) / h
+    return _over(sin(h) * cos(h), h)
 
 
 def _c2(x: Real) -> Real:
     s = sin(0.5 * sqrt(x))
-    return 2.0 * s * s / x
+    return _over(2.0 * s * s, x)
 
 
 def _c3(x: Real) -> Real:
-    return (1.0 - _c1(x)) / x
+    return _over(1.0 - _c1(x), x)
 
 
 def _d1(x: Real) -> Real:
@@ -116,33 +131,33 @@ def _d1(x: Real) -> Real:
 
 
 def _d2(x: Real) -> Real:
-    return 0.5 * (_c1(x) - 2.0 * _c2(x)) / x
+    return _over(0.5 * (_c1(x) - 2.0 * _c2(x)), x)
 
 
 def _d3(x: Real) -> Real:
-    return 0.5 * (_c2(x) - 3.0 * _c3(x)) / x
+    return _over(0.5 * (_c2(x) - 3.0 * _c3(x)), x)
 
 
 def _dd2(x: Real) -> Real:
-    return 0.5 * (_d1(x) - 4.0 * _d2(x)) / x
+    return _over(0.5 * (_d1(x) - 4.0 * _d2(x)), x)
 
 
 def _dd3(x: Real) -> Real:
-    return 0.5 * (_d2(x) - 5.0 * _d3(x)) / x
+    return _over(0.5 * (_d2(x) - 5.0 * _d3(x)), x)
 
 
 def _k(x: Real) -> Real:
     h = 0.5 * sqrt(x)
-    return (1.0 - h * cos(h) / sin(h)) / x
+    return _over(1.0 - _over(h * cos(h), sin(h)), x)
 
 
 def _dk(x: Real) -> Real:
-    return (0.25 * _c3(x) / _c2(x) - _k(x)) / x
+    return _over(_over(0.25 * _c3(x), _c2(x)) - _k(x), x)
 
 
 def _ddk(x: Real) -> Real:
     c2, c3 = _c2(x), _c3(x)
-    return (0.25 * (_d3(x) * c2 - c3 * _d2(x)) / (c2 * c2) - 2.0 * _dk(x)) / x
+    return _over(_over(0.25 * (_d3(x) * c2 - c3 * _d2(x)), c2 * c2) - 2.0 * _dk(x), x)
 
 
 _b, _c = _derivative(_stumpff(2)), _derivative(_stumpff(3))
@@ -176,6 +191,6 @@ def angle_ratio(n2: Real, w: Real) -> Real:
     limit = 0.01
     near = real(n2) < limit * real(w) * real(w)
     safe = select(near, w, 1.0)
-    ratio = polynomial(_arctan, limit, select(near, n2, 0.0) / (safe * safe)) / safe
+    ratio = _over(polynomial(_arctan, limit, _over(select(near, n2, 0.0), safe * safe)), safe)
     n = sqrt(select(near, 1.0, n2))
-    return select(near, ratio, atan2(n, w) / n)
+    return select(near, ratio, _over(atan2(n, w), n))

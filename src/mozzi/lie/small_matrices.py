@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from mozzi.program.scalar import Real, divide
+from mozzi.program.scalar import Real, divide, real, select
 
 __all__ = ["inverse_spd", "solve_spd"]
 
@@ -13,7 +13,9 @@ __all__ = ["inverse_spd", "solve_spd"]
 Matrix: TypeAlias = tuple[tuple[Real, ...], ...]
 
 
-def _factor(D: Sequence[Sequence[Real]]) -> tuple[list[list[Real]], list[Real]]:
+def _factor(
+    D: Sequence[Sequence[Real]], least: float = 0.0
+) -> tuple[list[list[Real]], list[Real]]:
     """L (unit lower triangular, by rows) and the reciprocal pivots with D = L diag(pivots) Lᵀ."""
     n = len(D)
     L: list[list[Real]] = [[] for _ in range(n)]
@@ -29,19 +31,29 @@ def _factor(D: Sequence[Sequence[Real]]) -> tuple[list[list[Real]], list[Real]]:
         pivot = D[i][i]
         for y, x in zip(scaled, L[i], strict=True):
             pivot = pivot - y * x
+        if i and least:
+            pivot = _above(pivot, least * D[i][i])
         reciprocal.append(divide(1.0, pivot, nonzero=True))
     return L, reciprocal
 
 
-def inverse_spd(D: Sequence[Sequence[Real]]) -> Matrix:
-    """D⁻¹ of a symmetric positive definite D, exactly symmetric; by LDLᵀ, 2×2 by its adjugate."""
+def _above(x: Real, least: Real) -> Real:
+    """x, or zero where it is not larger than what rounding may leave of zero."""
+    return select(real(x) > real(least), x, 0.0)
+
+
+def inverse_spd(D: Sequence[Sequence[Real]], least: float = 0.0) -> Matrix:
+    """D⁻¹ of a symmetric positive definite D, exactly symmetric; by LDLᵀ, 2×2 by its adjugate.
+    Pivots of no more than this share of their diagonal count as zero: D has no inverse there.
+    """
     n = len(D)
     if n == 2:
         (a, b), (_, d) = D
-        r = divide(1.0, a * d - b * b, nonzero=True)
+        det = a * d - b * b
+        r = divide(1.0, _above(det, least * (a * d)) if least else det, nonzero=True)
         off = -(b * r)
         return (d * r, off), (off, a * r)
-    L, r = _factor(D)
+    L, r = _factor(D, least)
     # rows of K = L⁻¹, then D⁻¹ = Kᵀ diag(r) K
     K: list[list[Real]] = []
     for i in range(n):

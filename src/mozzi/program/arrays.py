@@ -81,7 +81,15 @@ class TracedArray(np.ndarray):
         known = FUNCTIONS.get(func)
         if known is not None:
             return known(*args, **kwargs)
-        return super().__array_function__(func, types, args, kwargs)
+        try:
+            result: object = super().__array_function__(func, types, args, kwargs)
+        except TypeError as error:
+            if "Cannot cast ufunc" not in str(error):  # what LAPACK does
+                raise
+            raise TypeError(
+                f"np.linalg.{func.__name__} of a traced array: norm, solve and inv are traced"
+            ) from None
+        return _kept(result)
 
 
 def on_ufunc(
@@ -114,6 +122,13 @@ PLAIN = (
     "an array of plain numbers cannot hold traced scalars; make it with np.zeros_like(q), or with "
     "dtype=object"
 )
+
+
+def _kept(x: object) -> object:
+    """Results of NumPy, which made plain arrays of some of them, as traced arrays."""
+    if type(x) is list or type(x) is tuple:
+        return type(x)(map(_kept, cast("list[object]", x)))
+    return x.view(TracedArray) if isinstance(x, np.ndarray) and x.dtype == object else x
 
 
 def _plain(x: object) -> object:
@@ -149,7 +164,9 @@ def _interpolated(
     x: object, xp: object, fp: object, left: Real | None = None, right: Real | None = None,
     period: float | None = None,
 ) -> object:  # fmt: skip
-    """np.interp(x, xp, fp): a sum of ramps, each as high as x is beyond its beginning."""
+    """np.interp(x, xp, fp): a sum of ramps, each as high as x is beyond its beginning. Where two
+    meet, the rate is that of the second.
+    """
     at, values = np.asarray(xp, dtype=float), np.asarray(fp, dtype=float)
     if period is not None:
         raise TypeError(f"np.interp(period=…): {WHOLE}")
@@ -159,7 +176,9 @@ def _interpolated(
     def one(x: Real) -> Real:
         y: Real = float(values[0])
         for a, b, rise in zip(at, at[1:], np.diff(values)):
-            y = y + (of.clip(x, float(a), float(b)) - float(a)) * float(rise / (b - a))
+            low, high = float(a), float(b)
+            until = scalar.minimum(x, high) if b == at[-1] else scalar.minimum(high, x)
+            y = y + (scalar.maximum(until, low) - low) * float(rise / (b - a))
         y = y if left is None else scalar.select(x < float(at[0]), left, y)
         return y if right is None else scalar.select(x > float(at[-1]), right, y)
 
@@ -193,8 +212,9 @@ def chosen(condition: object, a: object, b: object) -> object:
 
 
 def _norm(x: object, ord: object = None, axis: int | None = None, keepdims: bool = False) -> object:
-    if ord not in (None, 2) or (axis is None and np.ndim(cast("np.ndarray", x)) > 1):
-        raise TypeError("np.linalg.norm of a traced array: the Euclidean norm of vectors is traced")
+    matrix = axis is None and np.ndim(cast("np.ndarray", x)) > 1
+    if ord not in (None, "fro" if matrix else 2):
+        raise TypeError("np.linalg.norm of a traced array: the Euclidean norm is traced")
     values = traced_array(x)
     return np.sqrt(np.sum(values * values, axis=axis, keepdims=keepdims))
 

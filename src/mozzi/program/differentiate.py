@@ -53,7 +53,7 @@ PARTIAL: dict[str, tuple[Unary] | tuple[Binary, Binary]] = {
     "mul": (lambda y, a, b: b, lambda y, a, b: a),
     "div": (lambda y, a, b: _reciprocal(y, b), lambda y, a, b: -(y * _reciprocal(y, b))),
     "neg": (lambda y, a: -1.0,),
-    "sqrt": (lambda y, a: 0.5 / y,),
+    "sqrt": (lambda y, a: divide(0.5, y, nonzero=True),),  # at 0, what does not change stays
     "sin": (lambda y, a: cos(a),),
     "cos": (lambda y, a: -sin(a),),
     "atan2": (lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -(a / (a * a + b * b))),

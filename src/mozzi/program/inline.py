@@ -21,7 +21,7 @@ __all__ = ["Inlined", "inline", "stays", "traced_apart", "unrolled_size"]
 
 def inline(program: Program, arguments: Sequence[Numbers[Real]]) -> list[list[Real]]:
     """The outputs of a program, each as a flat list, at numbers or at scalars of a trace."""
-    if active() is None or not program.rolled:
+    if active() is None:
         return interpret(program, arguments)
     run = Inlined(arguments)
     run.region(program.region)

@@ -22,7 +22,7 @@ class _Used:
 
     def __init__(self, program: Program):
         self.live: set[int] = set()
-        self.places = places_of(program.region) if program.rolled else {}
+        self.places = places_of(program.region)
         self.read = {id(b): Flags(b.size, False) for b in program.buffers()}
         for output in program.outputs:
             if isinstance(output.values, Buffer):

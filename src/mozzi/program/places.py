@@ -42,7 +42,10 @@ class Flags:
 
     def put(self, places: Places, value: bool) -> None:
         """Set these."""
-        self.array[places] = value
+        if isinstance(places, int):
+            self.each[places] = value
+        else:
+            self.array[places] = value
 
 
 def places_of(region: Region) -> dict[int, Places]:

@@ -14,6 +14,7 @@ from typing import cast
 
 import numpy as np
 
+from mozzi.errors import ConfigurationError
 from mozzi.program.executed import executed
 from mozzi.program.node import Node, Region, active, constant, intern, trace_into
 from mozzi.program.scalar import Real
@@ -95,6 +96,8 @@ class Program:
                 elif isinstance(s, Store):
                     seen.setdefault(id(s.buffer), s.buffer)
                 elif isinstance(s, Loop):
+                    if s.going is not None:
+                        seen.setdefault(id(s.going.buffer), s.going.buffer)
                     for branch in s.branches:
                         look(branch)
 
@@ -239,10 +242,11 @@ def trace(
         several = _several(result)
         single = several is None
         results = [result] if several is None else list(several)
+        title = name or function.__name__
         outputs = tuple(
-            _output(f"out{k}" if not single else "out", x) for k, x in enumerate(results)
+            _output(f"out{k}" if not single else "out", x, title) for k, x in enumerate(results)
         )
-    return Program(name or function.__name__, tuple(inputs), outputs, region, single)
+    return Program(title, tuple(inputs), outputs, region, single)
 
 
 def _several(result: object) -> Sequence[object] | None:
@@ -250,9 +254,15 @@ def _several(result: object) -> Sequence[object] | None:
     return cast("Sequence[object]", result) if isinstance(result, (tuple, list)) else None
 
 
-def _output(name: str, value: object) -> Output:
-    array = np.asarray(value, dtype=object)
-    values = tuple(constant(x) for x in array.ravel())
+def _output(name: str, value: object, function: str) -> Output:
+    try:
+        array = np.asarray(value, dtype=object)
+        values = tuple(constant(x) for x in array.ravel())
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"{function} gives a {type(value).__name__}, which is no array of numbers ({error}); "
+            "give an array, or a tuple of arrays"
+        ) from None
     return Output(name, array.shape, whole_buffer(values) or values)
 
 

@@ -22,6 +22,9 @@ class Settings:
     """Products of joint matrices are loops over columns for mechanisms of more bodies than this: a
     target may say from when on a loop is faster than straight-line code, which it fetches once for
     every use."""
+    chains: int = 1_000_000
+    """Gradients of fixed chains of more bodies than this are rolled, if those of other mechanisms
+    are not yet: a target may say where loops are as good as straight-line code."""
     varied: object = None
     """The model whose numbers are traced, where one stands for that with the numbers as they
     are."""

@@ -4,7 +4,8 @@ Straight-line code of a planar mechanism has no operations out of the plane, sin
 they are traced. In a rolled program what crosses an iteration goes through memory, where a zero is
 a number like any other. Here all numbers in scratch memory are taken for zero, as they are before
 anything is stored; then those to which something else is stored are not, nor what follows from
-that, until nothing changes. What is loaded from the others is zero, and folds.
+that, until nothing changes. What is loaded from the others is zero, and folds. Zeros that are
+stored where nothing has been stored yet are there already.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ KEEPING = ("add", "sub", "neg", "sqrt", "sin", "tanh", "min", "max")
 
 def fold_zeros(program: Program) -> Program:
     """The same program, in which loads of what is always zero are zero."""
-    zero = _zero_loads(program)
-    if not zero:
+    zero, there = _zero_loads(program), _first_zeros(program)
+    if not zero and not there:
         return program
-    made = _Folded(zero)
+    made = _Folded(zero, there)
     region = made.region(program.region, None)
     with trace_into(region):
         outputs = tuple(made.output(x) for x in program.outputs)
@@ -62,6 +63,28 @@ def _zero_loads(program: Program) -> set[int]:
         statements = [s for s in statements if id(s.value if isinstance(s, Store) else s) in left]
 
 
+def _first_zeros(program: Program) -> set[int]:
+    """Stores of zeros to memory to which nothing has been stored before."""
+    found, used = set[int](), set[int]()
+    for s in program.region.statements:
+        stores = [s] if isinstance(s, Store) else _stores(s) if isinstance(s, Loop) else []
+        used |= {id(x.buffer) for x in stores if not _is_zero(x)}
+        found |= {id(x) for x in stores if id(x.buffer) not in used}
+    return found
+
+
+def _is_zero(s: Store) -> bool:
+    return s.value.op == "const" and s.value.value == 0.0
+
+
+def _stores(loop: Loop) -> list[Store]:
+    found: list[Store] = []
+    for branch in loop.branches:
+        for s in branch.statements:
+            found += [s] if isinstance(s, Store) else _stores(s) if isinstance(s, Loop) else []
+    return found
+
+
 def _vanishes(s: Node, zero: set[int]) -> bool:
     """Whether a value is zero where these are."""
     if s.op == "const":
@@ -77,13 +100,14 @@ def _vanishes(s: Node, zero: set[int]) -> bool:
 
 
 class _Folded:
-    """A program made anew where these loads are zero, and what follows from that; the rest stays.
+    """A program made anew where these loads are zero, and what follows from that, and without
+    stores of zeros that are there; the rest stays.
 
     Values that stay are found by those that are made, and these by them, from where they are on.
     """
 
-    def __init__(self, zero: set[int]):
-        self.zero = zero
+    def __init__(self, zero: set[int], there: set[int]):
+        self.zero, self.there = zero, there
         self.made: dict[int, Real] = {}  # what is another value now
         self.any = False  # whether some of these are operations, which others may be equal to
 
@@ -108,6 +132,8 @@ class _Folded:
                             table[key] = s
                         statements.append(s)
                 elif isinstance(s, Store):
+                    if id(s) in self.there:
+                        continue
                     value = made.get(id(s.value))
                     new.statements.append(s if value is None else replace(s, value=constant(value)))
                 else:

@@ -12,16 +12,16 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.constraints.overconstrained import overconstrained, rows_in_all
 from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
-from mozzi.algorithms.contact.gaps import contact_gaps, contact_points
 from mozzi.algorithms.loops.shown import choose, look_at
 from mozzi.errors import ConfigurationError, ContactWarning, LoopError, warn
-from mozzi.model import Contact, Model
+from mozzi.model import Model
 from mozzi.model.parameters.named import geometric
+from mozzi.simulation.depths import depths
 from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
 __all__ = [
-    "check_model", "check_state", "check_wrenches", "depths", "finite", "numbers", "positive",
+    "check_model", "check_state", "check_wrenches", "finite", "numbers", "positive",
     "tell_overlaps",
 ]  # fmt: skip
 
@@ -87,17 +87,6 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
     _look_at_rank(model, q, varying)
 
 
-def depths(model: Model, q: Array, varying: Varying) -> dict[Contact, Array]:
-    """How deep rigid shapes are in each other (m) at states q (..., nq), by contacts."""
-    rigid = [x for x in model.contacts if x.kind == "surface" and x.stiffness is None]
-    if not rigid:
-        return {}
-    with unchecked():
-        gaps = varying.of(contact_gaps, q)
-    points = contact_points(model)
-    return {x: -gaps[..., points[x.name]].min(axis=-1, initial=0.0) for x in rigid}
-
-
 def tell_overlaps(model: Model, q: Array, varying: Varying) -> None:
     """Warn where rigid shapes are deep in each other at the start: a base at the origin, for one,
     with its feet below the ground.
@@ -142,11 +131,11 @@ def check_wrenches(
         return None
     W = numbers(wrenches, "wrenches")
     try:
-        return np.broadcast_to(W, (*batch, model.nb, 6))
+        if W.shape[-2:] == (model.nb, 6):  # one for all would be none that anybody meant
+            return np.broadcast_to(W, (*batch, model.nb, 6))
     except ValueError:
-        raise ConfigurationError(
-            f"wrenches have shape {W.shape}; give {(*batch, model.nb, 6)}"
-        ) from None
+        pass
+    raise ConfigurationError(f"wrenches have shape {W.shape}; give {(*batch, model.nb, 6)}")
 
 
 def numbers(x: ArrayLike, name: str) -> Array:

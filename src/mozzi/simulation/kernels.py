@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
+from mozzi.algorithms.contact.gaps import contact_count
+from mozzi.algorithms.contact.rows import JointLaws, joint_row_count
+from mozzi.algorithms.contact.step import row_joint_forces
 from mozzi.program.program import loop
 from mozzi.program.scalar import Node, Real
 from mozzi.simulation.forces.law import Law
@@ -74,14 +78,27 @@ def start_kernel(
     return named(start, shapes, model, "start", place.target, place.dtype)
 
 
-def record_kernel(system: System, forces: Shapes, what: AtRecords) -> Kernel[Array]:
-    """(q, v, t, forces…) ↦ v̇, what closures exert in the joints, or what the law applies there."""
+def record_kernel(
+    system: System, forces: Shapes, what: AtRecords, touching: JointLaws | None = None
+) -> Kernel[Array]:
+    """(q, v, t, forces…) ↦ v̇, what closures exert in the joints, or what the law applies there.
+    touching: the laws of joints that the steps kept, where the last of the forces are what contacts
+    and rows of joints exerted.
+    """
+    model = system.model
+    if touching is not None:
+        points, rows = 3 * contact_count(model), joint_row_count(model, touching)
+        forces = {**forces, "on_a": (points,), "in_joints": (rows,)}
+        if touching.friction and system.resistance is not None:
+            system = replace(system, resistance=replace(system.resistance, friction=False))
 
     def found(q: Traced, v: Traced, t: Real, **arrays: Traced) -> Traced:
         at = system.on(arrays)
+        if touching is not None:
+            given = arrays["on_a"], arrays["in_joints"]
+            at = replace(at, exerted=row_joint_forces(at.model, q, *given, joints=touching))
         compute = {"acceleration": at.free, "reactions": at.reactions, "applied": at.applied}
         return compute[what](t, q, v)
 
-    model = system.model
     shapes = {"q": (model.nq,), "v": (model.nv,), "t": (), **forces}
     return named(found, shapes, model, what)

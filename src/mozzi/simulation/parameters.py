@@ -24,7 +24,10 @@ from mozzi.program.program import read
 from mozzi.program.scalar import Real
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["Feedback", "Forces", "Varying", "names_of", "varying_of"]
+__all__ = [
+    "Feedback", "Forces", "SampledLaw", "Varying", "check_arguments", "check_law", "names_of",
+    "varying_of",
+]  # fmt: skip
 
 B = TypeVar("B")
 Forces: TypeAlias = ArrayLike | Sequence[Real]
@@ -117,16 +120,53 @@ class Varying:
         return cache[key](*arrays, own)
 
 
+class SampledLaw:
+    """What is asked here of a `Law`: its function, and its state at the start by name."""
+
+    function: Callable[..., object]
+    state: dict[str, Array]
+
+
 def _function(law: object) -> Callable[..., object]:
     """What is called of a law: itself, or the function of one that is sampled."""
-    return cast("Callable[..., object]", getattr(law, "function", law))
+    return law.function if isinstance(law, SampledLaw) else cast("Callable[..., object]", law)
+
+
+def _arguments_of(law: object) -> str:
+    """What a law is called with."""
+    return "t, q, v, x, h" if isinstance(law, SampledLaw) and law.state else "t, q, v"
+
+
+def check_arguments(law: Callable[..., object], words: str, what: str, more: bool = True) -> None:
+    """Raise where a function does not take these arguments, such as "t, q, v", takes one of them
+    in another place, or (unless more) wants others behind them.
+    """
+    try:
+        own = inspect.signature(law)
+    except ValueError:  # a function of C, which does not tell
+        return
+    wanted = words.split(", ")
+    try:
+        (own.bind_partial if more else own.bind)(*wanted)
+        placed = [n for n, p in own.parameters.items() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+        fits = all(n == w or n not in wanted for n, w in zip(placed, wanted))
+    except TypeError:
+        fits = False
+    if not fits:
+        taken = f"({', '.join(own.parameters)})"
+        raise ConfigurationError(f"{what} takes {taken}; give a function of ({words})")
+
+
+def check_law(law: object) -> None:
+    """Raise where a law does not take what laws are called with."""
+    check_arguments(_function(law), _arguments_of(law), "torque: the law")
 
 
 def _arguments(law: object) -> tuple[dict[str, bool], bool]:
     """The arguments of a law behind (t, q, v), or (t, q, v, x, h) of one with a state: whether they
     must be given; and whether it takes others.
     """
-    first = 5 if getattr(law, "state", None) else 3
+    first = len(_arguments_of(law).split(", "))
     try:
         own = list(inspect.signature(_function(law)).parameters.values())[first:]
     except (TypeError, ValueError):  # of what is built in
@@ -141,7 +181,10 @@ def names_of(names: str | Iterable[str], model: Model, torque: object) -> Varyin
     for name in given:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(f"parameters: {name!r} is no name; give words")
-    taken, others = _arguments(torque) if callable(_function(torque)) else ({}, False)
+    taken, others = {}, False
+    if callable(_function(torque)):
+        check_law(torque)
+        taken, others = _arguments(torque)
     gains = [n for n in given if n in taken and n != "model"]
     own: list[str] = []
     for name in given:

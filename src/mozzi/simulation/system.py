@@ -62,8 +62,10 @@ class System:
 
     ``law`` is traced along; ``tau`` and ``wrenches`` hold what the kernel got as inputs, ``held``
     what a sampled law gives for this step, ``touch`` the modes of contacts that are kept
-    (`held_accelerations`). What varies from sample to sample is an input, too (`on`); before, the
-    model shows what a program of it is made of. ``drives`` are laws of time that rows follow.
+    (`held_accelerations`), ``exerted`` what contacts, stops and dry friction exerted in the joints
+    where that is known (at records). What varies from sample to sample is an input, too (`on`);
+    before, the model shows what a program of it is made of. ``drives`` are laws of time that rows
+    follow.
     """
 
     model: Model
@@ -76,6 +78,7 @@ class System:
     wrenches: Traced | None = field(default=None, repr=False)
     drives: Given | None = field(default=None, repr=False)
     touch: Traced | None = field(default=None, repr=False)
+    exerted: Traced | None = field(default=None, repr=False)
     wrenches_rep: Rep = "body"
 
     def on(self, arrays: Mapping[str, Traced]) -> System:
@@ -108,13 +111,13 @@ class System:
         return tau
 
     def joint_force(self, t: Real, q: Traced, v: Traced) -> Traced:
-        """All that acts in the joints: what is applied, resistance, stops."""
+        """All that acts in the joints: what is applied, resistance, stops, what touches."""
         tau = self.applied(t, q, v)
         if self.stops is not None:
             tau = self.stops.clip(self.model, tau) + self.stops.force(self.model, q, v)
         if self.resistance is not None:
             tau = tau + self.resistance.force(self.model, q, v)
-        return tau
+        return tau if self.exerted is None else tau + self.exerted
 
     def acceleration(self, t: Real, q: Traced, v: Traced) -> Traced:
         """v̇."""

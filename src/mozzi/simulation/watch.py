@@ -27,13 +27,15 @@ from mozzi.errors import (
 )
 from mozzi.model import Model
 from mozzi.model.parameters.named import geometric
-from mozzi.simulation.checks import depths
+from mozzi.simulation.depths import depths
 from mozzi.simulation.forces.resistance import Resistance
+from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.simulation.parameters import Varying
-from mozzi.simulation.running.coarse import coarse_step
+from mozzi.simulation.running.coarse import at_rest, coarse_step
 from mozzi.simulation.singular import Ranks, ranks_along
 from mozzi.types import Array
 
@@ -51,9 +53,12 @@ LOOKED_STATES = 2**15  # states whose energy and contacts are looked at, about
 FIRST_ORDER = 2.0  # steps over all: the same of methods of first order, which lose 1 from rest
 ROUNDED = {"float64": 1e-9, "float32": 1e-5}  # of the potential energy, that may be rounding
 #: −h λ of a decay that an explicit step follows.
-STABLE_DECAY: dict[type[OneStep], float] = {SemiImplicit: 2.0, MuntheKaas: 2.785}
+STABLE_DECAY: dict[type[OneStep | DormandPrince], float] = {
+    SemiImplicit: 2.0, Moreau: 2.0, MuntheKaas: 2.785, DormandPrince: 3.3,
+}  # fmt: skip
 # a last correction of Newton's method, of velocities, that is not small
 LOOSE_CORRECTION = {"float64": 1e-6, "float32": 1e-3}
+MANY_STEPS = 1e6  # of dopri5: minutes
 MISSED_SPEED = {"float64": 1e-6, "float32": 1e-2}  # m/s or rad/s, of a law of contact
 
 
@@ -70,7 +75,7 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
         )
     if run.contact:
         residual = run.records.rows["residual"][: run.records.done, ..., 0]
-        tell_residual(residual, run.grid.t, MISSED_SPEED[run.place.dtype])
+        tell_residual(residual, run.grid.t, MISSED_SPEED[run.place.dtype], run.drives is not None)
     tell_deep(run, t, q)
     missed = run.records.missed
     if missed.speed > MISSED_SPEED[run.place.dtype]:
@@ -88,6 +93,8 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
     if run.adaptive:
         smaller = "its steps became shorter than rounding: see what the forces do there"
     diverged, stuck = run.records.diverged, run.records.stuck
+    if diverged or (np.nan_to_num(np.abs(v)) > LIGHT).any():
+        smaller = _overdamped(run) or smaller
     smooth = {k: t for k, t in diverged.items() if k not in stuck}
     tell_diverged(run.model, smooth, run.batch, q, smaller)
     if not diverged:
@@ -156,7 +163,7 @@ def tell_energy(run: Simulation, t: Array, q: Array, v: Array) -> None:
         size = np.nan_to_num(np.abs(change))
         scale = np.nanmax(T, axis=-1, keepdims=True)
         rounding = ROUNDED[run.place.dtype] * np.nanmax(np.abs(V), axis=-1)[:, None]
-        wrong = (size > drift * scale) & (size > rounding)
+        wrong = (size > drift * scale) & (size > rounding) & ~at_rest(run, t, v).reshape(-1, 1)
     if not wrong.any():
         return
     first = int(np.argmax(wrong.any(axis=0)))
@@ -178,7 +185,7 @@ def tell_gain(run: Simulation, t: Array, q: Array, v: Array) -> None:
         return
     speed = np.nan_to_num(np.abs(v), posinf=0.0).max(axis=-1, initial=0.0)
     *sample, record = np.unravel_index(int(speed.argmax()), speed.shape)
-    if not record:
+    if not record or at_rest(run, t, v[*sample]):
         return
     springs = run.resistance is not None and run.resistance.springs
     start, fast = (*sample, 0), (*sample, record)
@@ -231,13 +238,36 @@ def _more_exact(run: Simulation) -> str:
     return f"method={better!r}, or a smaller dt than {run.dt:g} s"
 
 
-def tell_stiff(
-    varying: Varying, method: OneStep, resistance: Resistance | None, q: Array, dt: float
-) -> None:
-    """Warn where dry friction, f v/√(v² + slip²), changes faster than explicit steps can follow:
-    at rest it decays at the rate λ = f/slip · (M⁻¹)ₖₖ.
+def _overdamped(run: Simulation) -> str | None:
+    """The joint whose damper explicit steps cannot follow, with the remedy: v decays at the rate
+    λ = d (M⁻¹)ₖₖ at least.
     """
-    limit = STABLE_DECAY.get(type(method))
+    limit, model = STABLE_DECAY.get(type(run.method)), run.model
+    d = np.array([x for body in model for x in body.dynamics.damping])
+    damped = run.resistance is not None and run.resistance.damping and d.any()
+    if limit is None or run.adaptive or not damped or run.varying.names:
+        return None
+    with np.errstate(all="ignore"):
+        inverse = mass_matrix_inverse.python(model, run.q0.reshape(-1, model.nq)[0])
+    rate = d * np.diagonal(np.asarray(inverse, dtype=float))
+    k = int(np.argmax(rate))
+    if not run.dt * rate[k] > limit:
+        return None
+    method = "" if model.contacts else "method='generalized_alpha', or "
+    return (
+        f"the damping {d[k]:g} of joint {model.v_names[k]!r} is too stiff for explicit steps of "
+        f"{run.dt:g} s; take {method}dt below {limit / rate[k]:.2g} s"
+    )
+
+
+def tell_stiff(
+    varying: Varying, method: OneStep | DormandPrince, resistance: Resistance | None, q: Array,
+    dt: float, duration: float,
+) -> None:  # fmt: skip
+    """Warn where dry friction, f v/√(v² + slip²), changes faster than explicit steps can follow:
+    at rest it decays at the rate λ = f/slip · (M⁻¹)ₖₖ. Steps of dopri5 follow, but may be many.
+    """
+    limit = None if isinstance(method, Moreau) else STABLE_DECAY.get(type(method))
     model = varying.model
     f = np.array([x for body in model for x in body.dynamics.friction])
     for body, k in zip(model, model.v_offsets, strict=False):
@@ -250,6 +280,16 @@ def tell_stiff(
         inverse = varying.of(mass_matrix_inverse, q).reshape(-1, model.nv, model.nv)
     rate = f / resistance.slip * np.diagonal(inverse, axis1=-2, axis2=-1).max(axis=0)
     k = int(np.argmax(rate))
+    if isinstance(method, DormandPrince):
+        steps = duration * rate[k] / limit
+        if steps > MANY_STEPS:
+            warn(
+                f"joint {model.v_names[k]!r}: dry friction {f[k]:g} is stiff: at rest, dopri5 "
+                f"takes up to {steps:.0e} steps; take method='moreau', where it sticks exactly, "
+                f"or Resistance(slip={steps / MANY_STEPS * resistance.slip:.2g})",
+                StiffWarning,
+            )
+        return
     if not dt * rate[k] > limit:
         return
     slip = 1.1 * dt * rate[k] / limit * resistance.slip
@@ -261,8 +301,10 @@ def tell_stiff(
     )
 
 
-def tell_residual(residual: Array, t: Array, tolerance: float) -> None:
-    """Warn where steps missed a law of contact, friction or limits; residual is (n, *B)."""
+def tell_residual(residual: Array, t: Array, tolerance: float, drives: bool) -> None:
+    """Warn where steps missed a law of contact, friction or limits; residual is (n, *B). drives:
+    whether some joints move as they are told, whatever is in their way.
+    """
     worst = float(np.nanmax(residual, initial=0.0))
     if worst > tolerance:
         at = np.unravel_index(int(np.nanargmax(residual)), residual.shape)
@@ -271,7 +313,8 @@ def tell_residual(residual: Array, t: Array, tolerance: float) -> None:
             f"moreau: the laws of contact, friction and limits are missed by {worst:.1e} m/s "
             f"(or rad/s) at t = {t[at[0]]:g} s, and by more than "
             f"{tolerance:g} in {share:.2%} of the records; take "
-            "solver='robust', more steps, or a smaller dt",
+            "solver='robust', more steps, or a smaller dt"
+            f"{', and laws of time that drive nothing into anything' if drives else ''}",
             ContactWarning,
         )
 

@@ -273,16 +273,13 @@ class Evaluation:
             )
         taken = [n for n in self.function.arrays if n in given]
         options = {**self.options, **{n: True for n in taken if n not in self.function.required}}
-        key = ("evaluation", self.function, tuple(names), repr(sorted(options.items())))
-        cache = self.model.cache
-        if key not in cache:
-            cache[key] = compile(self.function, self.model, options=options, parameters=names)
+        kernel = compile(self.function, self.model, options=options, parameters=names)
         n = len(next(iter(chunk.values())))
         arrays = [np.asarray(given[name], dtype=float) for name in taken]
         if names:
             numbers = np.stack([np.asarray(chunk[x], dtype=float) for x in names], axis=-1)
             arrays.append(check_numbers(self.model, names, numbers))
-        found = cache[key](*arrays)
+        found = kernel(*arrays)
         several = cast("tuple[Array, ...]", found if isinstance(found, tuple) else (found,))
         labels = [f"out{k}" for k in range(len(several))] if isinstance(found, tuple) else ["out"]
         return {k: np.broadcast_to(x, (n, *x.shape[1:])) for k, x in zip(labels, several)}

@@ -47,6 +47,40 @@ def test_it_is_an_error_where_it_has_no_inverse(n: int):
         assert all(np.isfinite(x).all() for x in (found if isinstance(found, tuple) else [found]))
 
 
+@pytest.mark.parametrize("axes", [
+    ("z", "y", "x"), ("z", "x", "z"), ((1, 2, 2), (0, 1, -1), (1, 2, 2)),
+])  # fmt: skip
+@pytest.mark.parametrize("behind", [0, 1])
+def test_products_whose_screws_depend_on_one_another_somewhere(axes: tuple, behind: int):
+    """Euler's angles, where the last axis is on the first: rounding left numbers of 1e17 there, and
+    inverses of the mass matrix that are not positive.
+    """
+    body = mz.Inertia(1.0, (0.1, 0.2, 0.3), np.diag([0.1, 0.12, 0.13]))
+    b = mz.Builder("turned").add("arm", None, mz.Revolute((1, 1, 0)), body)
+    b.add("body", "arm", mz.Composite(*map(mz.Revolute, axes)), body, placement=(0.3, 0.1, 0.2))
+    if behind:
+        b.add("hand", "body", mz.Revolute("y"), body, placement=(0.1, 0.0, 0.2))
+    model = b.build()
+    q, v = np.full(model.nq, 0.3), np.ones(model.nv)
+    q[2] = np.pi / 2 if axes == ("z", "y", "x") else 0.0
+    for function, names in CALLS.items():
+        for off in (0.0, 1e-9):
+            given = {"q": q + off * np.eye(model.nq)[2], "v": v}
+            with pytest.raises(mz.SingularError, match=r"'body\.[13]\.angle' can move without"):
+                function(model, *(given[name] for name in names))
+    V = mz.twists(model, q, v)
+    with pytest.raises(mz.SingularError, match=r"Jacobian .* 'body\.[13]\.angle' .* regulariz"):
+        mz.joint_rates(model, q, V)
+    least = mz.joint_rates(model, q, V, regularization=1e-9)
+    np.testing.assert_allclose(mz.twists(model, q, least), V, rtol=0.0, atol=1e-6)
+    beside = q + 1e-3 * np.eye(model.nq)[2]
+    a = mz.forward_dynamics(model, beside, v, v)
+    np.testing.assert_allclose(mz.inverse_dynamics(model, beside, v, a), v, rtol=0.0, atol=1e-6)
+    tau, a = mz.hybrid_dynamics(model, q, v, v, 2.0 * v, prescribed=["body"])
+    np.testing.assert_allclose(mz.inverse_dynamics(model, q, v, a), tau, atol=1e-9)
+    assert not np.isfinite(mz.compile(mz.forward_dynamics, model)(q, v, v)).all()
+
+
 def test_hybrid_dynamics_of_what_is_driven_needs_no_inertia():
     """A prescribed motion has a force, whatever resists."""
     model = arm(0)
@@ -102,3 +136,19 @@ def test_what_moves_without_inertia_everywhere_is_refused():
         model = make(armature=0.1)
         a = mz.forward_dynamics(model, q, v, v)
         assert np.allclose(mz.inverse_dynamics(model, q, v, a), v)
+
+
+def test_momenta_of_bodies_do_not_tell_how_rotors_turn():
+    """Whatever was asked of the model before: they tell no rates of what has a rotor alone."""
+    body = mz.Inertia(1.0, (0.1, 0.2, 0.3), np.diag([0.1, 0.12, 0.13]))
+    twice = mz.Composite(mz.Revolute("z"), mz.Revolute("z"))
+    b = mz.Builder("rotor").add("a", None, mz.Revolute("x"), body, armature=0.1)
+    for joint, inertia in ((twice, body), (mz.Revolute("y"), None)):
+        model = mz.Builder.of(b.build()).add("b", "a", joint, inertia, armature=0.2).build()
+        q, v = model.random_configuration(0), np.ones(model.nv)
+        a = mz.forward_dynamics(model, q, v, v)
+        np.testing.assert_allclose(mz.inverse_dynamics(model, q, v, a), v, atol=1e-12)
+        with pytest.raises(mz.SingularError, match="momenta of bodies do not tell"):
+            mz.velocities_of_momenta(model, q, mz.momenta(model, q, v))
+        with pytest.raises(mz.SingularError, match="momenta of bodies do not tell"):
+            mz.simulate(model, q, v, 0.1, 0.01, state="momentum")

@@ -63,3 +63,10 @@ def test_angles_are_no_obstacle_on_the_way_back():
     R = [mz.pose(model, q + s * h * rate, "b")[:3, :3] for s in (1.0, -1.0)]
     turn = mz.pose(model, q, "b")[:3, :3].T @ (R[0] - R[1]) / (2 * h)
     agree(w, [turn[2, 1], turn[0, 2], turn[1, 0]], 1e-8)
+
+
+def test_velocities_of_a_joint_that_does_not_say_them():
+    """Joints that users add have `rates`; the way back is solved."""
+    ball, rng = mz.Spherical(), np.random.default_rng(1)
+    q, v = ball.integrate(ball.neutral(), rng.normal(size=3)), rng.normal(size=3)
+    agree(mz.Joint.velocities(ball, q, ball.rates(q, v)), v, 1e-14)

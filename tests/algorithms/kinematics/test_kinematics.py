@@ -10,6 +10,7 @@ from support.mechanics import agree, mechanisms, program_value, seeds, state, va
 
 import mozzi as mz
 from mozzi.lie import SE3, Rotation, Twist, Vec3
+from mozzi.loaders import tables
 from mozzi.model import Model
 from mozzi.model.generate import chain, random_pose
 
@@ -267,6 +268,18 @@ def test_the_other_factorisations():
             agree(A.matrix()[6 * i : 6 * i + 6, 6 * j : 6 * j + 6], Ad)
     A, X = mz.system_jacobian_factors(model, q, "mixed", "hybrid")
     agree(A @ X, value(mz.system_jacobian, model, q, "mixed"))
+
+
+def test_screws_at_the_reference_are_the_spatial_ones_there():
+    """(12): Y = J^s at the neutral configuration, of products of joints with frames between too,
+    and of motion subgroups wherever they are.
+    """
+    neutral, Y = np.array(MODEL.neutral()), tables.joint_screws(MODEL)
+    agree(value(mz.joint_screws, MODEL, neutral).T, Y)
+    constant = np.repeat([b.joint.subgroup for b in MODEL], [b.joint.nv for b in MODEL])
+    for q, which in (neutral, slice(None)), (state(MODEL, 0)[0], constant):
+        X = mz.system_jacobian_factors(MODEL, q, "spatial", "reference").X.matrix()
+        agree(X.reshape(MODEL.nb, 6, MODEL.nv).sum(axis=0).T[which], Y[which])
 
 
 @pytest.mark.parametrize("thing", ["panda.urdf", None, np.zeros(3)])

@@ -275,6 +275,25 @@ def test_joint_rates_of_inconsistent_twists():
     agree(value(mz.joint_rates, MODEL, Q, twists, residual="relative"), printed, 1e-10)
 
 
+def test_joint_rates_that_twists_do_not_tell():
+    """A rod between two balls turns about itself by either: refused, and the least velocities with
+    some regularization. What came was no solution.
+    """
+    ball, body = mz.Spherical(), mz.Inertia(1.0, (0, 0, 0), np.eye(3))
+    b = mz.Builder("rod").add("rod", None, mz.Composite(ball, ball.between((1.0, 0, 0))), body)
+    model = b.add("tip", "rod", mz.Revolute("z").between((1.0, 0, 0)), body).build()
+    rng = np.random.default_rng(0)
+    q, (v, a) = model.random_configuration(rng), rng.normal(size=(2, model.nv))
+    twists, rates = mz.twists(model, q, v), mz.accelerations(model, q, v, a)
+    words = "'rod' has 6 coordinates that move its body in 5 ways only, so twists determine no"
+    with pytest.raises(mz.SingularError, match=words):
+        mz.joint_rates(model, q, twists)
+    with pytest.raises(mz.SingularError, match=words):
+        mz.joint_accelerations(model, q, v, rates, residual="relative")
+    found = mz.joint_rates(model, q, twists, regularization=1e-7)
+    agree(mz.twists(model, q, found), twists, 1e-5)
+
+
 @pytest.mark.parametrize("rep", REPS)
 def test_joint_rates_with_weights(rep):
     """Weighted least squares in the coordinates of the representation, on a tree."""

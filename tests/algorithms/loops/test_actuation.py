@@ -210,3 +210,17 @@ def test_least_torques_of_all_joints_take_operations_in_proportion_to_loops():
         for n in (3, 6, 12)
     ]  # fmt: skip
     assert max(counts) < 1.1 * min(counts)
+
+
+@pytest.mark.parametrize("small", [0.1, 1e-9])
+def test_weights_are_arrays_to_their_last_digit(small: float):
+    """Called, compiled and swept, after a run with weights that are hardly others."""
+    model, q, v, a = motion(5, five_bar())
+    for weights in np.ones(3), np.array([1.0, 1.0 + small, 1.0]):
+        joints = ["left", "left_rod", "right"]
+        given = {"actuated": joints, "minimize": "torque", "weighting": weights}
+        tau = mz.inverse_dynamics(model, q, v, a, **given)
+        kernel = mz.compile(mz.inverse_dynamics, model, options=given)
+        run = mz.Evaluation(mz.inverse_dynamics, model, {"v": v, "a": a}, given)
+        for found in kernel(q, v, a), run({"q": q[None]})["out"][0]:
+            np.testing.assert_allclose(found, tau, rtol=0, atol=1e-12 * np.abs(tau).max())

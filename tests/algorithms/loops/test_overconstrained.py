@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.cases import first, normal
-from support.cuts import Cuts, apart, exact_rank, on_base
+from support.cuts import Cuts, apart, exact_rank, on_base, sized
 
 import mozzi as mz
 from mozzi.algorithms.constraints.overconstrained import overconstrained
@@ -136,6 +136,45 @@ def test_single_calls_at_open_states(name: str, d: float):
         (t0, a0), (t1, a1) = (mz.hybrid_dynamics(model, x, v, tau, a, first) for x in (q, near))
         assert np.abs(a1 - a0).max() < 300.0 * d * (1.0 + np.abs(a0).max())
         assert np.abs(t1 - t0).max() < 300.0 * d * (1.0 + np.abs(t0).max())
+
+
+@pytest.mark.parametrize("name", ["bennett", "sarrus", "spherical_4"])
+@pytest.mark.parametrize("d", [1e-3, 1e-5, 1e-7])
+def test_assembling_does_not_move_a_linkage_along_its_motion(name: str, d: float):
+    """But by the square of how open it was: rows that depend on others when closed have sines of
+    about d where it is open by d, and took it along by as much as d, or more.
+    """
+    model, q, _ = cut(name, 0, "joint_2")
+    _, s, Vt = np.linalg.svd(mz.loop_jacobian(model, q))
+    across, along = np.split(Vt, [int((s > 1e-7).sum())])
+    n = np.random.default_rng(0).normal(size=(8, len(across))) @ across
+    moved = mz.assemble(model, q + d * n, tolerance=1e-13) - q
+    assert np.abs(moved @ along.T).max() < 100.0 * d * d + 1e-12
+
+
+@pytest.mark.parametrize("name", ["sarrus", "bricard_line"])
+@pytest.mark.parametrize("s", [1e-3, 1.0, 1e3])
+def test_calls_on_arrays_at_open_states_of_any_size(name: str, s: float):
+    """Singular values count by lengths of the mechanism: those of rows of displacements, of a
+    linkage of a millimetre or a kilometre, were taken for what vanishes.
+    """
+    linkage = sized(EVERY[name](1), s)
+    model = linkage.model(["joint_2"], gravity=(0.0, 0.0, -9.81 * s))
+    rng = np.random.default_rng(0)
+    q, (u, tau, aside) = model.neutral(), rng.normal(size=(3, model.nv))
+    v, tau = mz.consistent_velocities(model, q, u), s * s * tau
+    a, act = mz.forward_dynamics(model, q, v, tau), [model.joint_names[0]]
+    tau = mz.inverse_dynamics(model, q, v, a, actuated=act)
+    for d in (1e-7, 1e-5):
+        near = mz.integrate(model, q, d * aside)
+        b = mz.consistent_accelerations(model, near, v, a)
+        for there, exact in (
+            (mz.consistent_velocities(model, near, u), v),
+            (b, a),
+            (mz.inverse_dynamics(model, near, v, b, actuated=act), tau),
+            (mz.projected_forward_dynamics(model, near, v, tau), a),
+        ):
+            assert np.abs(there - exact).max() < 300.0 * d * np.abs(exact).max()
 
 
 def test_widely_open_states_are_told_of():

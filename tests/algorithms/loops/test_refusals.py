@@ -7,7 +7,7 @@ from support.mechanics import agree
 
 import mozzi as mz
 from mozzi.algorithms.calls.algorithm import Algorithm
-from mozzi.model.generate import chain, four_bar
+from mozzi.model.generate import LINKAGES, chain, four_bar
 
 # functions whose answers are statements about the tree, true whether loops close it or not
 OF_THE_TREE = {
@@ -152,3 +152,23 @@ def test_rows_that_contradict_each_other_by_rounding_are_told_apart():
     with pytest.raises(mz.LoopError, match=r"rounded in a file make them, take tolerance=1e-08"):
         mz.assemble(model, q)
     assert np.abs(mz.loop_residual(model, mz.assemble(model, q, tolerance=1e-8))).max() < 2e-9
+
+
+def test_rates_of_rows_that_contradict_each_other_are_refused():
+    """Five rows of Bennett's linkage, of rank two: three were missed in silence."""
+    model = LINKAGES["bennett"](0).model()
+    q = mz.assemble(model, model.neutral())
+    v = mz.consistent_velocities(model, q, np.ones(model.nv))
+    tau, one = np.zeros(model.nv), np.ones(model.nv)
+    agreeing = mz.loop_acceleration(model, q, v, one)
+    asked = np.array([1.0, -2.0, 0.5, 3.0, 1.0])
+    for call in (
+        lambda rows: mz.forward_dynamics(model, q, v, tau, loop_accelerations=rows),
+        lambda rows: mz.hybrid_dynamics(model, q, v, tau, tau, loop_accelerations=rows)[1],
+        lambda rows: mz.loop_forces(model, q, v, tau, loop_accelerations=rows),
+    ):
+        with pytest.raises(mz.LoopError, match=r"as loop_accelerations say .* rates of loops"):
+            call(asked)
+        assert np.isfinite(call(agreeing)).all()
+    a = mz.forward_dynamics(model, q, v, tau, loop_accelerations=agreeing)
+    agree(mz.loop_acceleration(model, q, v, a), agreeing)

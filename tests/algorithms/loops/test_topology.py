@@ -5,12 +5,13 @@ import importlib
 import numpy as np
 import pytest
 from support.cases import first, normal
+from support.cuts import Cuts, sized
 from support.mechanics import agree
 
 import mozzi as mz
 from mozzi.algorithms.loops import topology
 from mozzi.lie import SE3
-from mozzi.model.generate import chain
+from mozzi.model.generate import LINKAGES, chain
 from mozzi.simulation.closed_system.closed_system import ClosedSystem
 
 compiling = importlib.import_module("mozzi.compiler")
@@ -210,6 +211,31 @@ def test_a_grasp_with_rows_that_are_there_twice_stays_so_where_it_is_open():
         near = {"arms": q + d * rng.normal(size=len(q)), "bar": Q}
         a, _ = twice.distributed_accelerations(near, v)
         assert np.abs(a["arms"] - exact["arms"]).max() < 1e3 * d * np.abs(exact["arms"]).max()
+
+
+DEPENDENT = [(name, s) for s in (1.0, 1e-3) for name in LINKAGES]
+
+
+@pytest.mark.parametrize(
+    ("name", "s"), normal({("planar_4", 1.0), ("spherical_4", 1.0), ("sarrus", 1e-3)}, DEPENDENT)
+)
+@pytest.mark.parametrize("d", [0.0, 1e-9, 1e-5])
+def test_linkages_with_dependent_rows(name: str, s: float, d: float):
+    """Planar ones at random in space, where rows across the plane are zero up to rounding, and
+    others; closed, and open by d; of any size.
+    """
+    model, q, _ = Cuts(sized(LINKAGES[name](1), s)).cut("joint_2")
+    loop, tree = model.loops[0], model.without_loop("joint_2")
+    tree = tree.with_frame("a", tree.bodies[loop.body_a], loop.placement_a)
+    tree = tree.with_frame("b", tree.bodies[loop.body_b], loop.placement_b)
+    rng = np.random.default_rng(0)
+    v = mz.consistent_velocities(model, q, rng.normal(size=model.nv))
+    tau, aside = rng.normal(size=(2, model.nv))
+    system = ClosedSystem({"tree": (tree, ["a", "b"])})
+    system = system.attach("cut", ("tree", "a"), ("tree", "b"), loop.joint, at={"tree": q})
+    a, _ = system.distributed_accelerations({"tree": q + d * aside}, {"tree": v}, {"tree": tau})
+    exact = mz.forward_dynamics(model, q, v, tau)
+    assert np.abs(a["tree"] - exact).max() < (300.0 * d + 1e-11) * (1.0 + np.abs(exact).max())
 
 
 def test_both_forms_of_step_d(monkeypatch: pytest.MonkeyPatch):

@@ -185,14 +185,47 @@ def test_the_range_of_a_ball_is_told(tmp_path):
         load(write(tmp_path, mjcf(ball), "m.xml"))
 
 
-def test_armature_of_a_free_joint_is_told(tmp_path):
-    """MuJoCo adds it along world axes, so that a body that turns as it travels moves otherwise."""
+def test_what_acts_along_world_axes_on_a_free_joint_is_told(tmp_path):
+    """MuJoCo's armature, springs and friction, so that a body that turns moves otherwise."""
     free = MODELS["free"].replace('<freejoint name="j"/>', '<joint name="j" type="free"{}/>')
-    with pytest.warns(LeftOutWarning, match="its armature resists body-fixed accelerations"):
-        load(write(tmp_path, mjcf(free.format(' armature="0.1"')), "m.xml"))
+    for word, told in {
+        "armature": "its armature resists body-fixed accelerations",
+        "frictionloss": "its frictionloss resists body-fixed velocities",
+        "stiffness": "its spring resists the screw from rest",
+    }.items():
+        with pytest.warns(LeftOutWarning, match=told):
+            load(write(tmp_path, mjcf(free.format(f' {word}="0.1"')), "m.xml"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load(write(tmp_path, mjcf(free.format("")), "m.xml"))
+
+
+@pytest.mark.parametrize(
+    ("joint", "motor", "told"),
+    [
+        ('stiffness="1" springyield=".1"', "", "springyield is not read"),
+        ('actuatorfrcrange="-1 5"', "", "its actuatorfrcrange is from -1 to 5"),
+        ("", 'armature=".1"', "actuator 'm' armature is not read"),
+        ("", 'damping=".1"', "actuator 'm' damping is not read"),
+        ("", 'nsample="9" delay=".01"', "actuator 'm' delay is not read"),
+    ],
+)
+def test_what_a_joint_or_a_motor_does_besides_is_told(tmp_path, joint, motor, told):
+    world = MODELS["hinge"].replace('name="j"', f'name="j" {joint}')
+    text = mjcf(world, f'<actuator><motor name="m" joint="j" {motor}/></actuator>')
+    try:
+        mujoco.MjModel.from_xml_string(text)
+    except ValueError:
+        pytest.skip("this MuJoCo has no such word")
+    with pytest.warns(LeftOutWarning, match=told):
+        load(write(tmp_path, text, "m.xml"))
+
+
+def test_actuators_of_a_disabled_group_do_not_act(tmp_path):
+    rest = '<actuator><motor name="m" joint="j" group="2"/><motor name="n" joint="j"/></actuator>'
+    text = mjcf(MODELS["hinge"], rest, '<option actuatorgroupdisable="2"/>')
+    model = load(write(tmp_path, text, "m.xml"))
+    assert [x.name for x in model.actuators] == ["n"]
 
 
 def test_few_bytes_make_no_large_height_field(tmp_path):

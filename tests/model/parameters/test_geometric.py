@@ -84,6 +84,47 @@ def test_factors_move_in_their_own_frames():
         )
 
 
+NESTED = {
+    "wrist.1.z": {"outer": (0, 0, 0, 0, 0, 1.0)},
+    "wrist.2.x": {"second": (0, 0, 0, 1.0, 0, 0)}, "wrist.2.1.ry": {"second": (0, 1.0, 0, 0, 0, 0)},
+    "wrist.2.2.rx": {"inside": (1.0, 0, 0, 0, 0, 0)}, "wrist.2.2.pitch": {"pitch": 1.0},
+    "wrist.2.2.screw(0, 0, 1, 0.5, 0, 0)": {"inside": (0, 0, 1.0, 0.5, 0, 0)},
+}  # fmt: skip
+
+
+def nested(x: float = 0.0, **changed) -> mz.Model:
+    """A product in a product, with frames everywhere; what is changed, by x."""
+
+    def moved(joint: mz.Joint, which: str) -> mz.Joint:
+        U = mz.Twist.from_array(np.array(changed.get(which, np.zeros(6))))
+        return joint.with_frames(joint.frame_parent @ mz.SE3.exp(U, x), joint.frame_child)
+
+    rows = np.random.default_rng(3).normal(size=(4, 6))
+    T = [mz.SE3.exp(mz.Twist.from_array(X), 1.0) for X in rows]
+    screw = mz.Screw("y", pitch=0.3 + x * changed.get("pitch", 0.0)).between(T[0], T[1])
+    first = moved(mz.Revolute("x").between(None, T[2]), "second")
+    outer = moved(mz.Revolute((0.6, 0, 0.8)).between(T[3], T[0]), "outer")
+    wrist = mz.Composite(outer, mz.Composite(first, moved(screw, "inside")), mz.Prismatic("z"))
+    return mz.Builder("arm").add("hand", None, wrist, joint_name="wrist").build()
+
+
+def test_factors_of_factors_move_in_their_own_frames():
+    q = np.array([0.4, -0.7, 1.1, 0.3])
+
+    def hand(model: mz.Model) -> np.ndarray:
+        return np.array(mz.pose.python(model, q, "hand"), dtype=float)
+
+    found = mz.sensitivity(mz.pose, nested(), list(NESTED), frame="hand")(q)
+    for k, (name, changed) in enumerate(NESTED.items()):
+        x = 0.5 if name.endswith("pitch") else 0.2  # the pitch itself, 0.2 more than it was
+        agree(hand(nested().with_parameters({name: x})), hand(nested(0.2, **changed)))
+        up, down = (hand(nested(h, **changed)) for h in (H, -H))
+        np.testing.assert_allclose(found[..., k], (up - down) / (2 * H), atol=1e-8)
+    for name in ("wrist.2.3.x", "wrist.2.1.pitch", "wrist.1.1.z", "wrist.2.2.placement.x"):
+        with pytest.raises(mz.ModelError, match=name):
+            nested().with_parameters({name: 0.1})
+
+
 def test_any_screw_is_the_sum_of_the_six():
     """∂ along U is Σ U_k ∂_k at the model as it is, and exp(U π) away from it."""
     s, U = MODEL.joint_names[0], np.array([0.5, -1.0, 2.0, 0.1, 0.0, 0.3])

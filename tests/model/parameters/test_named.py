@@ -128,3 +128,23 @@ def test_loops_and_contacts_have_parameters():
     model = four_bar().with_distance("rod", None, "coupler", (0, 0, 0), (0.1, 0, 0), 1.0)
     assert nominal_numbers(model, ["rod.length"]) == [1.0]
     assert model.with_parameters({"rod.length": 2.0}).distances[0].length == 2.0
+
+
+def test_one_freedom_of_a_product_of_joints():
+    """Its names have dots: those that a refusal gives are names of parameters."""
+    wrist = mz.Composite(mz.Revolute("x"), mz.Cylindrical("y"))
+    model = mz.Builder("arm").add("wrist.1", None, wrist, damping=0.1, stiffness=[1, 2, 3]).build()
+    for k, name in enumerate(("1.angle", "2.angle", "2.z")):
+        with pytest.raises(mz.ModelError, match=rf"give .*wrist\.1\.stiffness\.{name}"):
+            nominal_numbers(model, ["wrist.1.stiffness"])
+        assert nominal_numbers(model, [f"wrist.1.stiffness.{name}"]) == [k + 1.0]
+        changed = model.with_parameters({f"wrist.1.damping.{name}": 0.7})
+        assert changed.body(0).dynamics.damping == tuple(0.7 if n == k else 0.1 for n in range(3))
+    with pytest.raises(mz.ModelError, match=r"has no 'angle'; it has '1\.angle'"):
+        nominal_numbers(model, ["wrist.1.damping.angle"])
+
+
+@pytest.mark.parametrize("numbers", ["0, 0, 0, 0, 0, nan", "0, inf, 0, 0, 0, 0"])
+def test_screws_are_of_finite_numbers(numbers):
+    with pytest.raises(mz.ModelError, match="finite and not all zero"):
+        nominal_numbers(MODEL, [f"{J[0]}.screw({numbers})"])

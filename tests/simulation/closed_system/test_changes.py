@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.attached_systems import arm
+from support.attached_systems import arm, bar
 
 import mozzi as mz
 from mozzi.model.generate import four_bar
@@ -38,6 +38,32 @@ def test_released_and_caught_at_times(held: tuple):
         small.simulate(q, v, 0.2, 2e-3, changes=[(0.1, same), (0.05, same)])
 
 
+@pytest.mark.parametrize(("gap", "tolerance"), [(5e-3, 1e-2), (0.05, 0.1)])
+@pytest.mark.parametrize("hinge", [
+    mz.Spherical(), mz.Fixed(),
+    mz.Composite(mz.Revolute("y").between(None, (0.2, 0.1, 0.0)), mz.Prismatic("x")),
+])  # fmt: skip
+def test_what_is_open_by_less_than_the_tolerance_is_closed(
+    gripped: tuple, hinge: mz.Joint, gap: float, tolerance: float
+):
+    """However wide that is: at the start or by a change, with the velocities of an impulse there
+    (two steps of Newton's method close what is hardly open, and no more).
+    """
+    system, q, v = gripped
+    free = system.detach("grip")
+    held = free.attach("grip", ("arm", "hand"), ("bar", "bar"), hinge, at=q)
+    aside = gap * np.array([0.3, -0.4, 0.5, 0.4, 0.3, -0.2])
+    away = {"arm": q["arm"], "bar": mz.integrate(bar(), q["bar"], aside)}
+    v = {"arm": v["arm"], "bar": np.ones(6)}
+    for first, changes in ((held, []), (free, [(0.0, lambda x, q: held)])):
+        motion = first.simulate(away, v, 4e-3, 2e-3, changes=changes, tolerance=tolerance)
+        at, u = ({n: x[0] for n, x in table.items()} for table in (motion[0].q, motion[0].v))
+        assert np.abs(held.residual(at)["grip"]).max() < 1e-12
+        right = held.consistent_velocities(at, v)
+        for name, x in u.items():
+            np.testing.assert_allclose(x, right[name], rtol=0.0, atol=1e-8)
+
+
 def test_what_simulate_cannot_use_is_named(system: mz.ClosedSystem):
     q = {n: m.neutral() for n, (m, _) in system.systems.items()}
     q["gate"] = mz.assemble(four_bar(), [0.3, 0.5, 1.5])
@@ -54,6 +80,13 @@ def test_what_simulate_cannot_use_is_named(system: mz.ClosedSystem):
         for method in ("rkmk4", "dopri5"):
             with pytest.raises(mz.ConfigurationError, match=words):
                 run(event, method=method)
+    with pytest.raises(mz.ConfigurationError, match=r"an event takes \(q, v, t\)"):
+        run(lambda q, v, t: v["arm"][..., 0])
+    with pytest.raises(mz.ConfigurationError, match=r"the law takes \(q, v, t\)"):
+        run(1e-3, torque=lambda q, v, t: v)
+    for change in (lambda q, system: system, lambda system: system):
+        with pytest.raises(mz.ConfigurationError, match=r"a change takes .*\(system, q\)"):
+            run(1e-3, change)
     for when, change, words in (
         ("soon", lambda system, q: system, "when of a change is 'soon'"),
         (1e-3, "open", "a change is 'open'; give a function"),
@@ -142,6 +175,24 @@ def test_laws_of_what_is_not_there(gripped: tuple):
     ):
         with pytest.raises(mz.ConfigurationError, match=words):
             held.simulate(q, v, 2e-3, 1e-3, changes=[(1e-3, lambda x, q: x)], **options)
+
+
+def test_forces_on_what_a_change_takes_away(gripped: tuple):
+    """Joint forces and wrenches in tables act on what is there, as laws of time do."""
+    system, q, v = gripped
+    forces = {"arm": np.array([0.3]), "bar": np.arange(6.0)}, {"bar": np.ones((1, 6))}
+    gone = lambda x, q: x.without_system("bar")
+    motion = system.simulate(
+        q, v, 4e-3, 1e-3, forces[0], wrenches=forces[1], changes=[(2e-3, gone)]
+    )
+    alone = mz.simulate(
+        system.systems["arm"][0], motion[0].q["arm"][-1], motion[0].v["arm"][-1], 2e-3, 1e-3,
+        torque=forces[0]["arm"],
+    )  # fmt: skip
+    np.testing.assert_allclose(motion[1].q["arm"], alone.q, rtol=0.0, atol=1e-12)
+    many, event = {n: np.stack([x] * 2) for n, x in v.items()}, lambda t, q, v: t - 2e-3
+    freed = system.simulate(q, many, 4e-3, 1e-3, changes=[(event, gone)], wrenches=None)
+    np.testing.assert_allclose(freed.changed, 2e-3)
 
 
 def test_changes_at_one_time_come_one_after_the_other(gripped: tuple):

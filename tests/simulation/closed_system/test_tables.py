@@ -57,6 +57,20 @@ def test_rows_that_do_not_fit_an_attachment(held: tuple):
         twice.forward_dynamics(q, v, loop_accelerations=two)
 
 
+def test_trees_each_by_itself_take_the_same_tables(held: tuple):
+    """None for no forces, and numbers that are not finite by the name of the system."""
+    system, q, v = held
+    simple = system.without_system("gate")
+    q, v = ({n: x[n] for n in simple.systems} for x in (q, v))
+    found = simple.distributed_accelerations(q, v, {"arm": None})[0]
+    for name, x in simple.forward_dynamics(q, v, {"arm": None}).items():
+        assert found[name] == pytest.approx(x, rel=1e-9, abs=1e-9)
+    for wrong in ({"q": q | {"arm": np.full_like(q["arm"], np.nan)}, "v": v},
+                  {"q": q, "v": v | {"arm": np.full_like(v["arm"], np.inf)}}):  # fmt: skip
+        with pytest.raises(mz.ConfigurationError, match=r"distributed_accelerations: .*'arm\."):
+            simple.distributed_accelerations(**wrong)
+
+
 def test_tables_of_arrays_by_body(held: tuple):
     system, _, _ = held
     W = np.arange(2.0 * system.model.nb * 6).reshape(2, system.model.nb, 6)

@@ -1,5 +1,7 @@
 """Derivatives of steps with contact, through their modes, against differences of the step."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.linalg import null_space
@@ -209,27 +211,35 @@ def test_dampers_and_friction_of_joints():
     np.testing.assert_allclose(np.c_[A, B], D, atol=1e-6 * abs(D).max())
 
 
-def closed_leg():
-    """Two arms, a coupler and a rod, standing on the ground: a loop and a contact; where it is."""
+def closed_leg(closure):
+    """Two arms and a coupler, closed by a rod, or by a hinge beside one that rubs, standing on the
+    ground: a loop and a contact; where it is.
+    """
     builder = mz.Builder("bar")
     for name, x in (("left", -0.2), ("right", 0.2)):
         joint = mz.Revolute("y").between((x, 0.0, 0.5), None)
         builder.add(name, None, joint, mz.Inertia(0.5, (0, 0, -0.15), 0.01 * np.eye(3)))
     joint = mz.Revolute("y").between((0.0, 0.0, -0.3), None)
     rod = mz.Inertia(1.0, (0.2, 0.0, 0.0), 0.02 * np.eye(3))
-    builder.add("coupler", "left", joint, rod)
-    builder.distance("close", "right", "coupler", (0, 0, -0.3), (0.45, 0.0, 0.02), 0.15)
+    builder.add("coupler", "left", joint, rod, friction=0.1 if closure == "hinge" else 0.0)
+    ends = (0, 0, -0.3), (0.45, 0.0, 0.02)
+    if closure == "rod":
+        builder.distance("close", "right", "coupler", *ends, 0.15)
+    else:
+        builder.loop("close", "right", "coupler", mz.Revolute("y"), *ends)
     builder.shape("coupler", mz.Sphere(0.05), mz.SE3.translation(0.2, 0.0, 0.0), name="foot")
     model = builder.build()
     q = mz.assemble(model, np.array([0.2, 0.6, -0.2]), hold=["left"])
     height = mz.contact_gaps(model.with_ground(), q)[0] + 1e-5  # the foot is just inside
-    return model.with_ground(height=height, friction=0.3), q
+    friction = 0.3 if closure == "rod" else 0.05  # more would jam what moves in one way
+    return model.with_ground(height=height, friction=friction), q
 
 
+@pytest.mark.parametrize("closure", ["rod", "hinge"])
 @pytest.mark.parametrize("speed", [0.0, 0.4])
-def test_loops(speed):
+def test_loops(speed, closure):
     """A mechanism with a loop that slides on the ground, along deviations that keep it closed."""
-    model, q = closed_leg()
+    model, q = closed_leg(closure)
     N = null_space(mz.loop_jacobian(model, q))
     v = N @ np.full(N.shape[1], -speed)
     tau = np.array([0.1, 0.0, -0.05])
@@ -266,3 +276,16 @@ def test_loops(speed):
     bar = np.r_[dq, dv]
     np.testing.assert_allclose(np.r_[by_q, by_v], bar @ A, atol=1e-8 * abs(A).max())
     np.testing.assert_allclose(by_tau[0], bar @ B, atol=1e-9)
+
+
+def test_linearized_flows_that_touch_are_told():
+    """In continuous time contacts do not act: a ball at rest would fall."""
+    body = mz.Inertia(1.0, (0, 0, 0), 0.01 * np.eye(3))
+    ball = mz.Builder().add("ball", None, mz.Free(), body).shape("ball", mz.Sphere(0.1)).build()
+    ball, still = ball.with_ground(), np.zeros(6)
+    with pytest.warns(mz.ContactWarning, match="linearize: .*give dt"):
+        mz.linearize(ball, [0, 0, 0.1, 0, 0, 0, 1], still, still)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.linearize(ball, [0, 0, 0.2, 0, 0, 0, 1], still, still)
+        mz.linearize(ball, [0, 0, 0.1, 0, 0, 0, 1], still, still, dt=1e-3)

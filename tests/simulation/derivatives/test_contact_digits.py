@@ -206,5 +206,5 @@ def test_limits_and_dry_friction(stops, turn):
 
 def test_a_loop_that_stands():
     """A closed mechanism with a foot on the ground, along velocities that keep it closed."""
-    model, q = closed_leg()
+    model, q = closed_leg("rod")
     check(model, q, np.zeros(3), [0.1, 0.0, -0.05], to=1e-6)

@@ -6,7 +6,7 @@ from support.cases import first
 from support.mechanics import agree, loaded_tree, program_value, state, value
 
 import mozzi as mz
-from mozzi.model.generate import chain, random_tree
+from mozzi.model.generate import chain, double_pendulum, random_tree
 from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
 from mozzi.simulation.forces.resistance import Resistance
@@ -159,3 +159,24 @@ def test_rollouts_take_batches():
 def test_other_methods_are_refused():
     with pytest.raises(mz.ConfigurationError, match="rkmk4, semi_implicit and moreau"):
         mz.linearize(chain(2), *np.zeros((3, 2)), dt=0.1, method="dopri5")
+
+
+def test_functions_are_laws_as_they_are_at_each_call():
+    """With what they use from outside, by rollouts and their gradients; a `Law` is traced once."""
+    model, gains = double_pendulum(), {"kp": 5.0}
+    start = model, np.array([0.5, -0.2]), np.zeros(2)
+    tau, kept = np.zeros((3, 2)), mz.Law(lambda t, q, v: -gains["kp"] * q)
+
+    def law(t, q, v):
+        return -gains["kp"] * q
+
+    for kp in (5.0, 50.0, 5.0):
+        gains["kp"] = kp
+        fresh = mz.Law(lambda t, q, v, kp=kp: -kp * q)
+        q, v, rows = mz.rollout(*start, tau, 0.01, torque=law)
+        np.testing.assert_array_equal(q, mz.rollout(*start, tau, 0.01, torque=fresh)[0])
+        given = model, q, v, tau, 0.01, np.ones_like(q), np.zeros_like(v)
+        found = mz.rollout_gradient(*given, torque=law, rows=rows)[0]
+        exact = mz.rollout_gradient(*given, torque=fresh, rows=rows)[0]
+        np.testing.assert_array_equal(found, exact)
+        assert np.array_equal(mz.rollout(*start, tau, 0.01, torque=kept)[0], q) == (kp == 5.0)

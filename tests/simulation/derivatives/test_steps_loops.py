@@ -9,12 +9,16 @@ from support.mechanics import agree
 import mozzi as mz
 from mozzi.algorithms.recursion import rolled_or_not
 from mozzi.model.generate import chain, n_four_bar, random_tree
+from mozzi.simulation import Moreau
 from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
+from mozzi.simulation.projection import row_sizes
 
 METHODS = ["rkmk4", "semi_implicit"]
+WITH_MOREAU = [*METHODS, "moreau"]
 LONG = ("composite", "delta")  # ten seconds and more to compile
 MOST = [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in CASES]
+USUAL = ("four_bar", "five_bar", "bennett")
 DT = 0.01
 
 
@@ -30,8 +34,8 @@ def differences(step, model, q, v, tau, d, h):
     return (8 * (at(h * d) - at(-h * d)) - (at(2 * h * d) - at(-2 * h * d))) / (12 * h)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", first(3, MOST))
+@pytest.mark.parametrize("method", WITH_MOREAU)
+@pytest.mark.parametrize("name", normal(USUAL, MOST))
 def test_one_step_along_closed_motions(name, method):
     """(A, B) against differences of the step that `simulate` takes; its ends are on the loops."""
     model, q, v, tau = case(name)
@@ -48,7 +52,8 @@ def test_one_step_along_closed_motions(name, method):
     q1, v1 = step(q, v, tau)
     for start, end in ((q, q1), (v, v1)):
         assert np.abs(start - end).max() > 1e-3
-    simulated = mz.simulate(model, q, v, DT, DT, method=method, torque=tau)
+    whole = Moreau(cut=False) if method == "moreau" else method
+    simulated = mz.simulate(model, q, v, DT, DT, method=whole, torque=tau)
     agree(mz.difference(model, simulated.q[-1], q1), np.zeros(n), 1e-13)
     agree(simulated.v[-1], v1, 1e-13)
     agree(mz.loop_jacobian(model, q1) @ AB[:n], np.zeros((model.row_count, 3 * n)), 1e-11)
@@ -70,7 +75,7 @@ def test_deviations_of_velocities_end_on_the_loops(name):
         agree((ends[0] - ends[1]) / 2e-5, np.zeros_like(ends[0]), 1e-8)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WITH_MOREAU)
 @pytest.mark.parametrize(
     "name", first(2, ["slider_crank", "windows", "pinned", "universal", "composite"])
 )
@@ -88,8 +93,8 @@ def test_one_step_along_motions_that_open_the_loops(name, method):
         agree(A @ d[: 2 * n], differences(step, model, q, v, tau, d, 3e-4), 1e-8)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", first(3, MOST))
+@pytest.mark.parametrize("method", WITH_MOREAU)
+@pytest.mark.parametrize("name", normal(USUAL, MOST))
 def test_pullbacks_are_transposed_jacobians(name, method):
     """Moving, and at rest; in all directions."""
     model, q, v, tau = case(name)
@@ -226,10 +231,13 @@ LARGE = {
     "tree": lambda: tied(random_tree(18, 5, joints=KINDS), mz.Cylindrical("y"), other=3),
     "windows": lambda: (n_four_bar(9), n_four_bar(9).random_configuration(1)),
 }
+LONG_STEPS = [("overconstrained", "rkmk4"), ("tree", "rkmk4")]
 
 
-@pytest.mark.parametrize("name", LARGE)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(x, "semi_implicit") for x in LARGE] + normal(LONG_STEPS, [(x, "rkmk4") for x in LARGE]),
+)
 def test_large_mechanisms_step_backwards_in_loops(name, method, monkeypatch):
     """Rolled over bodies, and over loops that are alike: the transposed Jacobians of the step."""
     monkeypatch.setattr(rolled_or_not, "MANY_BODIES", 10)
@@ -253,3 +261,21 @@ def test_a_step_backwards_costs_the_same_a_body_with_loops(method):
         each.append(sum(pullback_kernel(model, method).operations.values()) / n)
     middle = (max(each) + min(each)) / 2
     assert max(each) < 1.1 * middle and min(each) > 0.9 * middle
+
+
+def test_a_linkage_that_rubs():
+    """A step of moreau of an overconstrained linkage with dry friction, along its motion and by
+    torques, against differences.
+    """
+    model, q, v, tau = case("bennett")
+    model = model.with_dynamics(model.joint_names[0], friction=0.05)
+    assert row_sizes(model)
+    n, method = model.nv, Moreau()
+    AB = np.concatenate(mz.linearize(model, q, v, tau, dt=1e-3, method=method), axis=1)
+    kernel, smooth = (step_kernel(model, method, resistance=x) for x in (True, False))
+    assert np.abs(kernel(q, v, tau, 1e-3)[1] - smooth(q, v, tau, 1e-3)[1]).max() > 1e-6
+    motions = tangents(model, q, v)
+    moves = np.zeros((3 * n, motions.shape[1] + n))
+    moves[: 2 * n, :-n], moves[2 * n :, -n:] = motions, np.eye(n)
+    for d in moves.T:
+        agree(AB @ d, differences(lambda *x: kernel(*x, 1e-3), model, q, v, tau, d, 1e-5), 1e-8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -295,6 +296,29 @@ def test_stepper_takes_laws(target):
     found = step(q, v, 0.0, 0.01, 5)
     truth = mz.simulate(model, q, v, 0.05, 0.01, "semi_implicit", resistance=True, **laws)
     assert np.asarray(found[0]) == pytest.approx(truth.q[-1], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["rkmk4", "dopri5", "moreau"])
+def test_laws_that_jump_are_told(method):
+    """Of what a jump takes, forces and work know nothing, and dopri5 nothing at all."""
+    rod = mz.Inertia(1.0, (0, 0, -0.5), 0.1 * np.eye(3))
+    cart = mz.Builder().add("cart", None, mz.Prismatic("x"), rod)
+    cart = cart.add("rod", "cart", mz.Revolute("y"), rod).build()
+
+    def told(law) -> list[str]:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            mz.simulate(cart, [0, 0], [0, 0], 0.5, 0.01, method, prescribed={"cart": law})
+        return [str(x.message).split(";")[0] for x in found if x.category is mz.StiffWarning]
+
+    over = ", which dopri5 steps over" if method == "dopri5" else ""
+    kink, start = "its velocity jumps by 2 at t = 0.2 s", "the law of joint 'cart': "
+    assert told(lambda t: np.interp(t, [0.0, 0.2, 0.5], [0.0, 0.0, 0.6])) == [start + kink + over]
+    jump = "its position jumps by 0.3 at t = 0.123 s"
+    assert told(lambda t: mz.where(t > 0.123, 0.3, 0.0)) == [start + jump + over]
+    for smooth in (lambda t: mz.where(t > 0.1, (t - 0.1) ** 2, 0.0), lambda t: np.sin(300.0 * t),
+                   lambda t: 0.1 * np.tanh(500.0 * (t - 0.2)) - 0.1 * np.tanh(-100.0)):  # fmt: skip
+        assert not told(smooth)
 
 
 def test_driven_samples_that_end_at_an_event():

@@ -140,6 +140,24 @@ def test_a_function_is_a_law_of_rollouts():
                    torque=lambda t, q, v: v if t > 0.1 else -v)  # fmt: skip
 
 
+@pytest.mark.parametrize("trace", [None, False])
+def test_a_controller_is_a_law_whatever_it_calls_its_own_things(trace: bool | None):
+    """A callable object with a state and a function of its own, which are none of a `Law`."""
+
+    class Controller:
+        state, function = {"total": 0.0}, "damper"
+
+        def __call__(self, t, q, v):
+            return -2.0 * v
+
+    given = {} if trace is None else {"trace": trace}
+    found, wanted = (
+        mz.simulate(ARM, START, REST, 0.05, 0.01, torque=law, **given)
+        for law in (Controller(), lambda t, q, v: -2.0 * v)
+    )
+    np.testing.assert_array_equal(found.q, wanted.q)
+
+
 def test_equality_is_traced_and_never_false_by_itself():
     """It chooses when the law runs; `if` on it is told."""
     law = lambda t, q, v: mz.where(q[0] == 0.25, 1.0, 2.0) + np.where(v != 0.0, 10.0, 20.0)

@@ -337,3 +337,33 @@ def test_a_corner_that_points_of_contact_do_not_see_is_told(order):
     v[:, 3:6] = -2.0 * mz.forward_kinematics(model, q)[:, 0, 0, :3]  # towards it, in own axes
     with pytest.warns(mz.ContactWarning, match=r"gets 0\.\d+ m deep into"):
         mz.simulate(model, q, v, 0.4, H)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("size, angle", [((0.3, 0.1), 0.1), ((0.05, 1.0), 1.5)])
+def test_a_box_that_falls_through_a_cylinder_is_told(size, angle: float, order: int):
+    """All points by which the cylinder meets the box are beside it."""
+    c, s = np.cos(angle), np.sin(angle)
+    turned = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    shapes = (mz.Box((0.1, 0.1, 0.1)), np.eye(3)), (mz.Cylinder(*size), turned)
+    (falls, R), (stays, S) = shapes[::order]
+    model = (
+        mz.Builder("b").add("b", None, mz.Free(), box_inertia(1.0, (0.2, 0.2, 0.2)))
+        .shape("b", falls, (R, (0.0, 0.0, 0.0)), "falls")
+        .shape(None, stays, (S, (0.0, 0.0, 0.0)), "stays")
+    ).build().with_contact("c", "falls", "stays")  # fmt: skip
+    q = np.array([0.0, 0.0, 0.25, 0.0, 0.0, 0.0, 1.0])
+    with pytest.warns(mz.ContactWarning, match=r"gets 0\.0\d+ m deep into"):
+        assert mz.simulate(model, q, np.zeros(6), 0.6, H).q[-1, 2] < -0.2
+
+
+def test_what_is_driven_into_the_ground_is_told():
+    """No force stops a drive: the law is missed, and no force of 1e122 N meets it."""
+    body = mz.Inertia(1.0, (0, 0, 0), 0.01 * np.eye(3))
+    build = mz.Builder().add("ball", None, mz.Prismatic("z"), body)
+    model = build.shape("ball", mz.Sphere(0.1)).build().with_ground()
+    down = {"ball": lambda t: 0.103 - 0.1 * t}
+    with pytest.warns(mz.ContactWarning, match="laws of time that drive nothing into anything"):
+        x = mz.simulate(model, [0.103], [0.0], 0.04, 1e-3, prescribed=down)
+    assert x.contact_residual[-1] > 0.05
+    assert np.abs(x.contact_forces).max() < 1e6

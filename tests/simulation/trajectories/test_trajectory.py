@@ -11,6 +11,7 @@ from simulation.mechanisms import floating, state
 from support.contact_models import boxes
 
 import mozzi as mz
+from mozzi.model.generate import four_bar
 from mozzi.simulation import DormandPrince
 
 
@@ -170,3 +171,54 @@ def test_animations(tmp_path: Path, single):
     assert "<canvas>" in single.animate(tmp_path / "x.html").read_text(encoding="utf-8")
     with pytest.raises(mz.ConfigurationError, match=r"\.html or \.gif"):
         single.animate(tmp_path / "x.mp4")
+
+
+@pytest.mark.parametrize("method", ["moreau", "dopri5"])
+def test_accelerations_know_what_touches(method):
+    """A ball at rest does not fall, one that slips has what friction gives it."""
+    ball = mz.Inertia(1.0, (0, 0, 0), 4e-3 * np.eye(3))
+    model = mz.Builder().add("ball", None, mz.Free(), ball).shape("ball", mz.Sphere(0.1)).build()
+    model = model.with_ground(friction=0.3)
+    q = [0, 0, 0.1, 0, 0, 0, 1]
+    x = mz.simulate(model, [q, q], [[0.0] * 6, [0, 0, 0, 2.0, 0, 0]], 0.05, 1e-3, method)
+    np.testing.assert_allclose(x.a[0, 1:], 0.0, atol=1e-9)
+    rate = np.diff(x.v[1], axis=0) / np.diff(x.t)[:, None]
+    np.testing.assert_allclose(x.a[1, 1:], rate, atol=1.5)  # of the first order: axes turn
+    world = (mz.forward_kinematics(model, x.q[1])[:, 0, :3, :3] @ x.a[1, :, 3:, None])[..., 0]
+    spin = np.cross(x.v[1, :, :3], x.v[1, :, 3:])
+    world += (mz.forward_kinematics(model, x.q[1])[:, 0, :3, :3] @ spin[..., None])[..., 0]
+    np.testing.assert_allclose(world[1:], [[-0.3 * 9.81, 0.0, 0.0]] * (len(x.t) - 1), atol=1e-6)
+
+
+def test_accelerations_know_stops_and_friction_of_joints():
+    rod = mz.Inertia(1.0, (0, 0, -0.5), 0.01 * np.eye(3))
+    model = mz.Builder().add("rod", None, mz.Revolute("y"), rod).build()
+    model = model.with_dynamics("rod", friction=0.3, lower=-0.2, upper=2.0)
+    x = mz.simulate(model, [1.5], [0.0], 2.0, 1e-3, "moreau", limits="rigid")
+    rate = np.diff(x.v, axis=0) / np.diff(x.t)[:, None]
+    assert np.abs(x.a[1:] - rate).max() < 0.06 and np.abs(rate).max() > 500.0  # at the stop
+    assert abs(x.v[-1, 0]) < 1e-9 and abs(x.a[-1, 0]) < 1e-9  # it sticks
+
+
+def test_drives_and_loops_carry_what_touches():
+    """A belt that takes a box along; a four-bar linkage that rests on the ground."""
+    box = mz.Inertia(1.0, (0, 0, 0), 7e-3 * np.eye(3))
+    build = mz.Builder().add("belt", None, mz.Prismatic("x"), box)
+    build = build.add("box", None, mz.Free(), box).shape("box", mz.Box((0.2, 0.2, 0.2)), name="b")
+    build = build.shape("belt", mz.Box((9, 1, 0.1)), (0, 0, -0.05), name="top")
+    model = build.build().with_contact("c", "b", "top", friction=0.3)
+    q = model.neutral()
+    q[3] = 0.1
+    x = mz.simulate(model, q, np.zeros(7), 0.5, 1e-3, prescribed={"belt": lambda t: 1.0 * t})
+    assert x.drive_forces["belt"][100, 0] == pytest.approx(0.3 * 9.81)
+    assert x.drive_work()[-1] == pytest.approx(1.0, abs=1e-9)  # half of it is heat
+    bars = four_bar()
+    bars = bars.with_shape("coupler", mz.Sphere(0.05), name="s")
+    q = mz.assemble(bars, bars.neutral())
+    height = mz.forward_kinematics(bars, q)[1, 2, 3] - 0.06
+    stands = bars.with_ground(["s"], height=height)
+    x = mz.simulate(stands, q, np.zeros(3), 2.0, 1e-3, record_every=100)
+    W = mz.contact_wrenches(stands, x.q[-1], x.contact_forces[-1])
+    static = mz.loop_forces(bars, x.q[-1], np.zeros(3), np.zeros(3), wrenches=W)
+    np.testing.assert_allclose(x.loop_forces[-1], static, atol=1e-6)
+    np.testing.assert_allclose(x.a[-1], 0.0, atol=1e-6)

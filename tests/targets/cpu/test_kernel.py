@@ -14,6 +14,7 @@ from targets.cpu.machines import MACHINES, older
 from targets.kernels import DTYPES, WIDTHS, arguments, check, random_program
 
 import mozzi as mz
+from mozzi.model import generate
 from mozzi.program.program import Buffer, Input, load, loop, store, trace
 from mozzi.program.scalar import maximum, minimum, select, sqrt
 from mozzi.targets.cpu.build import compile_cpu, module_text
@@ -485,3 +486,12 @@ def test_a_kernel_tells_what_its_ufunc_tells():
     assert kernel.types == kernel.ufunc.types
     with pytest.raises(AttributeError, match="reduce"):
         _ = kernel.reduce
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 6])
+def test_a_wrong_number_of_arguments_is_told_with_their_names(count: int):
+    """The model is none of them, although algorithms take it."""
+    model = generate.chain(3)
+    kernel = mz.compile(mz.inverse_dynamics, model)
+    with pytest.raises(TypeError, match=rf"the arrays \(q, v, a\) by position, and {count} were"):
+        kernel(*[model, *[np.zeros(3)] * 5][:count])

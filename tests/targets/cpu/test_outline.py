@@ -5,7 +5,7 @@ import pytest
 from program.rolled import ROLLED, powers
 from targets.kernels import DTYPES, arguments, check, expected, random_program
 
-from mozzi.program.program import Buffer, Index, Input, load, loop, store, trace
+from mozzi.program.program import Address, Buffer, Index, Input, load, loop, store, trace
 from mozzi.program.scalar import select, sin
 from mozzi.targets.cpu import outline
 from mozzi.targets.cpu.build import compile_cpu
@@ -121,6 +121,32 @@ def test_only_memory_that_is_read_before_it_is_written_is_cleared():
     for make in ROLLED.values():
         assert all(stop <= 26 for part in ranges(make().program).values() for _, stop in part)
     assert ranges(powers()) == {"total": [(0, 1)]}
+
+
+def test_memory_that_a_loop_may_leave_unwritten_is_cleared():
+    """What a loop stores that may be left early is written for that loop, not for what is behind
+    it; in a loop around it, not for the next turn.
+    """
+
+    def function(x, outer):
+        a, b, going = (
+            Buffer(name, size, "scratch") for name, size in (("a", 3), ("b", 3), ("g", 1))
+        )
+        store(going, None, 0, 0, x)
+        for _ in loop(0, 2) if outer else [0]:
+            for _, k in loop(0, 3, going=Address(going, None, 0, 0)):
+                store(b, k, 1, 0, load(going, None, 0, 0) * 2.0)
+                store(a, k, 1, 0, load(b, k, 1, 0))
+                store(going, None, 0, 0, 0.0)
+        return np.array([load(a, None, 0, k) for k in range(3)], object)
+
+    once, twice = (trace(lambda x, t=t: function(x, t), [Input("x", ())]) for t in (False, True))
+    assert ranges(once) == {"a": [(0, 3)]}
+    assert ranges(twice) == {"a": [(0, 3)], "b": [(0, 3)]}
+    for program in (once, twice):
+        kernel = compile_cpu(program)
+        assert kernel(np.full(8, 3.0)).max() == 6.0
+        assert (kernel(np.zeros(8)) == 0.0).all()
 
 
 def test_followed_loops_and_entries_of_tables():

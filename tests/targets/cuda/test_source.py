@@ -18,6 +18,8 @@ from mozzi.compiler import program_of
 from mozzi.errors import ExtraMissingError
 from mozzi.model.generate import chain, four_bar, n_four_bar, tree
 from mozzi.program.meaning import interpret
+from mozzi.program.passes import prune
+from mozzi.program.program import Address, Buffer, Input, load, loop, store, trace
 from mozzi.simulation.kernels import advance_kernel
 from mozzi.simulation.methods import DormandPrince, GeneralizedAlpha
 from mozzi.simulation.methods.dormand_prince import attempt_kernel
@@ -193,6 +195,37 @@ def test_every_construct_of_rolled_programs(tmp_path, name):
     found = Shim(tmp_path, program, "float64")(*rows)
     for y, x in zip(found, exact, strict=True):
         np.testing.assert_allclose(y.reshape(2, -1)[1], np.array(x, float), rtol=1e-13, atol=1e-13)
+
+
+@needs_compiler
+def test_memory_that_is_two_results(tmp_path):
+    """A function that returns the same array twice, of a program with loops."""
+    model = chain(3)
+
+    def twice(q, v, tau):
+        a = mz.forward_dynamics(model, q, v, tau)
+        return a, a
+
+    program = program_of(twice, model, inputs=dict.fromkeys(("q", "v", "tau"), (3,)), rolled=True)
+    given = np.random.default_rng(0).normal(size=(3, 5, 3))
+    for y in Shim(tmp_path, program, "float64")(*given):
+        assert y == pytest.approx(mz.forward_dynamics(model, *given), rel=1e-12)
+
+
+@needs_compiler
+def test_memory_that_ends_a_loop_is_a_result(tmp_path):
+    """Read by nothing but the loop's condition: the last turn is that which stores zero."""
+
+    def function(x):
+        going = Buffer("going", 1, "scratch")
+        store(going, None, 0, 0, 1.0)
+        for _, k in loop(0, 4, going=Address(going, None, 0, 0)):
+            store(going, None, 0, 0, load(Buffer("x", 4, "input", position=0), k, 1, 0))
+        return load(going, None, 0, 0)
+
+    program = prune(trace(function, [Input("x", (4,))]))
+    x = np.array([[3.0, 2.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0]])
+    assert Shim(tmp_path, program, "float64")(x)[0].ravel().tolist() == [0.0, 4.0]
 
 
 @needs_compiler

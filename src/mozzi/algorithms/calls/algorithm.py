@@ -43,7 +43,7 @@ from mozzi.program.arrays import TracedArray
 from mozzi.program.node import active
 from mozzi.types import ArrayLike, JointChoice, Method, Minimize, Rep, Traced
 
-__all__ = ["Algorithm", "Arrays", "Options", "algorithm"]
+__all__ = ["Algorithm", "Arrays", "Options", "algorithm", "listed"]
 
 Recursion = Callable[..., object]
 """A function of a mechanism and of arrays as recursions see them."""
@@ -83,8 +83,10 @@ class Algorithm:
         tells_open: bool = False,
         rolled_paths: bool = False,
         rolled_loops: Callable[[Model], bool] | None = None,
+        rolled_chains: bool = False,
     ):
         self.rolled_paths, self.rolled_loops = rolled_paths, rolled_loops
+        self.rolled_chains = rolled_chains
         self.function, self.regroup = function, regroup
         self.threshold, self.loops, self.tells_open = threshold, loops, tells_open
         self._on_arrays: Answer | None = None
@@ -306,7 +308,7 @@ class Algorithm:
         refuse_others(self.name, self._kinds, told, self.function)
         if self.converts:
             check(cast("Rep", others["wrenches_rep"]))  # also where there are no wrenches
-        return arrays, cast("Options", {n: _listed(x) for n, x in others.items()})
+        return arrays, cast("Options", {n: listed(x) for n, x in others.items()})
 
     @cached_property
     def _kinds(self) -> Mapping[str, list[Kind]]:
@@ -361,7 +363,7 @@ def _for_numpy(result: object) -> object:
     return result.view(TracedArray) if isinstance(result, np.ndarray) else result
 
 
-def _listed(option: object) -> object:
+def listed(option: object) -> object:
     """An option as it is, arrays of numbers as lists: programs are found by them. Lists and views
     of dicts, which callers may change later, as they are now: calls are remembered.
     """
@@ -385,7 +387,7 @@ def algorithm(function: Recursion, /) -> Algorithm: ...
 def algorithm(
     *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree",
     tells_open: bool = False, rolled_paths: bool = False,
-    rolled_loops: Callable[[Model], bool] | None = None,
+    rolled_loops: Callable[[Model], bool] | None = None, rolled_chains: bool = False,
 ) -> Callable[[Recursion], Algorithm]: ...  # fmt: skip
 def algorithm(
     function: Recursion | None = None,
@@ -396,6 +398,7 @@ def algorithm(
     tells_open: bool = False,
     rolled_paths: bool = False,
     rolled_loops: Callable[[Model], bool] | None = None,
+    rolled_chains: bool = False,
 ) -> Algorithm | Callable[[Recursion], Algorithm]:
     """Make a recursion over bodies callable on models and arrays.
 
@@ -410,11 +413,13 @@ def algorithm(
     rows does that by itself).
     rolled_paths: whether it is rolled for mechanisms with loops, too (`rolled_or_not.few_loops`).
     rolled_loops: of which mechanisms with many loops it is rolled.
+    rolled_chains: whether it is rolled for shorter chains already (`Settings.chains`).
     """
 
     def made(recursion: Recursion) -> Algorithm:
         return Algorithm(
-            recursion, regroup, threshold, loops, tells_open, rolled_paths, rolled_loops
-        )
+            recursion, regroup, threshold, loops, tells_open, rolled_paths, rolled_loops,
+            rolled_chains,
+        )  # fmt: skip
 
     return made if function is None else made(function)

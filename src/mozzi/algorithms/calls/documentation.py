@@ -75,7 +75,7 @@ MEANING: dict[str, str] = {
     "rep": "representation of twists: {words}.",
     "source": "representation of what is given: {words}.",
     "target": "representation of the result: {words}.",
-    "resistance": "whether damping, friction and springs act.",
+    "resistance": "whether damping, friction and springs act; without, the equations are rigid.",
     "limits": 'with a time step of moreau, whether limits are stops: "rigid", or how they are.',
     "prescribed": "joints whose a is given: names, or pairs (name, number of a coordinate).",
     "actuated": "joints that bear the loads of a model with loops; None: all of them.",

@@ -61,7 +61,7 @@ def placed(
     no argument of algorithms is told with its shape, as an `Input`.
     """
     if model.nominal is not None:
-        return traced_apart(lambda *x: make(model, *x), arrays)
+        return traced_apart(lambda *x: _straight(make, model, x), arrays)
     program = _traced_once(model, key, make, names)
     flat = inline(program, [list(np.ravel(x)) for x in arrays])
     shaped = zip(program.outputs, flat, strict=True)
@@ -152,12 +152,17 @@ def _traced_once(
         inputs = [x if isinstance(x, Input) else Input(x, shape_of(x, model)) for x in names]
 
         def call(*arrays: Traced) -> tuple[Traced, ...]:
-            with tracing(replace(settings(), rolled=False)):
-                return make(model, *arrays)
+            return _straight(make, model, arrays)
 
         name = getattr(make, "__name__", "inlined")
         model.cache[key] = prune(trace(call, inputs, name))
     return model.cache[key]
+
+
+def _straight(make: Traceable, model: Model, arrays: Sequence[Traced]) -> tuple[Traced, ...]:
+    """make(model, arrays…) without loops over bodies, which nobody can differentiate."""
+    with tracing(replace(settings(), rolled=False)):
+        return make(model, *arrays)
 
 
 def whole(model: Mechanism, x: JointVector) -> Traced:

@@ -24,6 +24,9 @@ def descend(
 ) -> tuple[Array, NDArray[np.intp]]:  # fmt: skip
     """Levenberg and Marquardt, sample by sample at once: where it ends, and the steps taken.
 
+    Damped by |r|, which keeps steps quadratic, and away from what singular values of the size of
+    |r| ask for: of rows that depend on others where they are closed, along the free motion.
+
     enough: the largest residual with which a sample is closed (rad or m).
     """
     q, mu = q.copy(), np.full(len(q), 1e-2)
@@ -36,7 +39,8 @@ def descend(
             break
         A = loop_jacobian(model, q[going]) * positions * free
         cost = np.square(r[going]).sum(-1)
-        step = -_damped(model, A, r[going], mu[going] * np.minimum(cost, 1.0))
+        damping = mu[going] * np.minimum(np.sqrt(cost), 1.0)
+        step = -_damped(model, A, r[going], damping)
         longest = np.abs(step)
         if model.nv <= MANY:  # of many loops one that is far must not hold up all others
             longest = longest.max(-1, initial=0.0, keepdims=True)

@@ -37,7 +37,7 @@ from mozzi.types import Array, ArrayLike
 
 __all__ = [
     "STRONG", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
-    "scaled", "sines", "smallest_pivot", "surely_regular",
+    "scaled", "sines", "smallest_pivot", "surely_regular", "what_counts",
 ]  # fmt: skip
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -180,6 +180,24 @@ def counted(s: np.ndarray, least: ArrayLike = 0.0) -> NDArray[np.bool_]:
     return s > share * np.maximum(s[..., :1], NO_SCALE)
 
 
+def what_counts(
+    model: Model, A: Array, least: ArrayLike, free: NDArray[np.bool_] | slice = slice(None)
+) -> Array:
+    """Rows A of these coordinates without what vanishes where the mechanism is closed: of their
+    singular values, as `scaled`, those that count (from the share ``least`` on); with no share,
+    without the rows that are rounding. The rank of the rest is seen in any units.
+    """
+    if 0 in A.shape[-2:]:
+        return A
+    rows, columns = lengths(model)
+    turn = rows[:, None] / columns[free]
+    if not np.any(least):
+        size = np.abs(A / turn).max(axis=-1, keepdims=True)
+        return np.where(size > COUNTS * NO_SCALE, A, 0.0)
+    U, s, Vt = np.linalg.svd(A / turn, full_matrices=False)
+    return turn * ((U * np.where(counted(s, least), s, 0.0)[..., None, :]) @ Vt)
+
+
 def ranks_of(A: np.ndarray, least: ArrayLike = 0.0) -> NDArray[np.intp]:
     """By singular values, of scaled rows."""
     if 0 in A.shape[-2:]:
@@ -307,7 +325,9 @@ def length_of(model: Model) -> float:
 
 
 def _longest_lever(model: Model) -> float:
-    levers = [b.placement.p for b in mechanism(model).bodies if b.parent >= 0]
+    bodies = mechanism(model).bodies
+    levers = [b.joint.pose(b.joint.neutral()).p for b in bodies]  # of products, inside
+    levers += [b.placement.p for b in bodies if b.parent >= 0]
     for loop in model.loops:
         ends = (loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)
         levers += [P.p for body, P in ends if body >= 0]

@@ -330,7 +330,8 @@ class _Walk:
             if size is None:
                 return None
             table[i.slot] = size
-            where = i.joint.constant.units() if i.joint.subgroup else None
+            joint = i.joint
+            where = joint.screws(joint.neutral()).units() if joint.subgroup else None
             turns = where is not None and max(where, default=0) < 3
             more = longer(size, i.placement.p) if turns else None
             p = i.parent.index

@@ -136,7 +136,7 @@ def _tie(part: Loop | Distance) -> tuple[object, ...]:
     """What decides the code of a closure."""
     if isinstance(part, Distance):
         return "distance", part.length
-    return "loop", part.joint.kind, part.joint.parameters()
+    return "loop", part.joint.kind, part.joint.code, part.joint.parameters()
 
 
 def _numbers(model: Mechanism, part: Loop | Distance) -> list[float]:

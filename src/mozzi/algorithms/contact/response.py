@@ -30,9 +30,14 @@ from mozzi.lie import SE3, Screws, Twist, Vec3, Wrench
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
 from mozzi.model.model import WORLD
-from mozzi.program.scalar import Real, maximum
+from mozzi.program.scalar import Real, maximum, select
 
 __all__ = ["Answer", "moved_by", "problem_of"]
+
+HELD = 1e-12
+"""Of the admittance of a row, what rounding leaves where loops or drives do not let it move: it
+answers to no impulse then, and its law is missed.
+"""
 
 Answer: TypeAlias = Callable[[Sequence[Real]], list[list[Real]]]
 """x of the one-sided rows ↦ what propagated rows exert, part by part."""
@@ -60,7 +65,7 @@ def problem_of(
     few = contacts and not by_rows and 6 * len(bodies) < len(g)
     if few and (loops or 6 * len(bodies) < model.nv):
         at = _at_bodies(model, C, blocks, bodies, move, U, D)
-        L6, move_bodies = admittance(model, at.rows, loops)
+        L6, _, move_bodies = admittance(model, at.rows, loops)
         problem = ByVelocities(inverse(L6), at.G, g, sets, soft, L6)
         return problem, [*at.rows, *loops], lambda x: move_bodies(problem.pushed(x))
     own = [propagate(model, b.rows, move, U, D) for b in blocks]
@@ -68,10 +73,11 @@ def problem_of(
         J = jacobian(model, blocks, move)
         problem = ByVelocities(mass_matrix(model, q).array(), J, g, sets, soft)
         return problem, own, lambda x: _split(own, x)
-    L, answer = admittance(model, own, loops)
+    L, size, answer = admittance(model, own, loops)
     for k, c in enumerate(soft):
-        L[k][k] = L[k][k] if number(c) == 0.0 else L[k][k] + c
-    return ByRows(L, g, sets), [*own, *loops], answer
+        if number(c) != 0.0:
+            L[k][k], size[k] = L[k][k] + c, size[k] + c
+    return ByRows(L, g, sets, size), [*own, *loops], answer
 
 
 @dataclass
@@ -174,8 +180,10 @@ def moved_by(
 
 def admittance(
     model: Mechanism, own: Sequence[PropagatedRows], loops: Sequence[PropagatedRows]
-) -> tuple[list[list[Real]], Answer]:
-    """Λ of the one-sided rows, and x ↦ the multipliers of all rows, block by block."""
+) -> tuple[list[list[Real]], list[Real], Answer]:
+    """Λ of the one-sided rows; what its diagonal is measured by (that without loops, where these
+    hold a row); and x ↦ the multipliers of all rows, block by block.
+    """
     Y, DY, scale = matrix(model, [*own, *loops])
     m = sum(len(x.rows) for x in own)
     both = [[_dot(Y[i], DY[j]) if j <= i else 0.0 for j in range(len(Y))] for i in range(len(Y))]
@@ -183,6 +191,7 @@ def admittance(
         for j in range(i):
             both[j][i] = both[i][j]
     L = [row[:m] for row in both[:m]]
+    size = [L[k][k] for k in range(m)]
     columns: list[list[Real]] = []
     if loops:
         kept = rows_kept(model, StraightRows(loops))
@@ -191,6 +200,12 @@ def admittance(
         for i in range(m):
             for j in range(m):
                 L[i][j] = L[i][j] - sum((e * c for e, c in zip(both[i][m:], columns[j])), 0.0)
+        for k in range(m):
+            moves = L[k][k] > HELD * size[k]
+            size[k] = select(moves, L[k][k], size[k])
+            for j in range(m):
+                L[k][j] = select(moves, L[k][j], 0.0)
+                L[j][k] = L[k][k] if j == k else select(moves, L[j][k], 0.0)
 
     def answer(x: Sequence[Real]) -> list[list[Real]]:
         flat = list(x)
@@ -198,7 +213,7 @@ def admittance(
             flat.append(-sum((c[e] * s for c, s in zip(columns, x, strict=True)), 0.0))
         return _split((*own, *loops), flat)
 
-    return L, answer
+    return L, size, answer
 
 
 def _split(parts: Sequence[PropagatedRows], x: Sequence[Real]) -> list[list[Real]]:

@@ -32,7 +32,7 @@ from mozzi.algorithms.constraints.rows.relative_motion import Moving
 from mozzi.algorithms.constraints.rows.rows import closures
 from mozzi.algorithms.contact.gaps import contact_points
 from mozzi.algorithms.contact.parts import APART, Part
-from mozzi.algorithms.contact.response import moved_by, problem_of
+from mozzi.algorithms.contact.response import jacobian, moved_by, problem_of
 from mozzi.algorithms.contact.rows import (
     NO_LAWS,
     JointLaws,
@@ -51,10 +51,10 @@ from mozzi.lie import SE3, Twist, Vec3
 from mozzi.lie.vec import is_zero, number
 from mozzi.model import Model
 from mozzi.program.counted_loops import repeat
-from mozzi.program.scalar import Real, maximum, minimum, select, sqrt
+from mozzi.program.scalar import Real, divide, maximum, minimum, select, sqrt
 from mozzi.types import Traced
 
-__all__ = ["Solver", "impact", "row_count", "settled", "stepped_velocities"]
+__all__ = ["Solver", "impact", "row_count", "row_joint_forces", "settled", "stepped_velocities"]
 
 FAR = 100.0
 """Gaps that would take this many times the speeds of the scene to close within the step are taken
@@ -152,6 +152,36 @@ def stepped_velocities(
         model, q, v, a, h, impulses, joints, solver, None, bends, part
     )
     return new, as_array(x), as_array([residual]), as_array(work), as_array(on_a)
+
+
+@algorithm(threshold=ALWAYS_UNROLLED)
+def row_joint_forces(
+    model: Mechanism, q: JointVector, on_a: Traced, in_joints: Traced, joints: JointLaws = NO_LAWS
+) -> BlockArray:
+    """Jᵀ x of what the rows of a step exerted: contacts on bodies a in world axes, 3 each, and the
+    rows of joints behind them.
+    """
+    T, C, V = per_body(model, "T C V", Local[RelativePose], SE3, Twist)
+    rest = joint_vector(model, "rest")
+    for i in model.outward():
+        T[i] = i.pose(q[i])
+        C[i] = C[i.parent] @ T[i]
+        V[i], rest[i] = Twist.zero(), [0.0] * i.joint.nv
+    blocks = one_sided(model, q, rest, rest, C, V, V, 1.0, joints)
+    points = [b for b in blocks if b.axes]
+    x: list[Real] = []
+    for k, block in enumerate(points):
+        F = Vec3(*on_a[3 * k : 3 * k + 3])
+        sizes = [axis.dot(axis) for axis in block.axes]  # friction may be a parameter, and zero
+        x += [axis.dot(F) * divide(1.0, select(s > 0.0, s, 1.0), nonzero=True)
+              for axis, s in zip(block.axes, sizes, strict=True)]  # fmt: skip
+    x += list(in_joints)
+    J = jacobian(model, blocks, Moving(q, T))
+    tau = joint_vector(model, "tau")
+    for i in map(model.at, range(model.nb)):
+        own = range(i.data.v, i.data.v + i.joint.nv)
+        tau[i] = [sum((row[n] * f for row, f in zip(J, x, strict=True)), 0.0) for n in own]
+    return tau
 
 
 @algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour", tells_open=True)

@@ -55,8 +55,8 @@ def directional(
     """The derivative of inverse, forward or hybrid dynamics along given changes, O(n).
 
     Changes that are not given are zero. Batches broadcast as everywhere. With loops forward and
-    hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused.
-    Kim Tables 5, 6, 7.
+    hybrid dynamics keep them closed, and dh, dscrews and dscrew_rates are refused. Of the rigid
+    equations: without damping, friction and springs.  Kim Tables 5, 6, 7.
 
     Args:
         function: mz.inverse_dynamics, mz.forward_dynamics or mz.hybrid_dynamics.

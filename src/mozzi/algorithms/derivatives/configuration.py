@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
-from mozzi.algorithms.recursion.blocks import Block, apply, rows, transposed
+from mozzi.algorithms.recursion.blocks import Block, rows
 from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
-from mozzi.lie import inverse_spd
 from mozzi.lie.vec import is_zero
 from mozzi.model import Joint
-from mozzi.program.differentiate import forward
-from mozzi.program.meaning import interpret
+from mozzi.program.differentiate import forward, reverse
+from mozzi.program.inline import inline
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
@@ -27,7 +26,8 @@ __all__ = [
     "pull_integrate", "spring_derivatives",
 ]  # fmt: skip
 
-Derivatives: TypeAlias = Callable[[Joint, Traced, Traced], tuple[Traced, ...]]
+Derivatives: TypeAlias = Callable[..., tuple[Traced, ...]]
+"""Of a joint, at arrays, by some of them."""
 
 
 @algorithm
@@ -40,7 +40,8 @@ def integrate_derivatives(
     """
     X, Y = joint_matrix(model, "X"), joint_matrix(model, "Y")
     for i in model.outward():
-        X[i, i], Y[i, i] = _blocks(i.joint, _moved, q[i], dv[i])
+        new = i.joint.integrate(q[i], dv[i])
+        X[i, i], Y[i, i] = _blocks(i.joint, _moved, q[i], dv[i], new)
     return X, Y
 
 
@@ -58,25 +59,26 @@ def increment_rates_derivatives(
 def pull_integrate(
     model: Mechanism, q: JointVector, dv: JointVector, covector: JointVector
 ) -> tuple[BlockArray, BlockArray]:
-    """(Xᵀ p, Yᵀ p) of `integrate_derivatives`, of joint vectors. O(n)."""
-    return _pulled(model, _moved, q, dv, covector)
+    """(Xᵀ p, Yᵀ p) of `integrate_derivatives`, of joint vectors. O(n), without X and Y."""
+    by_q, by_dv = joint_vector(model, "by_q"), joint_vector(model, "by_dv")
+    for i in model.outward():
+        p, joint = covector[i], i.joint
+        new = joint.integrate(q[i], dv[i])
+        flat = joint.flat
+        by_q[i], by_dv[i] = (p, p) if flat else _of(joint, _pulled_back, q[i], dv[i], new, p)
+    return by_q, by_dv
 
 
 def pull_increment_rates(
     model: Mechanism, dv: JointVector, v: JointVector, covector: JointVector
 ) -> tuple[BlockArray, BlockArray]:
     """The transposes of `increment_rates_derivatives`, applied to a joint vector. O(n)."""
-    return _pulled(model, _turned, dv, v, covector)
-
-
-def _pulled(
-    model: Mechanism, make: Derivatives, x: JointVector, y: JointVector, covector: JointVector
-) -> tuple[BlockArray, BlockArray]:
-    by_x, by_y = joint_vector(model, "by_x"), joint_vector(model, "by_y")
+    by_dv, by_v = joint_vector(model, "by_dv"), joint_vector(model, "by_v")
     for i in model.outward():
-        X, Y = _blocks(i.joint, make, x[i], y[i])
-        by_x[i], by_y[i] = apply(transposed(X), covector[i]), apply(transposed(Y), covector[i])
-    return by_x, by_y
+        p, joint = covector[i], i.joint
+        still = (0.0,) * joint.nv
+        by_dv[i], by_v[i] = (still, p) if joint.flat else _of(joint, _turned_back, dv[i], v[i], p)
+    return by_dv, by_v
 
 
 def spring_derivatives(
@@ -86,41 +88,39 @@ def spring_derivatives(
     n = joint.nv
     if joint.flat or all(map(is_zero, stiffness)):
         return [[stiffness[r] if r == c else 0.0 for c in range(n)] for r in range(n)]
-    return _blocks(joint, _sprung, (*stiffness, *rest), q)[0]
+    return rows(_of(joint, _sprung, stiffness, rest, q)[0], n)
 
 
 # -- programs of one joint, traced once and inlined --
 
 
 def _blocks(
-    joint: Joint, make: Derivatives, x: Sequence[Real], y: Sequence[Real]
+    joint: Joint, make: Derivatives, *arrays: Sequence[Real]
 ) -> tuple[Block, Block]:
     n = joint.nv
     if joint.flat:
         one = [[float(r == c) for c in range(n)] for r in range(n)]
         return ([[0.0] * n] * n if make is _turned else one), one
-    out = interpret(_program(joint, make), [list(x), list(y), list(joint.parameters())])
-    return rows(out[0], n), rows(out[-1], n)
+    out = _of(joint, make, *arrays)
+    return rows(out[0], n), rows(out[1], n)
 
 
-_PROGRAMS: dict[tuple[Derivatives, object], Program] = {}
+_PROGRAMS: dict[Hashable, Program] = {}
 
 
-def _program(joint: Joint, make: Derivatives) -> Program:
-    """One for every kind of joint: its parameters are inputs, and its frames do not enter."""
-    key = (make, joint.kind)
+def _of(joint: Joint, make: Derivatives, *arrays: Sequence[Real]) -> Sequence[Sequence[Real]]:
+    """The derivatives of a joint, by one program for every kind: parameters are inputs, and frames
+    do not enter.
+    """
+    key, given = (make, joint.kind, joint.code), [*map(list, arrays), list(joint.parameters())]
     if key not in _PROGRAMS:
-        q, v = joint.nq, joint.nv
-        first = v if make is _turned else v + q if make is _sprung else q
-        second = q if make is _sprung else v
-        sizes = {"x": first, "y": second, "parameters": len(joint.parameters())}
-        inputs = [Input(name, (size,)) for name, size in sizes.items()]
+        inputs = [Input(f"x{k}", (len(x),)) for k, x in enumerate(given)]
 
-        def call(x: Traced, y: Traced, parameters: Traced) -> tuple[Traced, ...]:
-            return make(joint.with_parameters(list(parameters)), x, y)
+        def call(*given: Traced) -> tuple[Traced, ...]:
+            return make(joint.with_parameters(list(given[-1])), *given[:-1])
 
         _PROGRAMS[key] = prune(trace(call, inputs, make.__name__))
-    return _PROGRAMS[key]
+    return inline(_PROGRAMS[key], given)
 
 
 def _basis(joint: Joint, q: Sequence[Real]) -> Traced:
@@ -129,11 +129,14 @@ def _basis(joint: Joint, q: Sequence[Real]) -> Traced:
     return np.array(columns, dtype=object).reshape(joint.nv, joint.nq).T
 
 
-def _moved(joint: Joint, q: Traced, dv: Traced) -> tuple[Traced, Traced]:
-    new = np.array(joint.integrate(list(q), list(dv)), dtype=object)
-    N = _basis(joint, list(new))
-    back = np.array(inverse_spd((N.T @ N).tolist()), dtype=object) @ N.T  # N⁻¹ from the left
-    return back @ forward(new, q, _basis(joint, list(q))), back @ forward(new, dv, np.eye(joint.nv))
+def _motion(joint: Joint, q: Traced, dv: Traced, new: Traced) -> Sequence[Real]:
+    """With which velocity q ⊕ dv moves, of the rates of all that is traced; new is q ⊕ dv, held."""
+    return joint.velocities(list(new), joint.integrate(list(q), list(dv)))
+
+
+def _moved(joint: Joint, q: Traced, dv: Traced, new: Traced) -> tuple[Traced, Traced]:
+    v = _motion(joint, q, dv, new)
+    return forward(v, q, _basis(joint, list(q))), forward(v, dv, np.eye(joint.nv))
 
 
 def _turned(joint: Joint, dv: Traced, v: Traced) -> tuple[Traced, Traced]:
@@ -141,7 +144,18 @@ def _turned(joint: Joint, dv: Traced, v: Traced) -> tuple[Traced, Traced]:
     return forward(rate, dv, one), forward(rate, v, one)
 
 
-def _sprung(joint: Joint, spring: Traced, q: Traced) -> tuple[Traced]:
-    stiffness, rest = list(spring[: joint.nv]), list(spring[joint.nv :])
-    force = np.array(joint.spring_forces(stiffness, rest, list(q)), dtype=object)
+def _pulled_back(
+    joint: Joint, q: Traced, dv: Traced, new: Traced, p: Traced
+) -> tuple[Traced, Traced]:
+    power = p @ np.array(_motion(joint, q, dv, new), dtype=object)
+    return _basis(joint, list(q)).T @ reverse(power, q, 1.0), reverse(power, dv, 1.0)
+
+
+def _turned_back(joint: Joint, dv: Traced, v: Traced, p: Traced) -> tuple[Traced, Traced]:
+    power = p @ np.array(joint.increment_rates(list(dv), list(v)), dtype=object)
+    return reverse(power, dv, 1.0), reverse(power, v, 1.0)
+
+
+def _sprung(joint: Joint, stiffness: Traced, rest: Traced, q: Traced) -> tuple[Traced]:
+    force = joint.spring_forces(list(stiffness), list(rest), list(q))
     return (forward(force, q, _basis(joint, list(q))),)

@@ -51,7 +51,7 @@ from mozzi.lie import (
 from mozzi.lie.vec import Mat3
 from mozzi.model.joints.joint import Joint
 from mozzi.program.differentiate import reverse
-from mozzi.program.meaning import interpret
+from mozzi.program.inline import inline
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
@@ -63,7 +63,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@algorithm(regroup="moments")
+@algorithm(regroup="moments", rolled_chains=True)
 def inverse_dynamics_gradient(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, covector: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -89,8 +89,9 @@ def inverse_dynamics_gradient(
 
 
 @algorithm(
-    regroup="moments", loops="honour", tells_open=True, rolled_paths=True, rolled_loops=alike
-)
+    regroup="moments", loops="honour", tells_open=True, rolled_paths=True, rolled_loops=alike,
+    rolled_chains=True,
+)  # fmt: skip
 def forward_dynamics_gradient(
     model: Mechanism, q: JointVector, v: JointVector, tau: JointVector, covector: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -129,7 +130,7 @@ def accelerations_gradient(
     return by_q, by_v, mu
 
 
-@algorithm(regroup="moments")
+@algorithm(regroup="moments", rolled_chains=True)
 def known_accelerations_gradient(
     model: Mechanism, q: JointVector, v: JointVector, a: JointVector, covector: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,
@@ -255,7 +256,8 @@ def turning_screws(
     K: Wrench, G: Wrench, F: Wrench,
 ) -> tuple[Sequence[Real], Sequence[Real]]:  # fmt: skip
     """∂/∂q and ∂/∂v of K · S v + G · (S a + Ṡ v) + F · S λ by way of S and Ṡ; K, G and F held."""
-    if joint.kind not in _PROGRAMS:
+    key = joint.kind, joint.code
+    if key not in _PROGRAMS:
         sizes = {"q": joint.nq, "v": joint.nv, "a": joint.nv, "lam": joint.nv}
         sizes |= {"K": 6, "G": 6, "F": 6, "parameters": len(joint.parameters())}
         inputs = [Input(name, (size,)) for name, size in sizes.items()]
@@ -273,7 +275,7 @@ def turning_screws(
             N = np.array([own.rates(list(q), list(e)) for e in np.eye(own.nv)], dtype=object)
             return N @ by_q, reverse(on_a.dot(drift), v, 1.0)
 
-        _PROGRAMS[joint.kind] = prune(trace(make, inputs, "turning_screws"))
+        _PROGRAMS[key] = prune(trace(make, inputs, "turning_screws"))
     given = (q, v, a, lam, K.flatten(), G.flatten(), F.flatten(), joint.parameters())
-    by_q, by_v = interpret(_PROGRAMS[joint.kind], [list(x) for x in given])
+    by_q, by_v = inline(_PROGRAMS[key], [list(x) for x in given])
     return by_q, by_v

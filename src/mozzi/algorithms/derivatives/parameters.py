@@ -27,6 +27,7 @@ from mozzi.errors import ConfigurationError, KindError, LoopError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.model.parameters.named import geometric, nominal_numbers
+from mozzi.program.arrays import is_traced
 from mozzi.program.differentiate import jacobian
 from mozzi.types import Array, ArrayLike, JointChoice, Traced
 
@@ -52,8 +53,9 @@ def sensitivity(
       its body, zero in the model as it is, or along any screw (angular, linear),
       ``.screw(0, 0, 1, 0.2, 0, 0)``; ``.placement.x .y .z``, where its frame is in the parent;
       ``.pitch`` of screws; ``.2.x``, ``.2.pitch`` of the second factor of a product of joints, in
-      the frame of that factor; ``.damping .friction .armature .stiffness`` (of joints with several
-      degrees of freedom also of one: ``.damping.angle_1``);
+      the frame of that factor, and ``.2.1.x`` of the first factor of that; ``.damping .friction
+      .armature .stiffness`` (of joints with several degrees of freedom also of one:
+      ``.damping.angle_1``, ``.damping.2.angle`` of a product);
     - of a loop ``.a.x`` … ``.b.rz``, ``.a.screw(…)``: its placements, each moved in its own frame;
     - of a spring ``.stiffness .damping .length``, of a distance ``.length``, of a coupling
       ``.offset``, of a contact ``.friction .restitution .stiffness .damping``; ``gravity.x .y .z``.
@@ -154,6 +156,11 @@ class Sensitivity:
 
     def __call__(self, *arrays: ArrayLike, parameters: ArrayLike | None = None) -> Any:
         """∂ function / ∂ parameters: one more axis, at the end."""
+        if is_traced(arrays) or is_traced(parameters):
+            raise ConfigurationError(
+                f"{self!r} cannot be part of a function that is compiled, or of a law; compile it "
+                "by itself: mz.compile(mz.sensitivity(…), model)"
+            )
         self._tell_open(arrays, parameters)
         if self.hold is not None:
             return self._followed(self._run(self.derivative, arrays, parameters))

@@ -48,6 +48,7 @@ class AtRest(Mechanism):
         if not rotors:
             bodies = tuple(replace(b, armature=(0.0,) * len(b.armature)) for b in bodies)
         super().__init__(of.model, bodies, of.rolled, of.fixed)
+        self.rotors = rotors
 
     @property
     def upward(self) -> Twist:

@@ -58,9 +58,14 @@ def refuse_singular(
     for at in np.argwhere(~fine).tolist():
         moves = moves_without_inertia(model, q[tuple(at)])
         if moves is not None:
+            which = f" of sample {at}" if at else ""
+            if not {"twists", "twist_rates"}.isdisjoint(arrays):
+                raise SingularError(
+                    f"{function}: the Jacobian of {model.name!r} is singular at q{which}: "
+                    f"{moves!r} can move there while bodies do not; give some regularization"
+                )
             raise SingularError(
-                f"{function}: the mass matrix of {model.name!r} is singular at q"
-                f"{f' of sample {at}' if at else ''}: {moves!r} can move without inertia there, so "
-                "forces determine no acceleration; give its body inertia about the joint, or the "
-                "joint armature"
+                f"{function}: the mass matrix of {model.name!r} is singular at q{which}: {moves!r} "
+                "can move without inertia there, so forces determine no acceleration; give its "
+                "body inertia about the joint, or the joint armature"
             )

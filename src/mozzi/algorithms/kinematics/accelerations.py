@@ -10,7 +10,10 @@ the letters are those of Müller, Dynamics, 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
+
+import numpy as np
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.poses import step
@@ -18,6 +21,7 @@ from mozzi.algorithms.recursion.containers import BlockArray, body_array, per_bo
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.representations import check, turning
 from mozzi.algorithms.recursion.views import BodyView, JointVector, PerBody
+from mozzi.errors import ModelError
 from mozzi.lie import SE3, Rotation, Screws, Twist, Vec3
 from mozzi.lie.so3 import SO3
 from mozzi.model import Joint
@@ -87,18 +91,42 @@ def stages(joint: Joint) -> tuple[int, ...]:
 
     Every joint is a product of motion subgroups, T = T_1(q_1) T_2(q_2) …: one for most joints,
     two for a universal joint, those of its factors for a composite. The screw S_j moves with the
-    later factors only: ∂S_j/∂q_k = [S_j, S_k] if k belongs to a later factor than j, else 0.
+    later factors only: ∂S_j/∂q_k = [S_j, S_k] if k belongs to a later factor than j, else 0. A
+    joint that users add may move in other ways: it has no such derivatives.
     """
     if joint.subgroup:
         return (0,) * joint.nv
     factors = getattr(joint, "factors", None)
     if factors is None:
+        size = len(joint.parameters())
+        some = joint.with_parameters([0.5 + 0.25 * k for k in range(size)]) if size else joint
+        if not _is_product(some):
+            raise ModelError(
+                f"{type(joint).__name__}: its screws turn with q in other ways than those of a "
+                "product of motion subgroups, which these derivatives are for; gradients "
+                "(inverse_dynamics_gradient, forward_dynamics_gradient) take it"
+            )
         return tuple(range(joint.nv))
     labels: list[int] = []
     for factor in factors:
         first = labels[-1] + 1 if labels else 0
         labels += [first + label for label in stages(factor)]
     return tuple(labels)
+
+
+@lru_cache(maxsize=256)
+def _is_product(joint: Joint) -> bool:
+    """Whether each of its freedoms is a factor: at some coordinates Ṡ_j = Σ [S_j, S_k] v_k over the
+    later ones.
+    """
+    n, rng = joint.nv, np.random.default_rng(0)
+    q, v = joint.random(rng), rng.normal(size=n).tolist()
+    S, dS = joint.screws(q), joint.screws_rate(q, v)
+    for j in range(n):
+        W = sum((S[k] * v[k] for k in range(j + 1, n)), Twist.zero())
+        if not np.allclose(dS[j].array(), S[j].cross(W).array(), rtol=1e-6, atol=1e-9):
+            return False
+    return True
 
 
 def joint_motion(

@@ -17,7 +17,7 @@ from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
 from mozzi.model.joints.joint import Joint
 from mozzi.program.differentiate import forward
-from mozzi.program.meaning import interpret
+from mozzi.program.inline import inline
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
@@ -111,7 +111,7 @@ def _rate(
     """d/dt of f(q, x), which is linear in x: by a small program, traced once for a kind."""
     if joint.flat:
         return list(x_dot)
-    key = (joint.kind, which)
+    key = (joint.kind, joint.code, which)
     if key not in _PROGRAMS:
         sizes = {"q": len(q), "q_dot": len(q), "x": len(x), "x_dot": len(x)}
         sizes |= {"parameters": len(joint.parameters())}
@@ -125,4 +125,4 @@ def _rate(
 
         _PROGRAMS[key] = prune(trace(make, [Input(n, (k,)) for n, k in sizes.items()], "rate"))
     given = (q, q_dot, x, x_dot, joint.parameters())
-    return interpret(_PROGRAMS[key], [list(y) for y in given])[0]
+    return inline(_PROGRAMS[key], [list(y) for y in given])[0]

@@ -8,13 +8,15 @@ from typing import TypeAlias, TypeVar
 
 from mozzi.algorithms.calls.algorithm import algorithm
 from mozzi.algorithms.kinematics.accelerations import accelerations
+from mozzi.algorithms.recursion.articulated import ROUNDING
 from mozzi.algorithms.recursion.blocks import Block, apply, diagonal_plus, minus
 from mozzi.algorithms.recursion.containers import BlockArray, Local, joint_vector, per_body
 from mozzi.algorithms.recursion.mechanism import Mechanism, RelativePose
 from mozzi.algorithms.recursion.representations import check, to_body, turning
 from mozzi.algorithms.recursion.views import BodyView, ByBody, JointVector
-from mozzi.errors import ConfigurationError, known
+from mozzi.errors import ConfigurationError, SingularError, known
 from mozzi.lie import SE3, ArticulatedInertia, Mat3, Screws, Sym3, Twist, Wrench, inverse_spd
+from mozzi.model import Composite, Model
 from mozzi.program.scalar import Real
 from mozzi.types import Rep, Residual
 
@@ -42,7 +44,7 @@ def joint_rates(
     have these weights as inertias, and are solved in O(n) as forward dynamics is.
     residual="relative" minimises the squares of V_i − V_p − J_ii v_i in body frames, joint by
     joint: Müller, Kinematics (26), (34). `regularization` is added to the squares of v: give some
-    where weights leave joints unobserved.
+    where weights leave joints unobserved, or where coordinates of a joint move its body alike.
 
     Returns:
         (B, nv): joint velocities.
@@ -55,7 +57,21 @@ def joint_rates(
     """
     if residual not in _SOLVE:
         raise ConfigurationError(f"residual {residual!r}; there are {known(residual, _SOLVE)}")
+    if not regularization:
+        _check_seen(model.model.nominal or model.model)
     return _SOLVE[residual](model, q, twists, check(rep), weights, regularization)
+
+
+def _check_seen(model: Model) -> None:
+    """Twists tell the velocities of every joint."""
+    for body in model:
+        joint = body.joint
+        if joint.mobility < joint.nv:
+            raise SingularError(
+                f"joint {body.joint_name!r} has {joint.nv} coordinates that move its body in "
+                f"{joint.mobility} ways only, so twists determine no velocities; leave out a "
+                "factor, or give regularization="
+            )
 
 
 @algorithm
@@ -100,11 +116,12 @@ class _Difference:
 
 
 def _spd(
-    S: Screws[Twist], W: ArticulatedInertia, regularization: float
+    i: BodyView, S: Screws[Twist], W: ArticulatedInertia, regularization: float
 ) -> tuple[Screws[Wrench], Block]:
-    """W S and (Sᵀ W S + regularization)⁻¹."""
+    """W S and (Sᵀ W S + regularization)⁻¹; none where screws of a product depend on each other."""
     U = W @ S
-    return U, inverse_spd(diagonal_plus(S.T @ U, [regularization] * len(S)))
+    least = ROUNDING if isinstance(i.joint, Composite) else 0.0
+    return U, inverse_spd(diagonal_plus(S.T @ U, [regularization] * len(S)), least)
 
 
 def _weight(w: Sequence[Real] | None) -> ArticulatedInertia:
@@ -155,7 +172,7 @@ def _absolute(
             I[i], seen = i.frame.push(W), i.frame.push(seen)
         b[i] = I[i] @ seen
     for i in model.inward():
-        U[i], D[i] = _spd(S[i], I[i], regularization)
+        U[i], D[i] = _spd(i, S[i], I[i], regularization)
         u[i] = tuple(S[i].T @ b[i])
         I[i.parent] += T[i].push(I[i].project(S[i], U[i], D[i]))
         b[i.parent] += T[i].push(b[i] - U[i] @ apply(D[i], u[i]))
@@ -196,7 +213,7 @@ def _relative(
         W, seen = _observed(model, q, twists, rep, weights, i, C[i])
         V[i] = i.frame.push(seen)
         X = i.frame.pull(i.joint.screws(q[i]))
-        U, D = _spd(X, W, regularization)
+        U, D = _spd(i, X, W, regularization)
         v[i] = apply(D, U.T @ i.frame.pull(V[i] - T.pull(V[i.parent])))  # MK26
     return v
 

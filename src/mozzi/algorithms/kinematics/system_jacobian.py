@@ -41,7 +41,7 @@ def _poses(model: Mechanism, q: JointVector) -> tuple[PerBody[SE3], PerBody[SE3]
     C, A = per_body(model, "C A", SE3, SE3)
     for i in model.outward():
         C[i] = C[i.parent] @ i.pose(q[i])
-        A[i] = A[i.parent] @ i.placement
+        A[i] = A[i.parent] @ (i.placement @ i.joint.pose(i.joint.neutral()))
     return C, A
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options
-from mozzi.algorithms.constraints.rank import SHARE, length_of, lengths, pinv, sines
+from mozzi.algorithms.constraints.rank import SHARE, length_of, lengths, pinv, sines, what_counts
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian, loop_residual
 from mozzi.algorithms.dynamics.inverse import inverse_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
@@ -44,23 +44,23 @@ class Shares:
 
     def __init__(
         self, A: Array, tau_r: Array, actuated: NDArray[np.bool_], minimize: str,
-        w: ArrayLike | None, least: Array | float = 0.0,
+        w: ArrayLike | None,
     ):  # fmt: skip
-        self.A, self.actuated, self.minimize, self.least = A, actuated, minimize, least
+        self.A, self.actuated, self.minimize = A, actuated, minimize
         m, n_a = A.shape[-2], int(actuated.sum())
         self.w = weights_of(w, minimize, n_a, m)
         Apt, Aat = (np.swapaxes(A[..., k], -1, -2) for k in (~actuated, actuated))
         tau_pr, tau_ar = tau_r[..., ~actuated, None], tau_r[..., actuated, None]
         if minimize == "loop_force":
             s = 1.0 / np.sqrt(self.w)
-            lam = s[:, None] * (pinv(Apt * s, least=least) @ tau_pr)
+            lam = s[:, None] * (pinv(Apt * s) @ tau_pr)
         else:
-            inverse = pinv(Apt, least=least)
+            inverse = pinv(Apt)
             lam = inverse @ tau_pr
             null = np.eye(m) - inverse @ Apt  # the projector N Nᵀ
             s = np.sqrt(self.w)[:, None]
             size = np.linalg.norm(s * Aat, axis=(-2, -1))
-            inside = pinv(s * (Aat @ null), size, least)
+            inside = pinv(s * (Aat @ null), size)
             lam = lam + null @ (inside @ (s * (tau_ar - Aat @ lam)))  # K64
         self.unbalanced = (tau_pr - Apt @ lam)[..., 0]
         self.multipliers = lam[..., 0]
@@ -126,7 +126,12 @@ def shared(
         has = f"{model.name} has nv = {model.nv}"
         raise ShapeError("inverse_dynamics", "tau", np.shape(tau_p), (model.nv,), has)
     own = np.zeros(model.nv) if tau_p is None else np.where(actuated, 0.0, tau_p)
-    result = Shares(A, tau_r - own, actuated, minimize, weighting, least_share(model, q))
+    least, passive = least_share(model, q), ~actuated
+    some = what_counts(model, A, least)
+    if passive.any():
+        part = what_counts(model, some[..., passive], least, passive)
+        some = np.where(passive, part[..., np.cumsum(passive) - 1], some)
+    result = Shares(some, tau_r - own, actuated, minimize, weighting)
     warn_of_passive_joints(model, q, A, ~actuated)
     _refuse(model, result, tau_r - own, joints)
     result.tau = result.tau + own

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import fitting
 from mozzi.algorithms.constraints.close import descend
-from mozzi.algorithms.constraints.rank import INDEPENDENT, counted, lengths, pinv, scaled
+from mozzi.algorithms.constraints.rank import (
+    INDEPENDENT,
+    counted,
+    lengths,
+    pinv,
+    scaled,
+    what_counts,
+)
 from mozzi.algorithms.constraints.regions import Stuck
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.algorithms.constraints.single_loops import LARGE
@@ -31,7 +38,7 @@ from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.types import Array, ArrayLike, JointChoice, Seed
 
-__all__ = ["Assembly", "assemble", "consistent_velocities", "nearest_velocities"]
+__all__ = ["ROUNDED", "Assembly", "assemble", "consistent_velocities", "nearest_velocities"]
 
 DISAGREE = 1e-8
 """Rates of rows over their lengths, beside velocities: what pseudoinverses leave in singular
@@ -372,12 +379,13 @@ def nearest_velocities(
     U = np.zeros(model.row_count) if loop_rates is None else loop_rates
     needed = U - (A @ v[..., None])[..., 0]
     L = _root(model, q, M[..., free, :][..., :, free], what)
-    B = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
-    y = pinv(B, least=least) @ needed[..., None]
+    rows, columns = lengths(model)
+    some = what_counts(model, A[..., free], least, free) / rows[:, None]
+    B = np.swapaxes(np.linalg.solve(L, np.swapaxes(some, -1, -2)), -1, -2)
+    y = pinv(B) @ (needed / rows)[..., None]
     change = np.zeros((*np.broadcast_shapes(needed.shape[:-1], v.shape[:-1]), model.nv))
     change[..., free] = np.linalg.solve(np.swapaxes(L, -1, -2), y)[..., 0]
     out = v + change
-    rows, columns = lengths(model)
     left = np.abs(((A @ out[..., None])[..., 0] - U) / rows).max(-1, initial=0.0)
     size = 1.0 + np.abs(v / columns).max(-1, initial=0.0) + np.abs(U / rows).max(-1, initial=0.0)
     if (left > (DISAGREE + least) * size).any():

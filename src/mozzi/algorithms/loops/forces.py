@@ -19,6 +19,7 @@ from mozzi.algorithms.loops.rank_warnings import (
     hybrid_dynamics_with_rank_warnings,
     loop_forces_with_rank_warnings,
     multipliers,
+    refuse_rates,
 )
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
@@ -78,6 +79,7 @@ def checked_hybrid_dynamics(
     given = cast("Options", {n: x for n, x in options.items() if n not in LEAST})
     tau, a = hybrid_dynamics_with_rank_warnings(model, arrays, given)
     if not len(options["prescribed"]):
+        refuse_rates(model, arrays, a)
         return tau, a
     left = loop_acceleration(model, arrays["q"], arrays["v"], a)
     left = np.abs(left - arrays.get("loop_accelerations", 0.0))

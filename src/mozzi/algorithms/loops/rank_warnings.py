@@ -15,9 +15,16 @@ from numpy.typing import NDArray
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.constraints.multipliers import Multipliers
 from mozzi.algorithms.constraints.overconstrained import most_independent, overconstrained
-from mozzi.algorithms.constraints.rank import length_of, lengths, opening, ranks_of, scaled
+from mozzi.algorithms.constraints.rank import (
+    length_of,
+    lengths,
+    opening,
+    ranks_of,
+    scaled,
+    sines,
+)
 from mozzi.algorithms.constraints.row_choice import scalar
-from mozzi.algorithms.constraints.rows.rows import loop_acceleration
+from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_residual
 from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
@@ -28,7 +35,7 @@ from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
-from mozzi.errors import SingularWarning, warn
+from mozzi.errors import LoopError, SingularWarning, warn
 from mozzi.lie import Wrench
 from mozzi.model import Model
 from mozzi.program.scalar import Real, select
@@ -36,11 +43,12 @@ from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
 __all__ = [
     "forward_dynamics_with_rank_warnings", "hybrid_dynamics_with_rank_warnings",
-    "loop_forces_with_rank_warnings", "multipliers", "warn_of_passive_joints",
+    "loop_forces_with_rank_warnings", "multipliers", "refuse_rates", "warn_of_passive_joints",
 ]  # fmt: skip
 
 WARNED_SAMPLES = 16  # of a batch, for which it is found out whether a warning is due
 FALSE = np.False_
+MISSED = 1e-6  # relative: rates of rows that are missed by more contradict one another
 OPEN = 1e6  # rows: says that a configuration is open by more than `WIDE`
 
 
@@ -122,7 +130,8 @@ def forward_dynamics_with_rank_warnings(model: Model, arrays: Arrays, options: O
     regular = Regular.of(model)
     low = (left_out > regular.spare).any()
     if low and regular.tell("forward_dynamics", arrays, a, rank, left_out):
-        return counted_forward_dynamics(model, **arrays, **options)[0]
+        a = counted_forward_dynamics(model, **arrays, **options)[0]
+    refuse_rates(model, arrays, a)
     return a
 
 
@@ -162,7 +171,29 @@ def loop_forces_with_rank_warnings(model: Model, arrays: Arrays, options: Option
     low = (left_out > regular.spare).any()
     if low and regular.tell("loop_forces", arrays, a, rank, left_out):
         return loop_forces_with_rank_warnings(model, arrays, options)
+    refuse_rates(model, arrays, a)
     return lam
+
+
+def refuse_rates(model: Model, arrays: Arrays, a: Array) -> None:
+    """Rates of rows that depend on one another may contradict each other: that is a `LoopError`
+    where the loops are closed (open ones may be on a motion of their own, to which rows left out
+    are known to as much as they are open).
+    """
+    if "loop_accelerations" not in arrays:
+        return
+    q, v, asked = (np.asarray(arrays[n]) for n in ("q", "v", "loop_accelerations"))
+    rows, columns = lengths(model)
+    left = np.abs(loop_acceleration(model, q, v, a) - asked)
+    scale = 1.0 + np.square(v / columns).max(-1, initial=0.0)
+    scale = scale + np.abs(a / columns).max(-1, initial=0.0)
+    scale = scale + np.abs(asked / rows).max(-1, initial=0.0)
+    missed = (left / rows).max(-1, initial=0.0) > MISSED * scale
+    if (missed & (sines(model, loop_residual(model, q)) < MISSED)).any():
+        raise LoopError(
+            f"model {model.name!r}: no accelerations move its rows as loop_accelerations say (rows "
+            f"are left with {left.max():.3g}); give rates of loops that agree"
+        )
 
 
 def hybrid_dynamics_with_rank_warnings(

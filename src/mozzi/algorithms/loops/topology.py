@@ -32,7 +32,9 @@ from mozzi.algorithms.constraints.rank import (
     INVERTIBLE,
     NO_ROW,
     OPENING,
+    ROUNDING,
     WIDEST,
+    cancelled,
     pinv,
     smallest_pivot,
 )
@@ -161,10 +163,10 @@ class Attachment:
 
 def distributed_accelerations(
     systems: Systems, attachments: Sequence[Attachment], q: State, v: State, tau: State,
-    rates: Mapping[str, ArrayLike],
+    rates: Mapping[str, ArrayLike], size: float,
 ) -> tuple[dict[str, Array], dict[str, Array]]:  # fmt: skip
     """Accelerations (B, nv) by system, and the multipliers (B, m) of the attachments, of least
-    norm; rates: φ̈ of the residuals of those that move.
+    norm; rates: φ̈ of the residuals of those that move; size: a length of the whole.
     """
     free: dict[str, Frames] = {}
     start: dict[str, int] = {}
@@ -176,36 +178,38 @@ def distributed_accelerations(
         start[name], total = total, total + 6 * len(frames)
     shapes = [x[0].shape[:-1] for x in free.values()]
     batch = np.broadcast_shapes(*shapes, *(np.shape(x)[:-1] for x in rates.values()))
-    A, bias, sine = _rows(systems, attachments, free, start, total, batch, rates)
+    A, bias, sine = _rows(systems, attachments, free, start, total, batch, rates, size)
     Lam, alpha = np.zeros((*batch, total, total)), np.zeros((*batch, total))
     for name, x in free.items():
         n = x[4].shape[-1]
         s = slice(start[name], start[name] + n)
         Lam[..., s, s], alpha[..., s] = x[4], x[3].reshape(*x[3].shape[:-2], n)
+    scale = _scale(A, Lam, size)
     sizes = [part.rows for part in attachments]
     U = np.zeros((*batch, sum(sizes)))
     ends = np.cumsum([0, *sizes])
     for part, i, j in zip(attachments, ends[:-1], ends[1:], strict=True):
         U[..., i:j] = rates.get(part.name, 0.0)
     out = {name: x[0] for name, x in free.items()}
-    f = np.zeros(U.shape)
+    f, null = np.zeros(U.shape), np.zeros((*U.shape, 0))
     for _ in range(2):  # once more, for what a small thing between large ones has lost of digits
         needed = U - ((A @ alpha[..., None])[..., 0] + bias)
-        change = _by_secondary(systems, q, start, A, Lam, needed)  # (D)
+        change = _by_secondary(systems, q, start, A, Lam, needed, scale)  # (D)
         if change is None:
-            change = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine)
+            change, null = _multipliers(A @ Lam @ np.swapaxes(A, -1, -2), needed, sine, scale)
         wrench, f = (np.swapaxes(A, -1, -2) @ change[..., None])[..., 0], f + change
         for name, (model, frames) in systems.items():
             s = slice(start[name], start[name] + 6 * len(frames))
             out[name] = out[name] + response(model, frames, q[name], wrench[..., s])  # (E), (F)
             alpha[..., s] = frame_accelerations(model, frames, q[name], v[name], out[name])
+    f = f - (null @ (pinv(null) @ f[..., None]))[..., 0]  # of least norm: open, it moves them a bit
     pairs = zip(attachments, ends[:-1], ends[1:], strict=True)
     return out, {part.name: f[..., i:j] for part, i, j in pairs}
 
 
 def _rows(
     systems: Systems, attachments: Sequence[Attachment], free: dict[str, Frames],
-    start: dict[str, int], total: int, batch: tuple[int, ...], moving: Container[str],
+    start: dict[str, int], total: int, batch: tuple[int, ...], moving: Container[str], size: float,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """A over the twists of all closure frames, Ȧ V, and the sine from which rows count: ten
     times what is open, as in programs (`constraints/rank.py`).
@@ -224,8 +228,9 @@ def _rows(
         rows = rows_between(part.joint.with_frames(None, None), part.name in moving)
         J, bias, left = attachment_rows(rows, q, v)
         R = J[..., 18:]  # along the twist of the joint's own frame on b
-        refuse_open(part.name, (left[..., None, :] @ R)[..., 0, :])
-        opening = opening + np.square(left).sum(axis=-1)
+        error: Array = (left[..., None, :] @ R)[..., 0, :]
+        refuse_open(part.name, error)
+        opening = opening + np.square(error / ([1.0] * 3 + [size] * 3)).sum(axis=-1)
         counts = (R * R).sum(axis=-1) > NO_ROW  # not what rounding leaves of a projector
         A = np.zeros((*batch, R.shape[-2], total))
         for n, k in enumerate(at):
@@ -279,8 +284,9 @@ def refuse_open(name: str, error: Array, tolerance: float = WIDE) -> None:
 
 
 def _by_secondary(
-    systems: Systems, q: State, start: dict[str, int], A: Array, Lam: Array, needed: Array
-) -> Array | None:
+    systems: Systems, q: State, start: dict[str, int], A: Array, Lam: Array, needed: Array,
+    scale: Array,
+) -> Array | None:  # fmt: skip
     """f of step D in its second form, of the secondary systems, those of one body:
 
         X = A_P Λ_P A_Pᵀ,  R = A_S J_S:   (M_S + Rᵀ X⁻¹ R) z = Rᵀ X⁻¹ r,   f = X⁻¹ (r − R z)
@@ -296,7 +302,7 @@ def _by_secondary(
         P[start[name] : start[name] + 6 * len(systems[name][1])] = False
     X: Array = A[..., P] @ Lam[..., P, :][..., P] @ np.swapaxes(A[..., P], -1, -2)
     size: Array = np.einsum("...kk->...k", X)
-    if (size <= 0.0).any():
+    if (size <= ROUNDING * scale).any():
         return None
     d: Array = 1.0 / np.sqrt(size)
     try:
@@ -327,15 +333,29 @@ def _by_secondary(
     return (Y[..., -1:] - Y[..., :-1] @ z)[..., 0]
 
 
-def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.ndarray:
-    """f with Λ f = needed, of least norm, for a semidefinite Λ of any rank.
-
-    Rows are first made alike, Λ_kk = 1: a small thing has admittances that are large, and those of
-    what holds it count as well. Then eigenvalues count from `smallest_pivot`, as pivots do in
-    programs, and one step of refinement gives back what the smallest have cost.
+def _scale(A: Array, Lam: Array, size: float) -> Array:
+    """The admittances that rows would have in any direction: of the turns and of the displacements
+    of their frames. Where all of one kind vanish, what rounding leaves of the other counts.
     """
-    diagonal = np.einsum("...kk->...k", Lam)
-    d = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    own = np.einsum("...kk->...k", Lam)
+    own = own.reshape(*own.shape[:-1], own.shape[-1] // 6, 2, 3).sum(axis=-1)
+    turn, move = own[..., 0], own[..., 1]
+    left = cancelled()
+    own = np.stack([turn + left * move / size**2, move + left * size**2 * turn], axis=-1)
+    parts = np.linalg.norm(A.reshape(*A.shape[:-1], A.shape[-1] // 6, 2, 3), axis=-1)
+    return np.square((parts * np.sqrt(own)[..., None, :, :]).sum(axis=(-2, -1)))
+
+
+def _multipliers(
+    Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """f with Λ f = needed, for a semidefinite Λ of any rank, and what spans its null space.
+
+    Rows are first made alike, by their scales: a small thing has admittances that are large, and
+    those of what holds it count as well. Then eigenvalues count from `smallest_pivot`, as pivots do
+    in programs, and one step of refinement gives back what the smallest have cost.
+    """
+    d = 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0))
     w, V = np.linalg.eigh(d[..., :, None] * Lam * d[..., None, :])
     size, sine2 = cast("tuple[Real, Real]", (np.clip(w, 0.0, 1.0), np.square(sine)[..., None]))
     keep = w > smallest_pivot(size, 1.0, sine2)
@@ -345,5 +365,4 @@ def _multipliers(Lam: np.ndarray, needed: np.ndarray, sine: np.ndarray) -> np.nd
     for _ in range(2):
         left = needed - np.einsum("...jk,...k->...j", Lam, f)
         f = f + np.einsum("...jr,...r,...kr,...k->...j", dV, inverse, dV, left, optimize=True)
-    Z = dV * ~keep[..., None, :]  # spans the null space of Λ
-    return f - (Z @ (pinv(Z) @ f[..., None]))[..., 0]
+    return f, dV * ~keep[..., None, :]

@@ -16,7 +16,7 @@ from mozzi.errors import SingularError
 from mozzi.lie import ArticulatedInertia, Screws, Twist, Wrench, inverse_spd
 from mozzi.lie.small_matrices import Matrix
 from mozzi.lie.vec import number
-from mozzi.model import Model
+from mozzi.model import Composite, Model
 from mozzi.program.scalar import Real
 from mozzi.types import Array
 
@@ -90,7 +90,8 @@ def inverse_inertia(
     gone = any(x is not None and y and x <= ROUNDING * y for x, y in zip(left, of, strict=False))
     try:
         if not gone:
-            return inverse_spd(D)
+            # the screws of a product depend on one another in places: no rounded inverse there
+            return inverse_spd(D, ROUNDING if isinstance(body.joint, Composite) else 0.0)
     except ZeroDivisionError:  # of numbers: what varies is zero in places at most
         pass
     raise SingularError(
@@ -104,19 +105,19 @@ def check_inertias(model: Mechanism) -> None:
     which is like any other, with numbers.
     """
     held = [h for body in model.bodies for h in body.held]
-    if inertias_known(model.model, held):
+    if inertias_known(model.model, held, model.rotors):
         return
     if all(_known(body) for body in model.bodies):
         rng = np.random.default_rng(0)
         q = [[float(x) for x in body.joint.random(rng)] for body in model.bodies]
         if not all(map(_resists, model.bodies, q)):
-            _check_tree(model.bodies, q)
-        model.model.cache[check_inertias, tuple(held)] = True
+            _check_tree(model.bodies, q, model.rotors)
+        model.model.cache[check_inertias, tuple(held), model.rotors] = True
 
 
-def inertias_known(model: Model, held: Sequence[bool]) -> bool:
+def inertias_known(model: Model, held: Sequence[bool], rotors: bool = True) -> bool:
     """Whether nothing moves without inertia, as `check_inertias` has found."""
-    return (check_inertias, tuple(held)) in model.cache
+    return (check_inertias, tuple(held), rotors) in model.cache
 
 
 def _known(body: BodyData) -> bool:
@@ -145,7 +146,9 @@ def _regular(D: Array, whole: Array) -> bool:
     return bool((np.linalg.eigvalsh(D / np.outer(root, root)) > ROUNDING).all())
 
 
-def _check_tree(bodies: Sequence[BodyData], q: Sequence[Sequence[float]]) -> None:
+def _check_tree(
+    bodies: Sequence[BodyData], q: Sequence[Sequence[float]], rotors: bool
+) -> None:
     """K49, K52 on numbers, and beside Î the inertia of all that a body carries, held."""
     P = [body.inertia.articulated() for body in bodies]
     whole = [body.inertia.articulated() for body in bodies]
@@ -154,7 +157,7 @@ def _check_tree(bodies: Sequence[BodyData], q: Sequence[Sequence[float]]) -> Non
         if len(S):
             D = _about(body, Pi, S)
             if not _regular(D, _about(body, whole[k], S)):
-                raise _singular(body, S)
+                raise _singular(body, S, rotors)
             bare = not any(body.armature)
             Pi = Pi.project(S, Pi @ S, np.linalg.inv(D).tolist(), free=bare)
         if body.parent >= 0:
@@ -163,14 +166,15 @@ def _check_tree(bodies: Sequence[BodyData], q: Sequence[Sequence[float]]) -> Non
             whole[body.parent] = whole[body.parent] + T.push(whole[k])
 
 
-def _singular(body: BodyData, S: Screws[Twist]) -> SingularError:
+def _singular(body: BodyData, S: Screws[Twist], rotors: bool) -> SingularError:
     rank = np.linalg.matrix_rank(np.array([X.flatten() for X in S], dtype=float))
+    told = "or {} armature" if rotors else "for momenta of bodies do not tell how rotors turn"
     if rank < len(S):
         return SingularError(
             f"joint {body.name!r} has {len(S)} coordinates that move its body in {rank} ways only, "
-            "so forces determine no accelerations; leave out a factor, or give it armature"
+            f"so forces determine no accelerations; leave out a factor, {told.format('give it')}"
         )
     return SingularError(
         f"body {body.name!r} has no inertia about its joint that the joints behind it do not take "
-        "away, so forces determine no acceleration; give it mass, or its joint armature"
+        f"away, so forces determine no acceleration; give it mass, {told.format('its joint')}"
     )

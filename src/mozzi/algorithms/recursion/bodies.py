@@ -53,7 +53,7 @@ class BodyData:
     @property
     def kind(self) -> Kind:
         """Bodies of one kind run through the same code when rolled."""
-        return self.joint.kind, self.aligned, self.held, self.structure
+        return (self.joint.kind, self.joint.code), self.aligned, self.held, self.structure
 
 
 def by_structure(bodies: Sequence[BodyData], most: int) -> tuple[BodyData, ...]:

@@ -327,6 +327,7 @@ class Mechanism:
     """A model as the recursions see it."""
 
     cache: ClassVar[dict[object, Never]] = {}  # algorithms on a view inline: they have no kernels
+    rotors = True  # whether they count
 
     def __init__(self, model: Model, bodies: tuple[BodyData, ...], rolled: bool, fixed: Inertia):
         self.model, self.bodies, self.rolled, self.fixed = model, bodies, rolled, fixed

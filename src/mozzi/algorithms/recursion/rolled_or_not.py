@@ -9,7 +9,10 @@ from mozzi.model import Distance, Loop, Model
 from mozzi.model.model import WORLD
 from mozzi.program.settings import settings
 
-__all__ = ["ALWAYS_UNROLLED", "UNROLLED_BODIES", "few_loops", "long_paths", "many_loops", "rolls"]
+__all__ = [
+    "ALWAYS_UNROLLED", "UNROLLED_BODIES", "few_loops", "fixed_chain", "long_paths", "many_loops",
+    "rolls",
+]  # fmt: skip
 
 UNROLLED_BODIES = 40  # a first call still feels immediate: docs/design.md has the figures
 ALWAYS_UNROLLED = 10**9  # bodies: of algorithms that are straight-line programs at any size
@@ -21,6 +24,7 @@ class Rollable(Protocol):
     threshold: int | None
     loops: str
     rolled_paths: bool
+    rolled_chains: bool
     @property
     def rolled_loops(self) -> Callable[[Model], bool] | None: ...
 
@@ -34,6 +38,7 @@ SOME_ROWS, SOME_BODIES = 17, 80
 runs faster.
 """
 MANY_BODIES = 400  # the same, of mechanisms with many loops
+FREE = 6  # velocities of a first joint that lets a mechanism float
 
 
 def few_loops(model: Model) -> bool:
@@ -67,12 +72,26 @@ def many_loops(model: Model) -> bool:
     return bool(model.closures) and not few_loops(model)
 
 
+def fixed_chain(model: Model) -> bool:
+    """Whether every body hangs on the one before, and the first one not freely."""
+    key = "is a fixed chain"
+    if key not in model.cache:
+        model.cache[key] = (
+            model.nb > 0
+            and model.body(0).joint.nv < FREE
+            and all(body.parent == k - 1 for k, body in enumerate(model))
+        )
+    return model.cache[key]
+
+
 def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = None) -> bool:
     """Whether a model is traced rolled now, by this algorithm (most: from more bodies on).
 
     As the trace is told to (`Settings.rolled`); else from so many bodies on, which an algorithm may
     say for itself. A few loops with long paths are honoured in rolled programs (`few_loops`), and
-    by some algorithms many that are alike (`rolled_loops`); others body by body. Some algorithms
+    by some algorithms many that are alike (`rolled_loops`); others body by body. Some are rolled
+    for shorter chains already (`Settings.chains`): straight-line code has the first bodies
+    for next to nothing, and loops cost the same a body at every length. Some algorithms
     are straight-line code at any size (`ALWAYS_UNROLLED`); what repeats itself in their long
     programs becomes loops when they are compiled (`program/reroll.py`).
     """
@@ -91,4 +110,6 @@ def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = No
     if own is None:
         rows = algorithm is not None and algorithm.loops == "honour" and model.row_count
         own = SOME_BODIES if rows >= SOME_ROWS else UNROLLED_BODIES
+    if algorithm is not None and algorithm.rolled_chains and own < SOME_BODIES:
+        own = min(own, settings().chains) if fixed_chain(model) else own
     return model.nb > own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.calls.guard import fitting
-from mozzi.algorithms.constraints.rank import pinv
+from mozzi.algorithms.constraints.rank import pinv, what_counts
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.dynamics.inverse import bias_forces
 from mozzi.algorithms.dynamics.operators import operators
@@ -61,9 +61,9 @@ def projected_forward_dynamics(
     middle = root @ L @ T[..., None]
     if model.closures:
         tell_open("projected_forward_dynamics", model, q)
-        A = loop_jacobian(model, q)
+        A = what_counts(model, loop_jacobian(model, q), least_share(model, q))
         U = -loop_acceleration(model, q, v, np.zeros_like(v))
         b = root @ L @ np.swapaxes(A, -1, -2)
-        inverse = pinv(b, least=least_share(model, q))
+        inverse = pinv(b)
         middle = middle - b @ (inverse @ middle) + np.swapaxes(inverse, -1, -2) @ U[..., None]
     return (np.swapaxes(L, -1, -2) @ root @ middle)[..., 0]

@@ -269,16 +269,19 @@ class _Reader:
             found["upper"] += [float(m.jnt_range[j, 1])] if limited else [inf] * nq
             effort = inf
             if m.jnt_actfrclimited[j]:
-                effort = max(abs(float(x)) for x in m.jnt_actfrcrange[j])
+                low, high = (float(x) for x in m.jnt_actfrcrange[j])
+                effort = max(abs(low), abs(high))
+                if low != -high:
+                    fact = f"its actuatorfrcrange is from {low:g} to {high:g}; both ways {effort:g}"
+                    self._note(j, f"{fact} are allowed here")
             found["effort"] += [effort] * nv
             k = range(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + nv)
             order = [*k[3:], *k[:3]] if kind == FREE else list(k)
             found["damping"] += [float(m.dof_damping[x]) for x in order]
             found["friction"] += [float(m.dof_frictionloss[x]) for x in order]
             found["armature"] += [float(m.dof_armature[x]) for x in order]
-            if kind == FREE and m.dof_armature[k[:3]].any():
-                fact = "its armature resists body-fixed accelerations, not those along world axes"
-                self._note(j, fact)
+            if kind == FREE:
+                self._tell_free(j, k[:3])
             found["stiffness"] += [float(m.jnt_stiffness[j])] * nv
             start = int(m.jnt_qposadr[j])
             spring = [float(x) for x in m.qpos_spring[start : start + nq]]
@@ -288,10 +291,23 @@ class _Reader:
                 rows = [j] if word.startswith("jnt") else list(k)
                 if table is not None and table[rows].any():
                     self._note(j, f"{word.split('_')[1]} is not read: only linear terms are")
+            if (table := getattr(m, "jnt_springyield", None)) is not None and table[j].any():
+                self._note(j, "springyield is not read: its spring does not yield")
         for word, flags in SWITCHED.items():
             if self._off(*flags):
                 found[word] = [0.0] * len(found[word])
         return {word: tuple(values) for word, values in found.items()} | {"rest": tuple(rest)}
+
+    def _tell_free(self, j: int, travel: range) -> None:
+        """What acts along world axes in MuJoCo, and along those of the body here."""
+        m, axes = self.m, "not those along world axes"
+        if m.dof_armature[travel].any():
+            self._note(j, f"its armature resists body-fixed accelerations, {axes}")
+        if m.dof_frictionloss[travel].any() and not self._off(*SWITCHED["friction"]):
+            self._note(j, f"its frictionloss resists body-fixed velocities, {axes}")
+        if m.jnt_stiffness[j] and not self._off(*SWITCHED["stiffness"]):
+            fact = "its spring resists the screw from rest, not a way along world axes and a turn"
+            self._note(j, fact)
 
     def _note(self, j: int, fact: str) -> None:
         self.notes.leave(self._at("joint", self.joints[j]), f"joint {self.joints[j]!r}", fact)
@@ -382,6 +398,10 @@ class _Reader:
         name = m.actuator(k).name or f"actuator_{k}"
         j = int(m.actuator_trnid[k, 0])
         place = self._at("actuator", name)
+        group = int(m.actuator_group[k])
+        if 0 <= group < 31 and int(m.opt.disableactuator) >> group & 1:
+            self.notes.add(place, f"actuator {name!r}", f"is of group {group}, which is disabled")
+            return
         joint, component = self.edge_of[j]
         bias_kind = int(m.actuator_biastype[k])
         plain = (
@@ -394,6 +414,10 @@ class _Reader:
             fact = "is not read: only motors and linear servos on hinges and slides are"
             self.notes.leave(place, f"actuator {name!r}", fact)
             return
+        for word in ("armature", "damping", "dampingpoly", "delay"):
+            table = getattr(m, f"actuator_{word}", None)
+            if table is not None and table[k].any():
+                self.notes.leave(place, f"actuator {name!r}", f"{word} is not read")
         inf = float("inf")
         ends: dict[str, tuple[float, float]] = {"control": (-inf, inf), "force": (-inf, inf)}
         if m.actuator_ctrllimited[k]:

@@ -77,6 +77,7 @@ NUMERIC = {
     "settotalmass", "actuatorfrcrange", "gravcomp", "vertex", "face", "torquescale",
     "qpos", "gear", "ctrlrange", "forcerange", "kp", "kv", "gainprm", "biasprm",
 }  # fmt: skip
+OPTION = {"gravity", "actuatorgroupdisable"}
 DIRECTIONS = {"quat", "axis", "refquat", "zaxis", "xyaxes"}
 
 
@@ -292,7 +293,7 @@ def _option(element: Element, notes: Notes) -> Element:
         values = element.attributes[word].split()
         if any(number(value, element, f"{word}=") for value in values):
             notes.leave(element.place, f"{word} of <option>", "is not read: no medium acts")
-    return _copy(element, flags, drop=set(element.attributes) - {"gravity"})
+    return _copy(element, flags, drop=set(element.attributes) - OPTION)
 
 
 def _tree(root: Element, notes: Notes) -> Element:

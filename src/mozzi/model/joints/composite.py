@@ -173,6 +173,10 @@ class Composite(Joint):
         return self._with(factors=tuple(factors), inner=tuple(inner))
 
     @property
+    def code(self) -> tuple[type[Joint], ...]:
+        return (type(self), *(x for factor in self.factors for x in factor.code))
+
+    @property
     def kind(self) -> Key:
         return ("Composite", *(factor.kind for factor in self.factors))
 

@@ -22,7 +22,7 @@ from typing import ClassVar, Self, TypeAlias, cast
 import numpy as np
 
 from mozzi.errors import ModelError, known
-from mozzi.lie import SE3, Screws, Twist, Vec3
+from mozzi.lie import SE3, Screws, Twist, Vec3, solve_spd
 from mozzi.lie.vec import is_zero
 from mozzi.model.frames import IDENTITY, PoseLike, as_number, as_pose
 from mozzi.model.joints.axis_screws import zero_screws
@@ -133,7 +133,8 @@ class Joint:
         return tuple(v)
 
     def velocities(self, q: Sequence[Real], q_dot: Sequence[Real]) -> Scalars:
-        """v of the rates q̇ of coordinates: the inverse of `rates`, also where that is singular.
+        """v of the rates q̇ of coordinates: the inverse of `rates`, by least squares; where a joint
+        has a closed form, also where `rates` is singular.
 
         Args:
             q: the joint's coordinates.
@@ -145,7 +146,11 @@ class Joint:
             >>> np.round(ball.velocities(q, ball.rates(q, [1, 2, 3])), 6).tolist()
             [1.0, 2.0, 3.0]
         """
-        return tuple(q_dot)
+        if self.flat:
+            return tuple(q_dot)
+        units = (tuple(float(r == c) for r in range(self.nv)) for c in range(self.nv))
+        N = [self.rates(q, unit) for unit in units]
+        return solve_spd([[_dot(a, b) for b in N] for a in N], [[_dot(a, q_dot) for a in N]])[0]
 
     def integrate(self, q: Sequence[Real], dv: Sequence[Real]) -> Scalars:
         """q ⊕ dv: the configuration reached from q by the constant velocity dv in unit time.
@@ -245,7 +250,7 @@ class Joint:
             return force
         units = (tuple(float(r == c) for r in range(self.nv)) for c in range(self.nv))
         columns = (self.increment_rates(stretch, unit) for unit in units)
-        return tuple(sum((f * x for f, x in zip(force, J, strict=True)), 0.0) for J in columns)
+        return tuple(_dot(force, J) for J in columns)
 
     def normalize(self, q: Sequence[Real]) -> Scalars:
         """The nearest valid configuration: quaternions brought to unit length.
@@ -401,6 +406,11 @@ class Joint:
         return (type(self).__name__, *(getattr(self, name) for name in self.options))
 
     @property
+    def code(self) -> tuple[type[Joint], ...]:
+        """The classes that its code is in: what its key does not tell of joints that users add."""
+        return (type(self),)
+
+    @property
     def key(self) -> Key:
         """The content of the joint as a nested tuple of strings and numbers."""
         try:
@@ -435,7 +445,9 @@ class Joint:
         return (_restore, (type(self), self._state()))
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Joint) and self.key == other.key)
+        if self is other:
+            return True
+        return isinstance(other, Joint) and (self.key, self.code) == (other.key, other.code)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -457,6 +469,10 @@ class Joint:
             True
         """
         return (cls(),)
+
+
+def _dot(a: Sequence[Real], b: Sequence[Real]) -> Real:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
 
 
 @lru_cache(maxsize=256)

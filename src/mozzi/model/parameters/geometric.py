@@ -9,6 +9,7 @@ U is a unit screw (x, y, z: shifts; rx, ry, rz: turns), or any: ``screw(0, 0, 1,
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -45,8 +46,8 @@ def screw_of(what: str) -> Twist | None:
         numbers = [float(x) for x in what[6:-1].split(",")]
     except ValueError:
         numbers = []
-    if len(numbers) != 6 or not any(numbers):
-        raise ModelError(f"{what}: give six numbers (angular, linear), not all of them zero")
+    if len(numbers) != 6 or not any(numbers) or not all(map(math.isfinite, numbers)):
+        raise ModelError(f"{what}: give six numbers (angular, linear), finite and not all zero")
     return Twist.unflatten(numbers)
 
 
@@ -66,8 +67,9 @@ def has(joint: Joint, what: str) -> bool:
     found = _FACTOR.fullmatch(what)
     if found is None:
         return what in PLACEMENT or screw_of(what) is not None
-    inside = isinstance(joint, Composite) and int(found[1]) <= len(joint.factors)
-    return inside and screw_of(found[2]) is not None
+    if not isinstance(joint, Composite) or int(found[1]) > len(joint.factors):
+        return False
+    return found[2] not in PLACEMENT and has(joint.factors[int(found[1]) - 1], found[2])
 
 
 def moved_joint(joint: Joint, geometry: Mapping[str, Real]) -> Joint:
@@ -78,8 +80,10 @@ def moved_joint(joint: Joint, geometry: Mapping[str, Real]) -> Joint:
     for what, x in geometry.items():
         factor = _FACTOR.fullmatch(what)
         U = None if factor else screw_of(what)
-        if factor and isinstance(joint, Composite):
-            joint = _moved_factor(joint, int(factor[1]) - 1, factor[2], x)
+        if factor:
+            joint, shift = _moved(joint, what, x)
+            if shift is not None:
+                joint = joint.at(joint.frame_parent @ shift, joint.frame_child)
         elif what == "pitch":
             joint = joint.with_parameters((x,))
         elif U is not None:  # B exp(U π), U in the frame of the body, where the joint is neutral
@@ -89,21 +93,25 @@ def moved_joint(joint: Joint, geometry: Mapping[str, Real]) -> Joint:
     return joint
 
 
-def _moved_factor(joint: Composite, k: int, what: str, x: Real) -> Composite:
-    """The product whose factor k has another pitch, or is moved by a screw in its own frame."""
+def _moved(joint: Joint, what: str, x: Real) -> tuple[Joint, SE3 | None]:
+    """A joint with another pitch, its own or that of a factor, or with a factor that is moved by a
+    screw in its own frame; and how its frame on the parent is moved, where that is not in it yet.
+    """
+    found = _FACTOR.fullmatch(what)
+    if found and isinstance(joint, Composite):
+        k = int(found[1]) - 1
+        factor, shift = _moved(joint.factors[k], found[2], x)
+        factors = (*joint.factors[:k], factor, *joint.factors[k + 1 :])
+        inner = list(joint.inner)
+        if k and shift is not None:
+            inner[k - 1], shift = inner[k - 1] @ shift, None
+        own = (e for part in factors for e in part.parameters())
+        return joint.with_parameters([*own, *(e for M in inner for e in M.flatten())]), shift
     if what == "pitch":
-        own = [list(factor.parameters()) for factor in joint.factors]
-        own[k][0] = x
-        frames = [e for M in joint.inner for e in M.flatten()]
-        return joint.with_parameters([*(e for part in own for e in part), *frames])
+        return joint.with_parameters((x,)), None
     U = screw_of(what)
     assert U is not None  # the name has been looked up
-    if k == 0:
-        return joint.at(joint.frame_parent @ SE3.exp(U, x), joint.frame_child)
-    inner = list(joint.inner)
-    inner[k - 1] = inner[k - 1] @ SE3.exp(U, x)
-    own = (e for factor in joint.factors for e in factor.parameters())
-    return joint.with_parameters([*own, *(e for M in inner for e in M.flatten())])
+    return joint, SE3.exp(U, x)
 
 
 def moved_loop(loop: Loop, geometry: Mapping[str, Real]) -> Loop:

@@ -84,13 +84,9 @@ def place_of(model: Model, name: str) -> Place:
     if inside is not None:
         return inside
     for tail in (2, 1):  # words behind the owner, whose name may have dots
-        words = name.rsplit(".", tail)
-        owner, what, dof = words[0], ".".join(words[1:]), None
-        if len(words) == 3 and what not in (*CENTRE, *PLACEMENT) and words[1] in IN_JOINTS:
-            what, dof = words[1], words[2]
+        owner, *words = name.rsplit(".", tail)
+        what = ".".join(words)
         there = [f for f, own in FAMILIES.items() if what in own and owner in owners[f]]
-        if dof is not None:
-            there = [f for f in there if f == "joint"]
         if len(there) > 1:
             raise ModelError(
                 f"parameter {name!r}: {' and '.join(there)} are both called {owner!r}; give one of "
@@ -99,7 +95,12 @@ def place_of(model: Model, name: str) -> Place:
         if there:
             index = owners[there[0]].index(owner)
             _check_pitch(model, name, there[0], index, what)
-            return Place(there[0], index, what, _dof(model, name, index, dof))
+            return Place(there[0], index, what)
+    for what in IN_JOINTS:  # of one degree of freedom, whose name may have dots as well
+        owner, _, dof = name.rpartition(f".{what}.")
+        if owner in owners["joint"]:
+            index = owners["joint"].index(owner)
+            return Place("joint", index, what, _dof(model, name, index, dof))
     raise _unknown(name, owners)
 
 
@@ -112,10 +113,14 @@ def _geometric_place(
         index = owners["joint"].index(head)
         return Place("joint", index, word) if has(model.body(index).joint, word) else None
     owner, _, part = head.rpartition(".")
-    if owner in owners["joint"] and part.isdigit():
-        index = owners["joint"].index(owner)
-        what = f"{part}.{word}"
-        return Place("joint", index, what) if has(model.body(index).joint, what) else None
+    factor, what = owner, f"{part}.{word}"
+    while what.partition(".")[0].isdigit():  # a factor of a product, or a factor of that
+        if factor in owners["joint"]:
+            index = owners["joint"].index(factor)
+            if has(model.body(index).joint, what):
+                return Place("joint", index, what)
+        factor, _, number = factor.rpartition(".")
+        what = f"{number}.{what}"
     if owner in owners["loop"] and part in ENDS and word.startswith("screw("):
         return Place("loop", owners["loop"].index(owner), f"{part}.{word}")
     return None
@@ -137,9 +142,7 @@ def _owners(model: Model) -> dict[str, tuple[str, ...]]:
     return dict(zip(FAMILIES, names, strict=True))
 
 
-def _dof(model: Model, name: str, index: int, dof: str | None) -> int | None:
-    if dof is None:
-        return None
+def _dof(model: Model, name: str, index: int, dof: str) -> int:
     names = model.body(index).joint.v_names
     if dof in names:
         return names.index(dof)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_rows
 from mozzi.algorithms.dynamics.energy import kinetic_energy
 from mozzi.algorithms.loops.topology import State
-from mozzi.errors import ConfigurationError, KindError, known
+from mozzi.errors import ConfigurationError, KindError, LoopError, known
 from mozzi.model import Model
 from mozzi.program.scalar import Real
 from mozzi.simulation.checks import positive
@@ -27,6 +28,7 @@ from mozzi.simulation.closed_system.phases import (
 )
 from mozzi.simulation.forces.drives import Drives
 from mozzi.simulation.methods.dormand_prince import EventFunction
+from mozzi.simulation.parameters import check_arguments, check_law
 from mozzi.simulation.projection import closed_states
 from mozzi.simulation.simulate import simulate
 from mozzi.simulation.system import KeptLaw
@@ -38,6 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["simulated"]
 
 Torque = State | Callable[[float, Parts, Parts], State]
+
+HARDLY = 1e-8
+"""Of coordinates: what moves by less as it is closed was closed, and velocities are those that an
+impulse leaves there to as much.
+"""
+
+MOST_CLOSINGS = 20  # each two steps of Newton's method; one is enough where hardly anything is open
 
 WHOSE = {"loop_offsets": "attachment", "prescribed": "joint"}
 """Laws of time, and what they are of."""
@@ -52,10 +61,15 @@ def simulated(
         if not isinstance(cast(object, change), (tuple, list)) or len(change) != 2:
             raise KindError("simulate", "a change", change, "(time or event, function)")
         when, what = cast("tuple[object, object]", change)
-        if not callable(when) and not isinstance(when, (int, float, np.number)):
+        if callable(when):
+            check_arguments(when, "t, q, v", "simulate: an event", more=False)
+        elif not isinstance(when, (int, float, np.number)):
             raise KindError("simulate", "when of a change", when, "a time, or g(t, q, v)")
         if not callable(what):
             raise KindError("simulate", "a change", what, "a function (system, q) -> system")
+        check_arguments(what, "system, q", "simulate: a change", more=False)
+    if callable(torque):
+        check_law(torque)
     if changes and cast("dict[str, object]", options).get("save") is not None:
         raise ConfigurationError(
             "save= holds one motion of one mechanism; with changes, save what phases have: "
@@ -74,6 +88,8 @@ def simulated(
         table = cast("dict[str, object]", options).get(word)
         if not isinstance(table, (Mapping, type(None))):
             raise KindError("simulate", word, table, f"a table by {whose}")
+    if cast("dict[str, object]", options).get("wrenches") is None:
+        options.pop("wrenches", None)
     times = [float(cast("float", start)), *(float(x) for x, _ in changes if not callable(x))]
     for before, after in pairwise(times):
         if not before <= after:
@@ -148,6 +164,8 @@ class _Run:
             if not left:
                 self.refuse_unknown(system, options, seen)
             now, moving, lost = _begun(system, q, v, t, given, self.tolerance)
+            if not phases and not _named(given):
+                _refuse_opening(system, now, v, self.tolerance)
             taken = taken + lost
             until, event = end, None
             when = left[0][0] if left else end
@@ -186,6 +204,7 @@ class _Run:
                         "to the system from the start, and attach it then"
                     )
             q, v = ({n: x[n] for n in system.systems} for x in (q, v))
+            torque, options = _left(torque, options, set(before.systems) - set(system.systems))
         return Phases(tuple(phases))
 
     @staticmethod
@@ -231,9 +250,41 @@ def _begun(
     at, u = system.whole("q", q, "q").astype(float), system.whole("v", v).astype(float)
     batch = np.broadcast_shapes(at.shape[:-1], u.shape[:-1])
     at, u = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (at, u))
-    before = kinetic_energy(model, at, u)
-    now, moving = closed_states(model, at, u, at, asked)
+    before, now, moving = kinetic_energy(model, at, u), at, u
+    for _ in range(MOST_CLOSINGS):
+        start = now
+        now, moving = closed_states(model, start, u, start, asked)
+        if np.abs(now - start).max(initial=0.0) < HARDLY:
+            break
     return now, moving, np.asarray(before - kinetic_energy(model, now, moving))
+
+
+def _refuse_opening(system: ClosedSystem, q: Array, v: State, tolerance: float) -> None:
+    """Raise where velocities open loops of the mechanisms: no impulse of an attachment does so."""
+    held, u = {part.name for part in system.attachments}, system.whole("v", v)
+    own = {name: at for name, at in loop_rows(system.model).items() if name not in held}
+    if not own:
+        return
+    rates = np.abs((loop_jacobian(system.model, q) @ u[..., None])[..., 0])
+    for name, rows in own.items():
+        most = rates[..., rows].max(initial=0.0)
+        if most > tolerance * (1.0 + np.abs(u).max(initial=0.0)):
+            raise LoopError(
+                f"loop {name!r} opens at {most:.2e} (m/s or rad/s); call consistent_velocities(q, "
+                "v) of the system first"
+            )
+
+
+def _left(
+    torque: Torque | None, options: SystemOptions, gone: set[str]
+) -> tuple[Torque | None, SystemOptions]:
+    """Forces in tables, without those on systems that a change has taken away."""
+    if gone and torque is not None and not callable(torque):
+        torque = {n: x for n, x in torque.items() if n not in gone}
+    if gone and "wrenches" in options:
+        options = options.copy()
+        options["wrenches"] = {n: x for n, x in options["wrenches"].items() if n not in gone}
+    return torque, options
 
 
 def _event(system: ClosedSystem, g: When) -> EventFunction:

@@ -17,6 +17,8 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from mozzi.algorithms.calls.guard import look
+from mozzi.algorithms.constraints.rank import length_of
 from mozzi.algorithms.constraints.rows.joints import at_rest
 from mozzi.algorithms.constraints.rows.rows import loop_residual
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
@@ -27,6 +29,7 @@ from mozzi.algorithms.loops.forces import loop_forces
 from mozzi.algorithms.loops.topology import State, distributed_accelerations, refuse_open
 from mozzi.algorithms.loops.wrenches import LoopWrench, loop_wrenches
 from mozzi.checked import checked
+from mozzi.errors import LoopError
 from mozzi.lie.vec import number
 from mozzi.simulation.closed_system.attached import AttachedSystems, Joints, Parts, broadcast
 from mozzi.simulation.closed_system.changes import simulated
@@ -88,7 +91,8 @@ class ClosedSystem(AttachedSystems):
         self, q: State, tolerance: float = 1e-4, *,
         loop_offsets: Mapping[str, ArrayLike] | None = None,
     ) -> None:  # fmt: skip
-        """Raise a `LoopError` where an attachment is open by more than a tolerance.
+        """Raise a `LoopError` where an attachment, or a loop of a mechanism, is open by more than a
+        tolerance.
 
         Args:
             q: configurations (B, nq), by system.
@@ -116,6 +120,13 @@ class ClosedSystem(AttachedSystems):
             error[..., 0] = np.linalg.norm(gap[..., turns], axis=-1)
             error[..., 3] = np.linalg.norm(gap[..., ~turns], axis=-1)
             refuse_open(name, error, tolerance)
+        for name, rows in self._row_slices.items():
+            gap = float(np.abs(found[..., rows]).max(initial=0.0))
+            if name not in self._turning_rows and not gap <= tolerance:  # nor NaN
+                raise LoopError(
+                    f"loop {name!r} is open by {gap:.2e} (m or rad), more than {tolerance:g}; "
+                    "call assemble(q) of the system"
+                )
 
     @cached_property
     def _turning_rows(self) -> dict[str, NDArray[np.bool_]]:
@@ -186,7 +197,7 @@ class ClosedSystem(AttachedSystems):
     ) -> tuple[Parts, Parts]:  # fmt: skip
         """(accelerations by system, multipliers by attachment), of one program: `forward_dynamics`
         and, row by row, what `loop_forces` tells in wrenches. Of least norm where attachments are
-        redundant.
+        redundant. The equations are rigid: damping, friction and springs do not act.
 
         Args:
             q: configurations (B, nq), by system.
@@ -218,9 +229,9 @@ class ClosedSystem(AttachedSystems):
     ) -> tuple[Parts, Parts]:  # fmt: skip
         """(accelerations by system, multipliers by attachment), trees each by itself: steps A to F
         of Rodriguez, Jain and Kreutz-Delgado. Nothing is compiled when attachments change, and a
-        call takes some hundred times as long as one of `accelerations`, which gives the same.
-        Systems with loops of their own are refused, and attachments that are open by more than
-        1e-3.
+        call takes some hundred times as long as one of `accelerations`, which gives the same, of
+        rigid equations. Systems with loops of their own are refused, and attachments that are open
+        by more than 1e-3.
 
         Args:
             q: configurations (B, nq), by system.
@@ -243,8 +254,11 @@ class ClosedSystem(AttachedSystems):
         rows = self._rows("loop_accelerations", loop_accelerations)  # or not there
         given |= {} if rows is None else {"loop_accelerations": rows}
         broadcast("distributed_accelerations", {n: x.shape[:-1] for n, x in given.items()})
+        look("distributed_accelerations", self.model, given)
         parts = self.systems, self.attachments
-        return distributed_accelerations(*parts, q, v, tau or {}, loop_accelerations or {})
+        acting = {n: x for n, x in (tau or {}).items() if x is not None}  # pyright: ignore[reportUnnecessaryComparison]
+        rates, size = loop_accelerations or {}, length_of(self.model)
+        return distributed_accelerations(*parts, q, v, acting, rates, size)
 
     @AttachedSystems._in_machine_code(forward_dynamics, "q", "v", "tau")
     @checked
@@ -263,7 +277,7 @@ class ClosedSystem(AttachedSystems):
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
-            resistance: whether damping, friction and springs act.
+            resistance: whether damping, friction and springs act; without, the equations are rigid.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -297,7 +311,7 @@ class ClosedSystem(AttachedSystems):
                 attachments bear nothing.
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             wrenches_rep: representation of the wrenches.
-            resistance: whether damping, friction and springs act.
+            resistance: whether damping, friction and springs act; without, the equations are rigid.
             options: ``minimize`` and ``weighting``, of `inverse_dynamics`.
 
         Example:
@@ -340,7 +354,7 @@ class ClosedSystem(AttachedSystems):
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
             wrenches_rep: representation of the wrenches.
-            resistance: whether damping, friction and springs act.
+            resistance: whether damping, friction and springs act; without, the equations are rigid.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")
@@ -376,7 +390,7 @@ class ClosedSystem(AttachedSystems):
             tau: joint forces (B, nv), by system; zero where not given.
             wrenches: wrenches (B, nb, 6), by system, body-fixed unless told.
             loop_accelerations: φ̈ of the residuals of attachments that move, by attachment (B, m).
-            resistance: whether damping, friction and springs act.
+            resistance: whether damping, friction and springs act; without, the equations are rigid.
             wrenches_rep: representation of the wrenches.
 
         Example:
@@ -421,9 +435,9 @@ class ClosedSystem(AttachedSystems):
         """The motion over a duration, in steps dt, while attachments come and go: see `simulate`.
 
         Between two changes it is the motion of one mechanism with loops. At a change, q stays
-        (attachments that are open by less than the tolerance are closed, others are refused with
-        the distance), and velocities become those that the new attachments leave of them, as an
-        impulse in them does. Springs, dampers and friction of the systems act unless
+        (attachments and loops that are open by less than the tolerance are closed, others are
+        refused with the distance), and velocities become those that the new attachments leave of
+        them, as an impulse in them does. Springs, dampers and friction of the systems act unless
         ``resistance=False``.
 
         Args:
@@ -440,10 +454,10 @@ class ClosedSystem(AttachedSystems):
                 the other, each with changes at its own times (``samples`` of what is returned);
                 placements that differ from sample to sample (``attach(..., at=q)``) are models that
                 differ, each compiled for itself.
-            tolerance: metres or radians by which attachments may be open.
+            tolerance: metres or radians by which attachments and loops may be open.
             options: of `simulate`: method, wrenches (by system), record_every, resistance, ...;
                 ``loop_offsets`` and ``prescribed`` are laws of time of attachments and of joints
-                ("arms.elbow"), in force while there is what they are for.
+                ("arms.elbow"), in force while there is what they are for, as forces in tables are.
 
         Example:
             >>> arm, ball = mz.load("arm.urdf"), mz.load("ball.urdf", base="free")

@@ -23,7 +23,6 @@ from mozzi.algorithms.calls.with_loops import closed
 from mozzi.algorithms.kinematics.configuration import difference, integrate
 from mozzi.algorithms.recursion.containers import joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.program.differentiate import forward, reverse
 from mozzi.program.scalar import Real
@@ -32,30 +31,19 @@ from mozzi.simulation.forces.resistance import Resistance
 from mozzi.simulation.methods.method import as_state, one_number
 from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.place import named
-from mozzi.simulation.projection import closed_again, row_sizes
+from mozzi.simulation.projection import first_rows, held_rows, row_sizes
 from mozzi.simulation.system import System
-from mozzi.types import Array, Kernel, Traced
+from mozzi.types import Array, Traced
 
-__all__ = ["contact_jacobians", "contact_pullback", "solved_step"]
-
-
-def solved_step(
-    model: Model, rule: Moreau, acting: Resistance | None
-) -> Kernel[tuple[Array, Array]]:
-    """The kernel (q, v, tau, dt) ↦ (q′, v′) of a step that starts from no impulse."""
-
-    def step(q: Traced, v: Traced, tau: Traced, dt: Real) -> tuple[Traced, ...]:
-        x = rule.start(System(model), as_state(("q", "v"), (q, v), 0.0))
-        new = rule.step(System(model, resistance=acting, tau=tau), x, dt)
-        shut = closed_again(model, new, last=True)
-        return shut["q"], shut["v"]
-
-    return _kept(model, ("step", rule, acting), step, _shapes(model, "q", "v", "tau", "dt"))
+__all__ = ["contact_jacobians", "contact_pullback"]
 
 
 @dataclass
 class Solved:
-    """A part of a step that is solved: where it starts, and where it ends, with its impulses."""
+    """A part of a step that is solved: where it starts, and where it ends, with its impulses.
+
+    rows: those that count where the loops depend on one another, chosen where the step starts.
+    """
 
     q: Array
     v: Array
@@ -65,11 +53,12 @@ class Solved:
     q1: Array
     v1: Array
     rest: Array
+    rows: dict[str, Array]
 
     @property
     def held(self) -> tuple[Array, ...]:
         """What its derivatives are taken at, behind q, v, tau and dt."""
-        return self.left, np.asarray(self.first), self.impulses, self.q1
+        return *self.rows.values(), self.left, np.asarray(self.first), self.impulses, self.q1
 
 
 def solved_parts(
@@ -77,21 +66,22 @@ def solved_parts(
 ) -> list[Solved]:
     """The parts of a step: one, or two where it is cut for any sample."""
 
-    def part(
-        q: Traced, v: Traced, tau: Traced, dt: Real, left: Real, first: Real
-    ) -> tuple[Traced, ...]:
-        x = as_state(("q", "v"), (q, v), 0.0)
+    def part(tau: Traced, dt: Real, left: Real, first: Real, **at: Traced) -> tuple[Traced, ...]:
         system = System(model, resistance=acting, tau=tau)
-        new, rest = rule.part(system, x, dt, left, first, None)
+        with held_rows(model, at):
+            x = as_state(("q", "v"), (at["q"], at["v"]), 0.0)
+            new, rest = rule.part(system, x, dt, left, first, None)
         return new["q"], new["v"], new["force"], one_number(rest)
 
-    shapes = _shapes(model, "q", "v", "tau", "dt", "left", "first")
-    kernel = _kept(model, ("part", rule, acting), part, shapes)
-    left = np.asarray(dt, dtype=float)
+    kernel = _kept(model, ("part", rule, acting), part, _of_parts(model))
+    left, rows = np.asarray(dt, dtype=float), first_rows(model, q)
     out: list[Solved] = []
     for first in (1.0, 0.0):
-        q1, v1, impulses, rest = (np.asarray(x) for x in kernel(q, v, tau, dt, left, first))
-        out.append(Solved(q, v, left, first, impulses, q1, v1, rest[..., 0]))
+        found = kernel(q, v, tau, dt, *rows.values(), left, first)
+        q1, v1, impulses, rest = (np.asarray(x) for x in found)
+        batch = rest.shape[:-1]
+        rows = {n: np.broadcast_to(x, (*batch, x.shape[-1])) for n, x in rows.items()}
+        out.append(Solved(q, v, left, first, impulses, q1, v1, rest[..., 0], rows))
         q, v, left = q1, v1, rest[..., 0]
         if not (left > 0.0).any():
             break
@@ -111,7 +101,8 @@ def contact_jacobians(
     kernel = _kept(model, ("tangent", rule, acting), tangent, shapes)
     J: Array = np.zeros(0)
     q1, v1 = q, v
-    for part in solved_parts(model, rule, acting, q, v, tau, dt):
+    parts = solved_parts(model, rule, acting, q, v, tau, dt)
+    for part in parts:
         each = [np.asarray(x)[..., None, :] for x in (part.q, part.v, tau)]
         held = [x[..., None, :] if x.ndim > part.rest.ndim else x[..., None] for x in part.held]
         columns = kernel(*each, dt, *held, np.zeros(n), np.eye(3 * n + 1))
@@ -124,7 +115,7 @@ def contact_jacobians(
         cut = part.left > 0.0
         J = np.where(cut[..., None, None], on, J)
         q1, v1 = (np.where(cut[..., None], a, b) for a, b in ((part.q1, q1), (part.v1, v1)))
-    J = deviations_closed_again(model, q1, v1, J[..., : 2 * n, :])
+    J = deviations_closed_again(model, q1, v1, J[..., : 2 * n, :], parts[0].rows.get("rows"))
     return J[..., : 2 * n], J[..., 2 * n :]
 
 
@@ -140,8 +131,9 @@ def contact_pullback(
         for part in parts[1:]:
             cut = (part.left > 0.0)[..., None]
             q1, v1 = np.where(cut, part.q1, q1), np.where(cut, part.v1, v1)
-        dq, dv = _kept(model, ("closing", rule, acting), partial(_closing, model),
-                       _shapes(model, "q", "v", "dq", "dv"))(q1, v1, dq, dv)  # fmt: skip
+        shapes = _shapes(model, "q", "v", "dq", "dv") | _row_shapes(model)
+        kernel = _kept(model, ("closing", rule, acting), partial(_closing, model), shapes)
+        dq, dv = kernel(q1, v1, dq, dv, *parts[0].rows.values())
 
     def pull(bar: Traced, dt: Real, left: Real, first: Real, **at: Traced) -> Traced:
         return reverse(*_part(model, rule, acting, dt, left, first, **at), bar)
@@ -158,12 +150,11 @@ def contact_pullback(
     return bar[..., :n], bar[..., n : 2 * n], by_tau
 
 
-def _closing(
-    model: Model, q: Traced, v: Traced, dq: Traced, dv: Traced
-) -> tuple[Traced, Traced]:
+def _closing(model: Model, **at: Traced) -> tuple[Traced, Traced]:
     view = mechanism(model, regroup="moments")
-    given = (joint_vector(view, name, x) for name, x in (("v", v), ("dq", dq), ("dv", dv)))
-    by_q, by_v = pull_closing(view, joint_configuration(view, "q", q), *given)
+    given = (joint_vector(view, name, at[name]) for name in ("v", "dq", "dv"))
+    with held_rows(model, at):
+        by_q, by_v = pull_closing(view, joint_configuration(view, "q", at["q"]), *given)
     return by_q.array(), by_v.array()
 
 
@@ -178,21 +169,30 @@ def _part(
     q = integrate(model, at["q"], at["delta"])
     x = as_state(("q", "v"), (q, at["v"]), 0.0)
     system = System(model, resistance=acting, tau=at["tau"])
-    new, rest = given.part(system, x, dt, left, first, at["impulses"])
+    with held_rows(model, at):
+        new, rest = given.part(system, x, dt, left, first, at["impulses"])
     away = difference(model, at["q1"], new["q"])
     inputs = [at["delta"], at["v"], one_number(left), at["tau"]]
     return np.concatenate([away, new["v"], one_number(rest)]), np.concatenate(inputs)
 
 
-def _held(model: Model, rule: Moreau) -> dict[str, tuple[int, ...]]:
-    shapes = _shapes(model, "q", "v", "tau", "dt", "left", "first")
-    return shapes | {
+def _of_parts(model: Model) -> Shapes:
+    of_step = _shapes(model, "q", "v", "tau", "dt")
+    return of_step | _row_shapes(model) | _shapes(model, "left", "first")
+
+
+def _held(model: Model, rule: Moreau) -> Shapes:
+    return _of_parts(model) | {
         "impulses": (rule.extra(model).get("force", 0),), "q1": (model.nq,), "delta": (model.nv,),
     }  # fmt: skip
 
 
-def _shapes(model: Model, *names: str) -> dict[str, tuple[int, ...]]:
-    sizes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "dt": (), "left": (), "first": ()}
+def _row_shapes(model: Model) -> Shapes:
+    return {name: (size,) for name, size in row_sizes(model).items()}
+
+
+def _shapes(model: Model, *names: str) -> Shapes:
+    sizes: Shapes = {"q": (model.nq,), "dt": (), "left": (), "first": ()}
     return {name: sizes.get(name, (model.nv,)) for name in names}
 
 
@@ -203,11 +203,6 @@ Shapes: TypeAlias = dict[str, tuple[int, ...]]
 def _kept(
     model: Model, key: Key, function: Callable[..., Traced | tuple[Traced, ...]], shapes: Shapes
 ) -> Any:
-    if row_sizes(model):
-        raise ConfigurationError(
-            f"model {model.name!r} has loops whose rows depend on each other; steps of moreau have "
-            "no derivatives there"
-        )
     place = ("contact derivatives", *key)
     if place not in model.cache:
         model.cache[place] = named(function, shapes, model, key[0])

@@ -11,11 +11,12 @@ from typing import cast
 import numpy as np
 
 from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
+from mozzi.algorithms.contact.gaps import contact_gaps
 from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.recursion.containers import BlockArray, joint_matrix, joint_vector
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import JointVector
-from mozzi.errors import ConfigurationError
+from mozzi.errors import ConfigurationError, ContactWarning, warn
 from mozzi.lie import Screws, Twist, inverse_spd
 from mozzi.model import Composite, Joint, Model
 from mozzi.program.scalar import Real
@@ -26,6 +27,8 @@ from mozzi.simulation.methods.method import OneStep
 from mozzi.types import Array, Method, Traced
 
 __all__ = ["linearize"]
+
+NEAR = 1e-6  # m: what is nearer touches
 
 
 @algorithm(regroup=True, threshold=20, loops="honour")
@@ -42,7 +45,7 @@ def linearize(
     With a time step ``dt``, of x′ = A x + B u after one step of the integrator ``method`` (rkmk4;
     moreau where the model has contacts) with τ held: exactly the derivative of that step, not of
     the flow it approximates. With loops, (A, B) are meant for deviations that keep them closed; one
-    step takes others back onto the loops.
+    step takes others back onto the loops. Contacts act in steps only.
 
     What resists in the model acts as it does in `simulate`, dry friction with the slope of its
     slip; ``resistance=False`` takes it out. ``limits="rigid"``: of a step of moreau, with the
@@ -85,10 +88,16 @@ def of_a_step(
 ) -> tuple[Array, Array] | NotImplementedType:
     """The answer where a time step is given, from the integrator."""
     dt = options["dt"]
+    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     if dt is None:
+        if model.contacts and (contact_gaps(model, q) < NEAR).any():
+            warn(
+                f"linearize: model {model.name!r} touches something there, and contacts act in "
+                "steps only; give dt, or take them out with model.without_contact(name)",
+                ContactWarning,
+            )
         return NotImplemented
     positive(dt, "linearize: dt")
-    q, v, tau = (arrays[n] for n in ("q", "v", "tau"))
     method, limits = options["method"], cast("Limits", options["limits"])
     return step_jacobians(model, q, v, tau, dt, method, options["resistance"], limits)
 

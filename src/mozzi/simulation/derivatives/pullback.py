@@ -30,7 +30,7 @@ from mozzi.algorithms.dynamics.forward import Sweeps, forward
 from mozzi.algorithms.loops.rank_warnings import multipliers
 from mozzi.algorithms.recursion.containers import BlockArray, joint_configuration, joint_vector
 from mozzi.algorithms.recursion.mechanism import mechanism
-from mozzi.algorithms.recursion.rolled_or_not import rolls
+from mozzi.algorithms.recursion.rolled_or_not import UNROLLED_BODIES, rolls
 from mozzi.algorithms.recursion.views import BodyView, JointVector
 from mozzi.lie import Wrench
 from mozzi.model import Model
@@ -49,10 +49,11 @@ __all__ = ["Backwards"]
 class Backwards:
     """A step of a model from (q, v) with τ held, and dt = h, run backwards while tracing."""
 
-    #: Bodies that are still unrolled: a step backwards is ten times its dynamics.
+    #: Bodies that are still unrolled where loops close the tree: a step is ten times its dynamics.
     threshold: ClassVar[int | None] = 16
     loops: ClassVar[str] = "honour"
     rolled_paths: ClassVar[bool] = True
+    rolled_chains: ClassVar[bool] = True
     rolled_loops: ClassVar[Callable[[Model], bool]] = staticmethod(alike)
 
     def __init__(
@@ -62,7 +63,8 @@ class Backwards:
         """smooth: the model without dry friction."""
         self.of, self.acting, self.h = smooth, acting, h
         self.friction = [b.dynamics.friction for b in model]
-        view = mechanism(smooth, rolled=rolls(smooth, Backwards), regroup="moments")
+        most = None if smooth.closures else UNROLLED_BODIES
+        view = mechanism(smooth, rolled=rolls(smooth, Backwards, most), regroup="moments")
         self.model = view
         self.q = joint_configuration(view, "q", q)
         self.v, self.tau = joint_vector(view, "v", v), joint_vector(view, "tau", tau)

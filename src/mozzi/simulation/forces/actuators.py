@@ -12,6 +12,7 @@ from mozzi.errors import ConfigurationError
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real, maximum, minimum
+from mozzi.simulation.forces.resistance import Stops
 from mozzi.simulation.system import Feedback
 from mozzi.types import Traced
 
@@ -21,6 +22,8 @@ __all__ = ["actuate"]
 @checked
 def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
     """τ(t, q, v) of the model's actuators, for ``simulate(..., torque=actuate(model, controls))``.
+
+    What all actuators of a joint coordinate exert together is clipped to its effort.
 
     Cost: O(k) for k actuators, compiled along.
 
@@ -75,7 +78,7 @@ def actuate(model: Model, controls: ArrayLike | Feedback) -> Feedback:
             force = one.gain * _clip(x, one.control)
             force = force + b0 + one.gear * (b1 * q[i] + b2 * v[k])
             tau[k] = tau[k] + one.gear * _clip(force, one.force)
-        return tau
+        return Stops(effort=True).clip(model, tau)
 
     return torque
 

@@ -23,18 +23,26 @@ from mozzi.algorithms.constraints.rows.rows import (
 from mozzi.algorithms.kinematics.configuration import difference
 from mozzi.algorithms.loops.assemble import consistent_velocities
 from mozzi.algorithms.loops.shown import show
-from mozzi.errors import ConfigurationError, LoopError, ModelError, known
+from mozzi.errors import (
+    ConfigurationError,
+    LoopError,
+    ModelError,
+    StiffWarning,
+    known,
+    warn,
+)
 from mozzi.lie.small_matrices import solve_spd
 from mozzi.lie.vec import number
 from mozzi.model import Drive, Guided, Joint, Model
 from mozzi.program.arrays import traced_array
 from mozzi.program.differentiate import DifferentiationError, forward
 from mozzi.program.digest import digest
-from mozzi.program.meaning import interpret
+from mozzi.program.inline import inline
 from mozzi.program.passes import prune
 from mozzi.program.program import Input, Program, trace
 from mozzi.program.scalar import Real
-from mozzi.simulation.forces.law import check_arguments, plainly
+from mozzi.simulation.forces.law import plainly
+from mozzi.simulation.parameters import check_arguments
 from mozzi.simulation.place import named
 from mozzi.simulation.system import Feedback, as_forces
 from mozzi.types import Array, ArrayLike, Traced
@@ -48,6 +56,7 @@ Prescribed: TypeAlias = Mapping[str, TimeLaw] | Mapping[tuple[str, int], TimeLaw
 """Laws by joint, or by joint and number of a coordinate."""
 
 OPEN = 1e-6  # a start that is away from its law by more is no accident
+LOOKED_TIMES, WORST, HALVINGS = 4096, 16, 20  # how jumps of laws are looked for
 MISSED = 1e-6  # what steps leave of rows that can be met is far smaller
 
 
@@ -159,7 +168,7 @@ class Drives:
             raise ConfigurationError(f"laws of time: cannot be differentiated: {error}") from error
 
     def _all(self, t: Real) -> tuple[Traced, ...]:
-        flat = interpret(self.program, [[t]])
+        flat = inline(self.program, [[t]])
         return tuple(np.array([*x, None], dtype=object)[:-1] for x in flat)
 
     def at(self, t: Real) -> dict[str, Traced]:
@@ -264,6 +273,54 @@ class Drives:
             f"for: at t = {t[k]:.6g} they miss {names} by {here.max():.2g} (m or rad, or that "
             "share of the speed); drive fewer joints, or by laws that agree with the loops and rows"
         )
+
+    def tell_jumps(self, start: float, end: float, steps: int, adaptive: bool) -> None:
+        """Warn where positions or rates of laws jump: intervals where they change by other than
+        what rates and accelerations say are halved until only a jump is left.
+        """
+        t = np.linspace(start, end, min(steps, LOOKED_TIMES) + 1)
+        found = self._changes(t[:-1], t[1:])
+        for k, what in enumerate(("velocity", "position")):
+            change = found[k].max(axis=-1)
+            worst = np.argsort(change)[-WORST:]
+            a, b = t[worst], t[worst + 1]
+            for _ in range(HALVINGS):
+                middle = 0.5 * (a + b)
+                first = self._changes(a, middle)[k].max(axis=-1)
+                later = self._changes(middle, b)[k].max(axis=-1) > first
+                a, b = np.where(later, middle, a), np.where(later, b, middle)
+            left = self._changes(a, b)[k]
+            jumps = (left > 0.1 * change[worst, None]) & (left > OPEN)
+            if not jumps.any():
+                continue
+            n = int(np.flatnonzero(jumps.any(axis=-1))[np.argmin(b[jumps.any(axis=-1)])])
+            row = int(np.argmax(left[n]))
+            name = next(x for x, rows in self.rows.items() if rows.start <= row < rows.stop)
+            sort = "loop" if name in self.loops else "joint"
+            over = ", which dopri5 steps over" if adaptive else ""
+            warn(
+                f"the law of {sort} {name.removeprefix('drive:')!r}: its {what} jumps by "
+                f"{left[n, row]:.3g} at t = {b[n]:.6g} s{over}; trajectory.drive_forces and "
+                "drive_work() have no impulses: give a law that can be differentiated twice",
+                StiffWarning,
+            )
+            return
+
+    def _changes(self, a: Array, b: Array) -> Array:
+        """How rates and positions of rows change from times a to b (n,) beside what accelerations
+        and rates say, (2, n, m).
+        """
+        (q0, x0, U0, A0), (q1, x1, U1, A1) = self._kernel(a), self._kernel(b)
+        way, turned = (x1 - x0) * 1.0, difference(self.user, q0, q1)
+        for joint, component in self.joints:
+            own = turned[:, self.user.v_slices[joint]]
+            if component is None:
+                way[:, self.rows[f"drive:{joint}"]] = own
+            else:
+                way[:, self.rows[f"drive:{joint}.{component}"]] = own[:, component : component + 1]
+        half = 0.5 * (b - a)[:, None]
+        way = np.where(position_rows(self.model), way - half * (U0 + U1), 0.0)
+        return np.nan_to_num(np.abs(np.array([U1 - U0 - half * (A0 + A1), way])))
 
     def refuse_actuated(self, torque: Array | Feedback | None) -> None:
         """Raise where a joint is driven and has a torque, too."""

@@ -9,7 +9,7 @@ import numpy as np
 from mozzi.errors import ConfigurationError, warn
 from mozzi.model import Model
 from mozzi.program.scalar import Real
-from mozzi.simulation.forces.law import Law, check_arguments, check_traceable
+from mozzi.simulation.forces.law import Law, check_traceable
 from mozzi.simulation.parameters import Varying
 from mozzi.simulation.system import Feedback
 from mozzi.types import Array, ArrayLike, Traced
@@ -104,6 +104,8 @@ def torque_of(
     over_time = tau.ndim == len(batch) + 2
     shape = (*batch, steps, model.nv) if over_time else (*batch, model.nv)
     try:
+        if tau.shape[-1:] != (model.nv,):
+            raise ValueError
         tau = np.broadcast_to(tau, shape)
     except ValueError:
         raise ConfigurationError(
@@ -120,7 +122,6 @@ def _law(
     if trace is False and target != "cpu":
         raise ConfigurationError(f"torque: trace=False, but {python}")
     if trace is False:
-        check_arguments(law, "t, q, v", "torque: the law")
         return Torque(call=varying.arrays(law))
 
     try:

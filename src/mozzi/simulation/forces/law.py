@@ -6,7 +6,6 @@ of numbers: what the caller named, the joint forces that are held, and the time 
 
 from __future__ import annotations
 
-import inspect
 import math
 import traceback
 from collections.abc import Callable, Mapping
@@ -21,19 +20,19 @@ from mozzi.model import Model
 from mozzi.program.arrays import TracedArray, traced_array
 from mozzi.program.digest import digest
 from mozzi.program.scalar import Condition, Real, select
-from mozzi.simulation.parameters import Varying
+from mozzi.simulation.parameters import SampledLaw, Varying, check_law
 from mozzi.simulation.place import named
 from mozzi.simulation.system import Feedback, Forces, System, as_forces
 from mozzi.types import Array, ArrayLike, Traced
 
-__all__ = ["DUE", "HELD", "Law", "check_arguments", "check_traceable", "plainly"]
+__all__ = ["DUE", "HELD", "Law", "check_traceable", "law_digest", "plainly"]
 
 Sampled: TypeAlias = Callable[..., object]
 HELD, DUE = "tau", "due"  # what a state holds besides the caller's
 
 
 @checked
-class Law:
+class Law(SampledLaw):
     """A feedback law that is sampled at the start of steps and held between samples.
 
     A controller as computers run it: with integrators, filters and delay lines, and a clock of its
@@ -70,7 +69,7 @@ class Law:
             raise ConfigurationError(f"Law: period {period!r}: give a positive time in seconds")
         self.function, self.period = function, period
         self.kernels: dict[object, object] = {}  # of this law, by model and purpose
-        self.state: dict[str, Array] = {}
+        self.state = {}
         for name, value in (state or {}).items():
             try:
                 self.state[name] = np.array(value, dtype=float)
@@ -215,29 +214,23 @@ def _picked(due: Condition, a: Traced, b: Array) -> Traced:
     return np.array([select(due, x, y) for x, y in pairs], dtype=object).reshape(b.shape)
 
 
-def check_arguments(law: Callable[..., object], words: str, what: str, more: bool = True) -> None:
-    """Raise where a function does not take these arguments, such as "t, q, v", or (unless more)
-    wants others behind them.
-    """
-    try:
-        own = inspect.signature(law)
-    except ValueError:  # a function of C, which does not tell
-        return
-    try:
-        (own.bind_partial if more else own.bind)(*words.split(", "))
-    except TypeError:
-        taken = f"({', '.join(own.parameters)})"
-        raise ConfigurationError(f"{what} takes {taken}; give a function of ({words})") from None
-
-
 def check_traceable(
     law: Feedback | Law, model: Model, varying: Varying | None = None
 ) -> None:
     """Raise where a law cannot be traced: a `ConfigurationError` that names the line and what to
     write there, or says that the law is no function of its arguments.
     """
-    if not isinstance(law, Law):
-        check_arguments(law, "t, q, v", "torque: the law")
+    if len({law_digest(law, model, varying) for _ in range(2)}) > 1:
+        error = ValueError(  # traced, a random number would be one and the same at every step
+            "it gives other forces when it is asked again at the same t, q and v (a random "
+            "number, a clock, a counter?); draw numbers before, or say trace=False"
+        )
+        raise _untraceable(error) from error
+
+
+def law_digest(law: Feedback | Law, model: Model, varying: Varying | None = None) -> str:
+    """The digest of a law as it is now, which has to be traceable."""
+    check_law(law)
     system = System(model, varying=varying)
 
     def plain(t: Real, q: Traced, v: Traced, **more: Traced) -> Traced:
@@ -259,16 +252,15 @@ def check_traceable(
         shapes |= {"x": (law.size(model),), "dt": ()}
     traced = sampled if isinstance(law, Law) else plain
     try:
-        kernels = [named(traced, shapes, model, "torque", target="interpret") for _ in range(2)]
-        if len({digest(x.program) for x in kernels}) > 1:
-            raise ValueError(  # traced, a random number would be one and the same at every step
-                "it gives other forces when it is asked again at the same t, q and v (a random "
-                "number, a clock, a counter?); draw numbers before, or say trace=False"
-            )
+        return digest(named(traced, shapes, model, "torque", target="interpret").program)
     except MozziError:
         raise
     except Exception as error:
-        raise ConfigurationError(f"torque: the law cannot be traced: {plainly(error)}") from error
+        raise _untraceable(error) from error
+
+
+def _untraceable(error: Exception) -> ConfigurationError:
+    return ConfigurationError(f"torque: the law cannot be traced: {plainly(error)}")
 
 
 def plainly(error: BaseException) -> str:

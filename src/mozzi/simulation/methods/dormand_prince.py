@@ -31,6 +31,7 @@ from mozzi.simulation.methods.kinds import refuse_wrong
 from mozzi.simulation.methods.method import one_number
 from mozzi.simulation.methods.munthe_kaas import munthe_kaas_stages, weighted
 from mozzi.simulation.methods.tableau import DOPRI5
+from mozzi.simulation.parameters import check_arguments
 from mozzi.simulation.place import CPU, Place, Shapes, named, on_the_host
 from mozzi.simulation.projection import (
     closed_again,
@@ -101,6 +102,8 @@ class DormandPrince:
         for name in ("rtol", "atol"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise ConfigurationError(f"{name} {getattr(self, name)!r}: give a number in (0, 1)")
+        for event in filter(callable, self.events):
+            check_arguments(event, "t, q, v", "dopri5: an event", more=False)
 
 
 def state_shapes(model: Model) -> dict[str, tuple[int, ...]]:

@@ -127,7 +127,7 @@ def _checkpoint(run: Simulation, x: Adaptive) -> dict[str, Array]:
 
 
 def _adaptive(run: Simulation, method: DormandPrince, forces: list[Array]) -> Adaptive:
-    a = run.kernels.at_records("acceleration")(run.q0, run.v0, run.t0, *forces)
+    a = run.kernels.at_records("acceleration", free=True)(run.q0, run.v0, run.t0, *forces)
     span = float(run.grid.t[-1]) - run.t0
     kernel = run.kernels.attempt(method)
     begin = method, run.model, kernel, run.q0, run.v0, run.t0, a, span

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mozzi.algorithms.constraints.rank import lengths
 from mozzi.simulation.methods.dormand_prince import DormandPrince
 from mozzi.simulation.methods.method import OneStep
 from mozzi.simulation.place import on_the_host
@@ -22,7 +24,7 @@ from mozzi.types import Array
 if TYPE_CHECKING:
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["coarse_step"]
+__all__ = ["at_rest", "coarse_step"]
 
 NEAR = 3e-2  # a margin of `loop_rank`, from which on steps are looked at
 AT_SPEED = 1e-1  # the same, where it changes by more than that from record to record
@@ -32,6 +34,9 @@ PARTS = 2, 3  # of a step
 #: What one step and parts of it may differ by, of the largest velocity, by the method's order.
 COARSE = {1: 5e-2, 2: 1e-2}
 COARSE_FOURTH = 1e-4
+#: Radians or lengths of the mechanism that it covers in a run at its greatest speed, below which it
+#: is at rest: rounding moves it.
+AT_REST = {"float64": 1e-9, "float32": 1e-4}
 
 
 def coarse_step(
@@ -52,10 +57,18 @@ def coarse_step(
         when, off = _differences(run, method, t, q, v, sample, record)
         fastest = np.nanmax(np.abs(v), axis=(-2, -1))[sample]
         off = np.nan_to_num(off / fastest, nan=np.inf)
+    off[at_rest(run, t, v)[sample]] = 0.0
     worst = int(np.argmax(off))
     if not off[worst] > COARSE.get(method.order, COARSE_FOURTH):
         return None
     return float(when[worst]), float(margin[worst]), float(off[worst])
+
+
+def at_rest(run: Simulation, t: Array, v: Array) -> NDArray[np.bool_]:
+    """Which samples of v (…, n, nv) do not move but for rounding, of which nothing is told."""
+    speed = np.nan_to_num(np.abs(v), nan=np.inf) / lengths(run.model)[1]
+    covered = speed.max(axis=(-2, -1), initial=0.0) * (t[-1] - t[0])
+    return covered <= AT_REST[run.place.dtype]
 
 
 def _nearest(ranks: Ranks, last: int) -> tuple[np.ndarray, np.ndarray, Array]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mozzi.algorithms.contact.rows import joint_row_count
 from mozzi.errors import ConfigurationError
 from mozzi.model.parameters.named import geometric
 from mozzi.simulation.kernels import AtRecords
@@ -124,7 +125,15 @@ def _at_records(run: Simulation, name: AtRecords, x: Trajectory) -> Array:
         forces.append(run.wrenches[..., None, :, :])
     if run.varying.numbers is not None:
         forces.append(run.varying.numbers[..., None, :])
-    return run.kernels.at_records(name)(x.q, x.v, t, *forces)
+    free = name == "applied"
+    laws = None if free else run.kernels.touching
+    if laws is not None:
+        on_a, rows = x.stored["contact_forces"], x.stored.get("row_forces")
+        forces.append(on_a.reshape(*on_a.shape[:-2], -1))
+        count = joint_row_count(run.model, laws)
+        none = np.zeros((*on_a.shape[:-2], 0))
+        forces.append(none if rows is None or not count else rows[..., -count:])
+    return run.kernels.at_records(name, free)(x.q, x.v, t, *forces)
 
 
 def _held(run: Simulation) -> Array:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 
 from mozzi.algorithms.contact.gaps import contact_count
+from mozzi.algorithms.contact.rows import NO_LAWS, JointLaws
 from mozzi.model import Model
 from mozzi.simulation.forces.forces import Torque
 from mozzi.simulation.kernels import AtRecords, advance_kernel, record_kernel, start_kernel
 from mozzi.simulation.methods import Integrator
 from mozzi.simulation.methods.dormand_prince import DormandPrince, attempt_kernel
 from mozzi.simulation.methods.method import OneStep
+from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.methods.touching import TouchKernels, touch_kernels
 from mozzi.simulation.place import Place, Shapes
 from mozzi.simulation.system import KeptLaw, System
@@ -40,20 +42,31 @@ class RunKernels:
         x = self.system
         names = () if x.varying is None else x.varying.names
         shown = x.model.rows_depend
-        key = (name, method, x.resistance, x.stops, tuple(self.inputs), self.place, names, shown)
+        acting = x.resistance, x.stops, x.wrenches_rep
+        key = (name, method, *acting, tuple(self.inputs), self.place, names, shown)
         if key not in self._cache:
             self._cache[key] = make()
         return cast("K", self._cache[key])
 
-    def at_records(self, name: AtRecords) -> Kernel[Array]:
-        """(q, v, t, forces…) ↦ v̇, what closures exert, or what the law applies."""
+    def at_records(self, name: AtRecords, free: bool = False) -> Kernel[Array]:
+        """(q, v, t, forces…) ↦ v̇, what closures exert, or what the law applies; with what contacts
+        and rows of joints exerted as the last of the forces, unless free of them.
+        """
+        touching = None if free else self.touching
 
         def make() -> Kernel[Array]:
             law = {} if self.torque.own is None else {"tau": (self.model.nv,)}
             self.system.held = None
-            return record_kernel(self.system, {**law, **self.inputs}, name)
+            return record_kernel(self.system, {**law, **self.inputs}, name, touching)
 
-        return self._once(name, None, make)
+        return self._once(name, self.method if touching else None, make)
+
+    @property
+    def touching(self) -> JointLaws | None:
+        """The laws of joints that steps keep, where these or contacts act."""
+        if isinstance(self.method, DormandPrince):
+            return NO_LAWS if self.model.contacts else None
+        return self.method.joints if isinstance(self.method, Moreau) else None
 
     def advance(self, method: OneStep) -> Kernel[tuple[Array, ...]]:
         """Many steps of constant length."""

@@ -159,10 +159,14 @@ class Simulation:
         self.state: dict[str, Array] = {}  # at the last record, to go on from
         self.defect = 0.0  # the largest last correction of Newton's method
         self.saved = None if save is None else self._open(save)
+        end = float(self.grid.t[-1])
+        if self.drives is not None:
+            self.drives.tell_jumps(self.t0, end, self.grid.steps, self.adaptive)
+        duration = end - self.t0
+        tell_stiff(self.varying, self.method, self.resistance, self.q0, self.dt, duration)
         if isinstance(self.method, DormandPrince):
             self.kernels.attempt(self.method)
         else:
-            tell_stiff(self.varying, self.method, self.resistance, self.q0, self.dt)
             self.kernels.advance(self.method)
 
     def _check_together(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.algorithms.constraints.overconstrained import overconstrained
-from mozzi.algorithms.constraints.rank import pinv, sines
+from mozzi.algorithms.constraints.rank import pinv, sines, what_counts
 from mozzi.algorithms.constraints.rows.rows import loop_jacobian, loop_residual, loop_rows
 from mozzi.model import Drive, Model
 from mozzi.simulation.forces.drives import Drives
@@ -28,8 +28,8 @@ def shared_reactions(
     if overconstrained(model):
         residual = loop_residual(model, q)
         least = sines(model, residual if given is None else residual - given["loop_offsets"])
-    At = np.swapaxes(loop_jacobian(model, q), -1, -2)
-    lam = (pinv(At, least=least) @ force[..., None])[..., 0]
+    At = np.swapaxes(what_counts(model, loop_jacobian(model, q), least), -1, -2)
+    lam = (pinv(At) @ force[..., None])[..., 0]
     rows = loop_rows(model)
     own = [lam[..., rows[name]] for name in loop_rows(user)]
     none = np.zeros((*lam.shape[:-1], 0))

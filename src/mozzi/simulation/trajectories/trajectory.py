@@ -143,7 +143,9 @@ class Trajectory:
 
     @property
     def a(self) -> Array:
-        """Accelerations, (B, n, nv)."""
+        """Accelerations, (B, n, nv). Contacts, rigid stops and friction that sticks push as they
+        did in the last step: not at all at the start of moreau.
+        """
         make = self.accelerations
         return self._get("a", lambda: None if make is None else make(self))
 
@@ -166,13 +168,15 @@ class Trajectory:
     def loop_forces(self) -> Array:
         """Multipliers of the rows of loops, rolling and velocity rows, (B, n, m), of least norm:
         rows as `loop_rows` tells, `loop_wrenches` makes world wrenches of them. Of a loop that
-        follows a law, conjugate to its residual.
+        follows a law, conjugate to its residual. What touches pushes as in `a`.
         """
         return self._reaction("loop_forces")
 
     @property
     def drive_forces(self) -> dict[str, Array]:
-        """What drives joints that follow a law, by joint: (B, n, nv of the joint)."""
+        """What drives joints that follow a law, by joint: (B, n, nv of the joint). What touches
+        pushes as in `a`.
+        """
         found = self.all_reactions()
         return {n.removeprefix("drive:"): x for n, x in found.items() if n.startswith("drive:")}
 

@@ -18,6 +18,7 @@ from mozzi.targets.cpu.batch_loop import TABLE
 from mozzi.targets.cpu.outline import Outline
 from mozzi.targets.cpu.promises import promises
 from mozzi.targets.cpu.results import Results
+from mozzi.targets.cpu.shared_memory import shared_memory
 from mozzi.targets.cpu.vector_math import splat
 from mozzi.targets.cpu.watch import Watch
 from mozzi.targets.cpu.zeroing import unwritten
@@ -79,6 +80,7 @@ class Body:
         self.results = Results.of(program)
         self.pending = dict(self.results.slots)  # results that are not stored yet
         self.unused = self.results.read - _used(program) if self.results.read else set[int]()
+        self.unwritten = unwritten(program)
         self._place(program)
         self.outline = Outline(program, self.scratch)
         self.scratch = self.outline.size
@@ -101,10 +103,9 @@ class Body:
     def _place(self, program: Program) -> None:
         """A buffer that is an output lives among the outputs, the others in scratch memory."""
         self.places |= {x: ("%out", slot) for x, slot in self.results.buffers.items()}
-        for buffer in program.buffers():
-            if buffer.kind == "scratch" and id(buffer) not in self.places:
-                self.places[id(buffer)] = ("%scratch", self.scratch)
-                self.scratch += buffer.size
+        own = [b for b in program.buffers() if b.kind == "scratch" and id(b) not in self.places]
+        slots, self.scratch = shared_memory(program, own, self.unwritten)
+        self.places |= {key: ("%scratch", slot) for key, slot in slots.items()}
 
     # functions
 
@@ -170,7 +171,7 @@ class Body:
         last, when the compiler is at work on all else.
         """
         behind, self.code = self.code, []
-        for buffer, ranges in unwritten(program).items():
+        for buffer, ranges in self.unwritten.items():
             base, slot = self.places[buffer]
             for start, stop in ranges:
                 at, clear = self._at(base, slot + start), self._function("clear")

@@ -169,7 +169,16 @@ class CpuKernel(Generic[Result]):
         if not self._whole:
             return self._with_empty_operands(args, out)
         if len(args) != len(self.inputs) or options:  # results by position, where=, axes=, errors
-            return self.ufunc(*args, **(options if out is None else {"out": out} | options))
+            try:
+                return self.ufunc(*args, **(options if out is None else {"out": out} | options))
+            except TypeError:
+                if len(args) == len(self.inputs):
+                    raise
+                names = ", ".join(x.name for x in self.inputs)
+                raise TypeError(
+                    f"{self.name} takes the arrays ({names}) by position, and {len(args)} were "
+                    "given; the model is none of them: a kernel has it"
+                ) from None
         arrays, dtype, numbers = args, self.dtype, 0
         for x in args:
             if type(x) is not np.ndarray or x.dtype is not dtype:

@@ -45,21 +45,28 @@ class _Run:
     def __init__(self, buffers: dict[int, Buffer]):
         self.buffers = buffers
         self.reads: list[tuple[int, np.ndarray, np.ndarray]] = []
-        self.first = {key: np.full(b.size, NEVER) for key, b in buffers.items()}
+        self.found: dict[int, list[np.ndarray]] = {key: [] for key in buffers}
+        self.first: dict[int, np.ndarray] = {
+            key: np.full(b.size, NEVER) for key, b in buffers.items()
+        }
         self.left = ACCESSES_MAX
 
     def follow(self, program: Program) -> dict[int, np.ndarray]:
         now = np.zeros(1, np.int64)
         self.region(program.region, {}, now)
-        found: dict[int, list[np.ndarray]] = {key: [] for key in self.buffers}
-        for key, places, times in self.reads:
-            found[key].append(places[self.first[key][places] >= times])
+        self.compare(0)
         for x in program.outputs:
             if isinstance(x.values, Buffer) and x.values.kind == "scratch":
                 key = id(x.values)
-                found[key].append(np.flatnonzero(self.first[key] == NEVER))
+                self.found[key].append(np.flatnonzero(self.first[key] == NEVER))
         none = np.zeros(0, np.int64)
-        return {key: np.unique(np.concatenate([none, *parts])) for key, parts in found.items()}
+        return {key: np.unique(np.concatenate([none, *parts])) for key, parts in self.found.items()}
+
+    def compare(self, since: int) -> None:
+        """Find what these reads find unwritten."""
+        for key, places, times in self.reads[since:]:
+            self.found[key].append(places[self.first[key][places] >= times])
+        del self.reads[since:]
 
     def index(self, index: Index | None, values: dict[int, np.ndarray]) -> np.ndarray | int:
         if index is None:
@@ -102,10 +109,18 @@ class _Run:
         time = start[who] + step * sum(map(_length, loop.branches))
         inner = {key: x[who] for key, x in values.items()} | {id(loop.variable): at}
         which = np.zeros(len(at), int) if loop.which is None else np.asarray(loop.which)[at]
+        before, since = self.first, len(self.reads)
+        if loop.going is not None:
+            self.first = {key: x.copy() for key, x in before.items()}
         for number, branch in enumerate(loop.branches):
             own = which == number
             if own.any():
                 self.region(branch, {key: x[own] for key, x in inner.items()}, time[own])
+        if loop.going is not None:  # what it writes counts for itself, if it is met once
+            if len(start) > 1:
+                self.first = before
+            self.compare(since)
+            self.first = before
 
     def steps(
         self, loop: Loop, values: dict[int, np.ndarray], n: int

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from mozzi.program.node import Node
-from mozzi.program.program import Buffer, Output, Program
+from mozzi.program.program import Buffer, Loop, Output, Program
 from mozzi.program.schedule import live_values, schedule
 from mozzi.targets.cuda.launch import BLOCK_THREADS, WARP
 from mozzi.targets.cuda.math import CALM, FRESH, PRELUDE, WRITE_COLUMNS, WRITE_PIECE
@@ -96,7 +96,7 @@ class CudaSource(Statements):
     def _body(self) -> list[str]:
         """The program as a device function on accessors: `in_k(j)` reads, `out_k(j, x)` writes.
 
-        A buffer that is a result, and that nothing loads, is written where the result goes.
+        A buffer that is one result, and that nothing loads, is written where the result goes.
         """
         program = self.program
         loaded = {
@@ -104,9 +104,12 @@ class CudaSource(Statements):
             for s, _ in program.walk()
             if isinstance(s, Node) and s.op == "load"
         }
+        loaded |= {id(s.going.buffer) for s, _ in program.walk() if isinstance(s, Loop) and s.going}
+        results = [id(y.values) for y in program.outputs]
         for k, output in enumerate(program.outputs):
             buffer = output.values
-            if isinstance(buffer, Buffer) and id(buffer) not in loaded | self.written.keys():
+            once = isinstance(buffer, Buffer) and results.count(id(buffer)) == 1
+            if once and id(buffer) not in loaded:
                 self.staged = [n for n in self.staged if n != k]
                 self.written[id(buffer)] = f"out{k}"
                 self.say(f"for (int i = 0; i < {output.size}; ++i) out{k}(i, 0);")

@@ -150,12 +150,16 @@ class Problem:
 
 
 class ByRows(Problem):
-    """With the admittance Λ of the rows: for few rows."""
+    """With the admittance Λ of the rows: for few rows. size: what is taken for its diagonal where
+    rows are scaled.
+    """
 
     by_rows = True
 
-    def __init__(self, L: Matrix, g: Sequence[Real], sets: Sequence[Set]):
-        super().__init__([L[k][k] for k in range(len(g))], g, sets)
+    def __init__(
+        self, L: Matrix, g: Sequence[Real], sets: Sequence[Set], size: Sequence[Real] | None = None
+    ):
+        super().__init__([L[k][k] for k in range(len(g))] if size is None else size, g, sets)
         a, n = self.scale, range(len(g))
         self.L = [[L[i][j] if _zero(L[i][j]) else a[i] * L[i][j] * a[j] for j in n] for i in n]
 

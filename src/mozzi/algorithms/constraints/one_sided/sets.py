@@ -155,7 +155,7 @@ class Cone:
         inverse = _inverse_length(square)
         u1, u2 = a1 * inverse, a2 * inverse
         f = minimum(maximum(x[0], 0.0) * inverse, 1.0)
-        d = (x[0] - n, x[1] - f * a1, x[2] - f * a2)
+        d = (minimum(x[0], w[0]), x[1] - f * a1, x[2] - f * a2)
         error = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
         closed = select(a > 0.0, 1.0, 0.0)
         stick = select(slides, 0.0, closed)

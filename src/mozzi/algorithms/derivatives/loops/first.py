@@ -25,7 +25,7 @@ from mozzi.algorithms.calls.algorithm import Arrays, Options, algorithm
 from mozzi.algorithms.calls.arguments import Blocks
 from mozzi.algorithms.calls.held_wrenches import HeldWrenches
 from mozzi.algorithms.calls.inlining import inlined
-from mozzi.algorithms.constraints.rank import pinv
+from mozzi.algorithms.constraints.rank import pinv, what_counts
 from mozzi.algorithms.constraints.rows.joints import at_rest
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_jacobian
 from mozzi.algorithms.derivatives.first import (
@@ -82,15 +82,12 @@ def _rows(
 
 
 class Saddle:
-    """[M −Aᵀ; A 0] over the free coordinates, of any rank: da, dλ of right-hand sides f, g.
+    """[M −Aᵀ; A 0] over the free coordinates, of any rank: da, dλ of right-hand sides f, g."""
 
-    least: the share from which singular values count (`least_share`).
-    """
-
-    def __init__(self, M: Array, A: Array, least: Array | float = 0.0):
+    def __init__(self, M: Array, A: Array):
         self.L = np.linalg.cholesky(M)
         B = np.swapaxes(np.linalg.solve(self.L, np.swapaxes(A, -1, -2)), -1, -2)
-        self.B, self.inverse = B, pinv(B, least=least)
+        self.B, self.inverse = B, pinv(B)
 
     def solve(self, f: Array, g: Array) -> tuple[NDArray[np.floating], Array]:
         """M da − Aᵀ dλ = f, A da = g."""
@@ -263,10 +260,11 @@ class HybridChanges:
         self.A, self.M = loop_jacobian(model, self.q), mass_matrix(model, self.q)
         need = inverse_dynamics(model, self.q, self.v, self.a, **self.given) - self.tau
         every, some = (least_share(model, self.q, x) for x in (None, self.held))
-        At = np.swapaxes(self.A, -1, -2)
-        self.multipliers = (pinv(At, least=every) @ need[..., None])[..., 0]
+        At = np.swapaxes(what_counts(model, self.A, every), -1, -2)
+        self.multipliers = (pinv(At) @ need[..., None])[..., 0]
         free = ~self.held
-        self.saddle = Saddle(self.M[..., free, :][..., free], self.A[..., free], some)
+        rows = what_counts(model, self.A[..., free], some, free)
+        self.saddle = Saddle(self.M[..., free, :][..., free], rows)
 
     def solve(
         self,
@@ -345,12 +343,12 @@ class InverseChanges:
         if self.torque:
             K[..., :m, :m] = -(self.A_a * x.w) @ np.swapaxes(self.A_a, -1, -2)
             self.y[..., act] = x.w * x.tau[..., act]
-            self.y[..., ~act] = -(pinv(A_p, least=x.least) @ (A @ self.y[..., None]))[..., 0]
+            self.y[..., ~act] = -(pinv(A_p) @ (A @ self.y[..., None]))[..., 0]
         else:
             K[..., :m, :m] = -np.diag(x.w)
-            inverse = pinv(A_p, least=x.least)
+            inverse = pinv(A_p)
             self.y[..., ~act] = (inverse @ (x.w * x.multipliers)[..., None])[..., 0]
-        self.inverse = pinv(K, least=x.least)
+        self.inverse = pinv(K)
 
     def solve(self, force: Array, turn: Array | float = 0.0) -> Array:
         """dτ of changes of τ_r − Aᵀ λ at fixed λ, and of A y at fixed y; columns."""

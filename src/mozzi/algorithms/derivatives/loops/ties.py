@@ -147,7 +147,7 @@ def _program(part: Loop | Distance, carried: bool, drift: bool) -> Program:
     """
     key: Hashable = "distance", part.length if drift and isinstance(part, Distance) else None
     if isinstance(part, Loop):
-        key = part.joint.kind, tuple(part.joint.parameters()), carried, drift
+        key = part.joint.kind, part.joint.code, part.joint.parameters(), carried, drift
     if key not in _PROGRAMS:
         inputs = [Input(name, (12,)) for name in ("F_a", "F_b", "G")]
         inputs += [Input(name, (6,)) for name in TWISTS]
