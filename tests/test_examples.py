@@ -35,7 +35,10 @@ def test_example(script: Path, tmp_path: Path):
         pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
     if script.name in NEEDS:
         pytest.importorskip(NEEDS[script.name], reason=f"{NEEDS[script.name]} is not installed")
-    copy = Path(shutil.copy(script, tmp_path))  # examples write beside themselves
+    run(Path(shutil.copy(script, tmp_path)))  # examples write beside themselves
+
+
+def run(copy: Path) -> None:
     source = str(Path(mozzi.__file__).parents[1])
     env = os.environ | {
         "MPLBACKEND": "Agg",
@@ -44,7 +47,7 @@ def test_example(script: Path, tmp_path: Path):
     }
     done = subprocess.run(
         [sys.executable, str(copy)],
-        cwd=tmp_path,
+        cwd=copy.parent,
         env=env,
         capture_output=True,
         text=True,
@@ -52,3 +55,19 @@ def test_example(script: Path, tmp_path: Path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads have names on Linux")
+def test_distributed_processes_end_without_threads_of_their_group(tmp_path: Path):
+    """One that is left takes the GIL of an interpreter that ends, at times, and aborts it."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    text, end = (FOLDER / "distributed.py").read_text(), "    dist.destroy_process_group()\n"
+    assert end in text
+    look = """
+    from pathlib import Path
+    names = [x.read_text() for x in Path("/proc/self/task").glob("*/comm")]
+    assert names and not [x for x in names if "gloo" in x or "tcpstore" in x], names
+"""
+    script = tmp_path / "distributed.py"
+    script.write_text(text.replace(end, end + look))
+    run(script)

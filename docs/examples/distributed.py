@@ -3,6 +3,9 @@
 Here two processes on the CPU (gloo); with GPUs the lines are the same with `nccl` and
 `device=f"cuda:{rank}"`. Joint damping is found from accelerations, by gradients through forward
 dynamics.
+
+`torch.distributed.nn` is imported before there is a group. PyTorch's optimizers import it as well,
+and then its default arguments keep the group, whose threads may abort the interpreter as it ends.
 """
 
 import os
@@ -10,6 +13,7 @@ import socket
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn
 from torch.multiprocessing.spawn import spawn
 
 import mozzi as mz
