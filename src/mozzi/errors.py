@@ -253,7 +253,8 @@ class SingularWarning(UserWarning):
 
 
 class OpenLoopWarning(UserWarning):
-    """Dynamics was asked about a configuration in which loops are open: which, and by how much.
+    """Dynamics was asked about a configuration in which loops are open, or about velocities that
+    open them so that their rows contradict each other: which, and by how much.
 
     Example:
         >>> import warnings

@@ -233,6 +233,89 @@ def test_widely_open_states_are_told_of():
         mz.forward_dynamics(turned, [np.pi], [0.0], [0.0])
 
 
+def opened(model: Model, q: np.ndarray) -> tuple[np.ndarray, float]:
+    """Velocities that open the loops, and how fast."""
+    v = np.random.default_rng(0).normal(size=model.nv)
+    return v, float(np.abs(mz.loop_jacobian(model, q) @ v).max())
+
+
+def test_velocities_that_open_a_linkage_are_told_of():
+    """Rows that depend on one another contradict each other there: answers depended on which rows
+    were kept, so on the cut, without a word.
+    """
+    model, q, v = cut("bennett", 0, "joint_2")
+    tau, x = np.zeros(model.nv), np.ones(model.nv)
+    bad, rate = opened(model, q)
+    told = rf"loop 'joint_2' of model 'bennett' opens at {rate:.3g} "
+    batch = np.array([v, bad, v])
+    for call in (
+        lambda v: mz.forward_dynamics(model, q, v, tau),
+        lambda v: mz.forward_dynamics(model, q, v, tau, wrenches=np.zeros((model.nb, 6))),
+        lambda v: mz.loop_forces(model, q, v, tau),
+        lambda v: mz.hybrid_dynamics(model, q, v, tau, tau, prescribed=[]),
+        lambda v: mz.forward_dynamics_gradient(model, q, v, tau, x),
+        lambda v: mz.forward_dynamics_directional(model, q, v, tau, dq=x),
+        lambda v: mz.forward_dynamics_derivatives(model, q, v, tau),
+        lambda v: mz.forward_dynamics_hessian(model, q, v, tau, x),
+        lambda v: mz.linearize(model, q, v, tau),
+    ):
+        for _ in range(2):
+            with pytest.warns(OpenLoopWarning, match=told + "(.* with these velocities)?"):
+                call(bad)
+            with pytest.warns(OpenLoopWarning, match=told + ".* in 1 of 3 samples"):
+                call(batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call(v)
+            call(np.array([v, -v]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of rows that move with a law; impulses keep loops closed
+        rates = np.zeros(model.row_count)
+        mz.forward_dynamics(model, q, v, tau, loop_accelerations=rates)
+        mz.impact(model, q, bad)
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_velocities_that_keep_linkages_closed_are_not_told_of(name: str):
+    """Of any size, also where loops are a little open; nor those of planar linkages, whose rows
+    are met whatever velocities are: some vanish.
+    """
+    model, q, v = cut(name, 0, "joint_2")
+    rng = np.random.default_rng(1)
+    away, tau = rng.normal(size=model.nv), rng.normal(size=model.nv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for speed in (0.0, 1e-6, 1.0, 1e3):
+            for d in (0.0, 1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4):
+                there = mz.integrate(model, q, d * away)
+                mz.forward_dynamics(model, there, speed * v, tau)
+                mz.forward_dynamics_gradient(model, there, speed * v, tau, tau)
+        if name.startswith("planar"):
+            mz.forward_dynamics(model, q, opened(model, q)[0], tau)
+    if not name.startswith("planar"):
+        with pytest.warns(OpenLoopWarning, match="opens at"):
+            mz.forward_dynamics(model, q, opened(model, q)[0], tau)
+
+
+def test_velocities_that_open_a_linkage_on_a_long_chain_are_told_of():
+    """By programs with loops over bodies."""
+    linkage = on_base(LINKAGES["bennett"](0), mz.Revolute((1.0, 2.0, 3.0)))
+    model, q, v = Cuts(linkage, 0).cut("joint_2")
+    parent = "base"
+    for k in range(50):
+        rod = mz.Inertia(0.1, (0.1, 0, 0), 1e-3 * np.eye(3))
+        at = mz.Revolute("xyz"[k % 3]).between(mz.SE3.translation(0.2, 0, 0))
+        model, parent = model.with_body(f"arm_{k}", parent, at, rod), f"arm_{k}"
+    q, v = (np.concatenate([x, np.full(50, 0.1)]) for x in (q, v))
+    tau, u = np.zeros(model.nv), np.zeros(model.nv)
+    u[: v.size - 50] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.forward_dynamics(model, q, v, tau)
+    with pytest.warns(OpenLoopWarning, match="loop 'joint_2' .* opens at"):
+        mz.forward_dynamics(model, q, u, tau)
+
+
 def test_a_runge_kutta_method_of_ones_own():
     """Stages are open, and each chooses by itself: the energy is that of the library's steps."""
     model, q, v = cut("bennett", 0, "joint_2")

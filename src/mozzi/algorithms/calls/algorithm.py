@@ -80,7 +80,7 @@ class Algorithm:
         regroup: bool | str = False,
         threshold: int | None = None,
         loops: str = "tree",
-        tells_open: bool = False,
+        tells_open: str = "",
         rolled_paths: bool = False,
         rolled_loops: Callable[[Model], bool] | None = None,
         rolled_chains: bool = False,
@@ -141,7 +141,7 @@ class Algorithm:
     @property
     def holds_where_closed(self) -> bool:
         """Whether the result says nothing where loops are open, and that is told."""
-        return self.loops == "honour" and (self.tells_open or self._with_loops is not None)
+        return self.loops == "honour" and (self.tells_open != "" or self._with_loops is not None)
 
     def unrolled_by(
         self, most: Callable[[Model, Mapping[str, object]], int | None]
@@ -197,7 +197,7 @@ class Algorithm:
         if met_loops(model) or self._on_arrays is not None:  # kernels look for themselves
             refuse_others(self.name, self._array_kinds, arrays.items(), self.function)
         if self.tells_open and met_loops(model):
-            tell_open(self.name, model, arrays["q"])
+            tell_open(self.name, model, *(arrays[n] for n in self.tells_open.split()))
         named = cast("Mapping[str, object]", others)
         for answer in (self._on_arrays, self._with_loops if met_loops(model) else None):
             if answer is None:
@@ -386,7 +386,7 @@ def algorithm(function: Recursion, /) -> Algorithm: ...
 @overload
 def algorithm(
     *, regroup: bool | str = False, threshold: int | None = None, loops: str = "tree",
-    tells_open: bool = False, rolled_paths: bool = False,
+    tells_open: str = "", rolled_paths: bool = False,
     rolled_loops: Callable[[Model], bool] | None = None, rolled_chains: bool = False,
 ) -> Callable[[Recursion], Algorithm]: ...  # fmt: skip
 def algorithm(
@@ -395,7 +395,7 @@ def algorithm(
     regroup: bool | str = False,
     threshold: int | None = None,
     loops: str = "tree",
-    tells_open: bool = False,
+    tells_open: str = "",
     rolled_paths: bool = False,
     rolled_loops: Callable[[Model], bool] | None = None,
     rolled_chains: bool = False,
@@ -409,8 +409,8 @@ def algorithm(
     loops: what becomes of loops, distances and couplings. "tree": the result is a statement about
     the tree, true whether loops close it or not; "honour": the result satisfies them; "refuse": a
     model that has some is refused.
-    tells_open: whether a call on arrays looks at how open the loops are, and warns (what counts
-    rows does that by itself).
+    tells_open: by which arrays a call looks at how open the loops are ("q"), and at whether they
+    open ("q v"), and warns (what counts rows does that by itself).
     rolled_paths: whether it is rolled for mechanisms with loops, too (`rolled_or_not.few_loops`).
     rolled_loops: of which mechanisms with many loops it is rolled.
     rolled_chains: whether it is rolled for shorter chains already (`Settings.chains`).

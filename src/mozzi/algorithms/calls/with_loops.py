@@ -52,11 +52,11 @@ def _load_answers() -> None:
     del actuation, forces, passive, rank_warnings, shares_in_programs
 
 
-def tell_open(function: str, model: Model, q: ArrayLike) -> None:
-    """Warn where the loops of a model are widely open at q, on arrays."""
+def tell_open(function: str, model: Model, q: ArrayLike, v: ArrayLike | None = None) -> None:
+    """Warn where the loops of a model are widely open at q, or opened by v, on arrays."""
     from mozzi.algorithms.loops.open_loops import tell_open
 
-    tell_open(function, model, q)
+    tell_open(function, model, q, v)
 
 
 def refuse_loops(model: Model, function: str) -> None:

@@ -56,15 +56,16 @@ class Solver(Protocol):
 
 class Multipliers:
     """The multipliers of all closures, how they act (what the outward sweep adds), and the factors
-    that gave them. prescribed: accelerations of the rows; moving: whether Ȧ v is part of them.
+    that gave them. prescribed: accelerations of the rows; moving: whether Ȧ v is part of them;
+    left: by how much the rows were missed before these were found.
     """
 
     def __init__(
         self, propagated: Propagated, multipliers: list[Real], factor: Solver,
-        prescribed: Sequence[Real] = (), moving: bool = True,
+        prescribed: Sequence[Real] = (), moving: bool = True, left: Sequence[Real] = (),
     ):  # fmt: skip
         self.propagated, self.multipliers, self.factor = propagated, multipliers, factor
-        self.prescribed, self.moving = prescribed, moving
+        self.prescribed, self.moving, self.left = prescribed, moving, left
         acting = propagated.acting(multipliers)
         self.force, self.held, self.wrench = acting.force, acting.held, acting.wrench
 
@@ -77,7 +78,8 @@ class Multipliers:
         accelerations as they are.
         """
         left = entrywise(sub, self.prescribed, self.propagated.met(model, A, a, self.moving))
-        return Multipliers(self.propagated, self.factor.multipliers(left), self.factor)
+        found = self.factor.multipliers(left)
+        return Multipliers(self.propagated, found, self.factor, left=left)
 
     def at_rest(
         self, model: Mechanism, Du: ByBody[Sequence[Real]], rates: Sequence[Real] | None = None
@@ -93,12 +95,12 @@ class Multipliers:
     def plus(self, more: Multipliers) -> Multipliers:
         """Both together."""
         total = entrywise(add, self.multipliers, more.multipliers)
-        return Multipliers(self.propagated, total, self.factor)
+        return Multipliers(self.propagated, total, self.factor, left=more.left)
 
     def shortest(self) -> Multipliers:
         """The shortest that exert the same forces."""
         own = self.factor.shortest(self.multipliers)
-        return Multipliers(self.propagated, own, self.factor)
+        return Multipliers(self.propagated, own, self.factor, left=self.left)
 
 
 def factored_loops(

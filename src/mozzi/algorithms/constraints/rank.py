@@ -29,7 +29,7 @@ from mozzi.algorithms.constraints.rows.rolling import reach
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import Vec3
 from mozzi.lie.vec import number
-from mozzi.model import Guided, Loop, Model
+from mozzi.model import Guided, Joint, Loop, Model
 from mozzi.program.counted_loops import summed
 from mozzi.program.scalar import Real, minimum, sqrt
 from mozzi.program.settings import settings
@@ -37,7 +37,7 @@ from mozzi.types import Array, ArrayLike
 
 __all__ = [
     "STRONG", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
-    "scaled", "sines", "smallest_pivot", "surely_regular", "what_counts",
+    "scaled", "sines", "smallest_pivot", "surely_regular", "turn", "what_counts",
 ]  # fmt: skip
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -287,11 +287,7 @@ def _lengths(model: Model) -> tuple[Array, Array]:
     size = length_of(model)
     rows = [x for loop in model.loops for x in _loop_lengths(loop, size)]
     rows += [size] * len(model.distances)
-    turning = [
-        any(number(x) != 0.0 for x in S.ang)
-        for body in model
-        for S in body.joint.screws(body.joint.neutral())
-    ]
+    turning = [turns for body in model for turns in turn(body.joint)]
     for coupling in model.couplings:
         ends: list[int] = [model.v_slices[joint].start + k for joint, k, _ in coupling.terms]
         rows.append(1.0 if any(turning[k] for k in ends) else size)
@@ -308,6 +304,11 @@ def _lengths(model: Model) -> tuple[Array, Array]:
     for x in found:
         x.flags.writeable = False
     return found
+
+
+def turn(joint: Joint) -> list[bool]:
+    """Which velocities of a joint turn its body."""
+    return [any(number(x) != 0.0 for x in S.ang) for S in joint.screws(joint.neutral())]
 
 
 def _loop_lengths(loop: Loop, size: float) -> list[float]:

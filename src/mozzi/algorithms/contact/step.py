@@ -184,7 +184,7 @@ def row_joint_forces(
     return tau
 
 
-@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour", tells_open=True)
+@algorithm(regroup="moments", threshold=ALWAYS_UNROLLED, loops="honour", tells_open="q")
 def impact(model: Mechanism, q: JointVector, v: JointVector) -> BlockArray:
     """The velocities after the impacts of what touches: v⁺ = v + M⁻¹ Jᵀ x.
 

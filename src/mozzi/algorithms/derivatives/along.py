@@ -146,7 +146,7 @@ def inverse_dynamics_directional(
     return dtau
 
 
-@algorithm(loops="honour", tells_open=True)
+@algorithm(loops="honour", tells_open="q v")
 def forward_dynamics_directional(
     model: Mechanism,
     q: JointVector,

@@ -179,7 +179,7 @@ def inverse_dynamics_wrench_derivatives(
     return wrench_changes(model, q)
 
 
-@algorithm(threshold=20, loops="honour", tells_open=True)
+@algorithm(threshold=20, loops="honour", tells_open="q")
 def forward_dynamics_wrench_derivatives(model: Mechanism, q: JointVector) -> BlockArray:
     """∂a/∂W (nv, nb, 6) of `forward_dynamics` with respect to the external wrenches: M⁻¹ J_bᵀ.
 

@@ -89,7 +89,7 @@ def inverse_dynamics_gradient(
 
 
 @algorithm(
-    regroup="moments", loops="honour", tells_open=True, rolled_paths=True, rolled_loops=alike,
+    regroup="moments", loops="honour", tells_open="q v", rolled_paths=True, rolled_loops=alike,
     rolled_chains=True,
 )  # fmt: skip
 def forward_dynamics_gradient(

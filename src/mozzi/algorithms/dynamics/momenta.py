@@ -162,7 +162,7 @@ def velocities_of_momenta(
     return solve_mass_matrix(AtRest(model, rotors=False), q, projected_momenta(model, q, momenta))
 
 
-@algorithm(loops="honour", tells_open=True)
+@algorithm(loops="honour", tells_open="q")
 def momentum_dynamics(
     model: Mechanism, q: JointVector, momenta: ByBody[Momentum], tau: JointVector,
     wrenches: ByBody[Wrench] | None = None, resistance: bool = False,

@@ -10,23 +10,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
-from mozzi.algorithms.constraints.rank import lengths
-from mozzi.algorithms.constraints.rows.rows import loop_residual, loop_rows
+from mozzi.algorithms.constraints.overconstrained import overconstrained
+from mozzi.algorithms.constraints.rank import lengths, pinv, sines, what_counts
+from mozzi.algorithms.constraints.rows.rows import (
+    loop_acceleration,
+    loop_jacobian,
+    loop_residual,
+    loop_rows,
+)
 from mozzi.algorithms.loops.shown import look_at
 from mozzi.errors import OpenLoopWarning, warn
 from mozzi.model import Distance, Loop, Model
 from mozzi.types import Array, ArrayLike
 
-__all__ = ["WIDE", "tell_open", "warn_open", "widely_open"]
+__all__ = ["MISSED", "WIDE", "tell_open", "warn_open", "warn_opening", "widely_open"]
 
 WIDE = 1e-3  # radians, or lengths of the mechanism
 SOME = 1e-8  # from here on dependent rows may count in programs that do not choose
+MISSED = 1e-6  # relative: rates of rows that are missed by more contradict one another
 
 
-def tell_open(function: str, model: Model, q: ArrayLike) -> None:
+def tell_open(function: str, model: Model, q: ArrayLike, v: ArrayLike | None = None) -> None:
     """Warn of the samples of q (…, nq) that are widely open, and look at the rank of those that are
-    open at all (`shown`).
+    open at all (`shown`); with v (…, nv) of those whose velocities open the loops, too.
     """
+    _tell_positions(function, model, q)
+    if v is not None and overconstrained(model):
+        _tell_velocities(function, model, q, v)
+
+
+def _tell_velocities(function: str, model: Model, q: ArrayLike, v: ArrayLike) -> None:
+    """Warn of the samples whose rows contradict each other with velocities that open the loops."""
+    q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
+    if not (np.isfinite(q).all() and np.isfinite(v).all()):
+        return  # which is told by what follows
+    opening = _opening_at(model, q, v)[1]
+    if opening.any():
+        opening[opening] = _contradict(model, q[opening], v[opening])
+        warn_opening(function, model, q, v, opening, batch)
+
+
+def _contradict(model: Model, q: Array, v: Array) -> NDArray[np.bool_]:
+    """In which states (samples, nq), (samples, nv) no accelerations meet all rows: A a + Ȧ v = 0."""
+    rows, columns = lengths(model)
+    with unchecked():
+        bias = loop_acceleration(model, q, v, np.zeros_like(v))[..., None] / rows[:, None]
+        least = sines(model, loop_residual(model, q))
+        A = what_counts(model, loop_jacobian(model, q), least) / rows[:, None] * columns
+    left = np.linalg.norm(bias - A @ (pinv(A) @ bias), axis=(-2, -1))
+    size = np.linalg.norm(bias, axis=(-2, -1)) + np.square(v / columns).sum(-1)
+    return left > (MISSED + least) * size
+
+
+def _tell_positions(function: str, model: Model, q: ArrayLike) -> None:
     q = np.asarray(q, dtype=float)
     if not np.isfinite(q).all():
         return  # which is told by what follows
@@ -67,6 +105,38 @@ def warn_open(
         "mozzi.assemble(model, q) first",
         OpenLoopWarning,
     )
+
+
+def warn_opening(
+    function: str, model: Model, q: Array, v: Array, opening: NDArray[np.bool_],
+    batch: tuple[int, ...],
+) -> None:  # fmt: skip
+    """Warn of those of the states (samples, nq), (samples, nv) whose velocities open the loops, so
+    that rows which depend on one another where they stay closed contradict each other. (Rows that
+    do so where velocities keep them closed are those of singular configurations.)
+    """
+    rates, opens = _opening_at(model, q[opening], v[opening])
+    if not opens.any():
+        return
+    most = rates[opens].max(0)
+    fastest = {name: float(most[s].max(initial=0.0)) for name, s in loop_rows(model).items()}
+    part = max(fastest, key=fastest.__getitem__)
+    where = f"in {opens.sum()} of {len(opening)} samples" if batch else "with these velocities"
+    warn(
+        f"{function}: loop {part!r} of model {model.name!r} opens at {fastest[part]:.3g} (m/s or "
+        f"rad/s) {where}, and its rows contradict each other there: the answer is that of the "
+        "rows that count; call mozzi.consistent_velocities(model, q, v) first",
+        OpenLoopWarning,
+    )
+
+
+def _opening_at(model: Model, q: Array, v: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """How fast rows of states (samples, nq), (samples, nv) open, and whether any does."""
+    rows, columns = lengths(model)
+    with unchecked():
+        rates = np.abs((loop_jacobian(model, q) @ v[..., None])[..., 0])
+    speed = np.abs(v / columns).max(-1, initial=0.0)
+    return rates, (rates / rows).max(-1, initial=0.0) > MISSED * speed
 
 
 def _bending(model: Model) -> NDArray[np.bool_]:

@@ -4,7 +4,9 @@ The factorisation that solves for the multipliers knows which rows it has left o
 counts are results of the program, and where a configuration lacks rank that its neighbours have, a
 `SingularWarning` says so. Rows that are always redundant are not mentioned: how many a model may
 lack is judged once (`singular.py`), and kept with it. A configuration that is widely open counts
-as one that lacks `OPEN` rows, and an `OpenLoopWarning` tells by how much.
+as one that lacks `OPEN` rows, and an `OpenLoopWarning` tells by how much. Rows that were left out
+are met by themselves, unless velocities open the loops: then they contradict those that count
+(`AGAINST`), and an answer depends on which these are.
 """
 
 from __future__ import annotations
@@ -22,23 +24,31 @@ from mozzi.algorithms.constraints.rank import (
     ranks_of,
     scaled,
     sines,
+    turn,
 )
 from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_residual
 from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
 from mozzi.algorithms.loops.assemble import held_mask
-from mozzi.algorithms.loops.open_loops import WIDE, warn_open, widely_open
+from mozzi.algorithms.loops.open_loops import (
+    MISSED,
+    WIDE,
+    warn_open,
+    warn_opening,
+    widely_open,
+)
 from mozzi.algorithms.loops.shown import show
 from mozzi.algorithms.loops.singular import closed_nearby, rank_nearby
-from mozzi.algorithms.recursion.containers import BlockArray
+from mozzi.algorithms.recursion.containers import BlockArray, Number, per_body
 from mozzi.algorithms.recursion.held import held_by
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.algorithms.recursion.views import ByBody, JointVector
 from mozzi.errors import LoopError, SingularWarning, warn
 from mozzi.lie import Wrench
 from mozzi.model import Model
-from mozzi.program.scalar import Real, select
+from mozzi.program.counted_loops import summed
+from mozzi.program.scalar import Condition, Real, real, select
 from mozzi.types import Array, ArrayLike, JointChoice, Kernel, Traced
 
 __all__ = [
@@ -48,8 +58,8 @@ __all__ = [
 
 WARNED_SAMPLES = 16  # of a batch, for which it is found out whether a warning is due
 FALSE = np.False_
-MISSED = 1e-6  # relative: rates of rows that are missed by more contradict one another
 OPEN = 1e6  # rows: says that a configuration is open by more than `WIDE`
+AGAINST = 1e12  # rows: says that some that were left out are missed
 
 
 # -- programs whose last two results are (rank, rows left out) --
@@ -64,7 +74,7 @@ def counted_forward_dynamics(
     """`forward_dynamics`, and counts."""
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a_out, loops = forward(x, loop_accelerations)
-    return a_out, *_counts(model, loops, loop_accelerations)
+    return a_out, *_counts(x, a_out, loops, loop_accelerations)
 
 
 @algorithm(regroup="moments", loops="honour", rolled_paths=True)
@@ -76,7 +86,7 @@ def counted_loop_forces(
     """`loop_forces`, accelerations, and counts."""
     x = Sweeps(model, q, v, tau, wrenches=wrenches, resistance=resistance)
     a_out, loops = forward(x, loop_accelerations, least=True)
-    return multipliers(loops), a_out, *_counts(model, loops, loop_accelerations)
+    return multipliers(loops), a_out, *_counts(x, a_out, loops, loop_accelerations)
 
 
 @algorithm(regroup="moments", loops="honour", rolled_paths=True)
@@ -88,7 +98,7 @@ def counted_hybrid_dynamics(
     """`hybrid_dynamics`, and counts."""
     x = Sweeps(held_by(model, prescribed), q, v, tau, a, wrenches, resistance)
     tau_out, a_out, loops = hybrid(x, loop_accelerations, least=True)
-    return tau_out, a_out, *_counts(x.model, loops, loop_accelerations)
+    return tau_out, a_out, *_counts(x, a_out, loops, loop_accelerations)
 
 
 for _counted in (counted_forward_dynamics, counted_loop_forces, counted_hybrid_dynamics):
@@ -101,21 +111,48 @@ def multipliers(loops: Multipliers | None) -> Traced:
 
 
 def _counts(
-    model: Mechanism, loops: Multipliers | None, accelerations: BlockArray | None
+    x: Sweeps, a: BlockArray, loops: Multipliers | None, accelerations: BlockArray | None
 ) -> tuple[Traced, Traced]:
     """(rank, rows left out); `OPEN` more of them where loops are open and rows have no motion of
-    their own. Where nothing is chosen those are left out as well that would be if it were.
+    their own, `AGAINST` more where some are missed. Where nothing is chosen those are left out as
+    well that would be if it were.
     """
     assert loops is not None  # these programs are of models with loops
-    open2: Real = 0.0
+    if accelerations is not None:
+        rank, left_out = loops.factor.counts(0.0)
+        return scalar(rank), scalar(left_out)
+    model = x.model
+    open2 = opening(loops.propagated.open_by(), lengths(model.model)[0].tolist())
     held = np.array([h for i in model.bodies for h in i.held], dtype=bool)
-    if accelerations is None and not overconstrained(model.model, held):
-        open2 = opening(loops.propagated.open_by(), lengths(model.model)[0].tolist())
-    rank, left_out = loops.factor.counts(open2)
-    if accelerations is None:
-        apart2 = loops.propagated.apart2(length_of(model.model))
-        left_out = left_out + select(apart2 > WIDE * WIDE, OPEN, 0.0)
+    chosen = overconstrained(model.model, held)
+    rank, left_out = loops.factor.counts(0.0 if chosen else open2)
+    apart2 = loops.propagated.apart2(length_of(model.model))
+    left_out = left_out + select(apart2 > WIDE * WIDE, OPEN, 0.0)
+    if chosen:
+        left_out = left_out + select(_missed(x, a, loops, open2), AGAINST, 0.0)
     return scalar(rank), scalar(left_out)
+
+
+def _missed(x: Sweeps, a: BlockArray, loops: Multipliers, open2: Real) -> Condition:
+    """Whether accelerations a miss rows by more than loops are open, in lengths of the mechanism:
+    those that count are met.
+    """
+    size, model = length_of(x.model.model), x.model
+    A2, V2 = per_body(model, "A2 V2", Number, Number)
+
+    def square(y: Real, u: float) -> Real:
+        return (u * y) * (u * y)
+
+    for i in model.outward():
+        units = [1.0 if turns else 1.0 / size for turns in turn(i.joint)]
+        A2[i] = sum(map(square, a[i], units), 0.0)
+        V2[i] = sum(map(square, x.v[i], units), 0.0)
+    for i in model.inward():
+        A2[i.parent] += A2[i]
+        V2[i.parent] += V2[i]
+    left2 = summed(square, loops.left, [1.0 / u for u in lengths(model.model)[0].tolist()])
+    whole2 = A2[model.world] + V2[model.world] * V2[model.world]
+    return real(left2) > (MISSED * MISSED + open2) * whole2
 
 
 # -- called with arrays --
@@ -248,9 +285,13 @@ class Regular:
         """
         batch = np.shape(left_out)
         q = _rows(arrays["q"], batch)
+        against, left_out = np.divmod(left_out, AGAINST)
         wide = np.ravel(left_out) >= OPEN
         if wide.any():
             warn_open(function, self.model, q, wide, batch)
+        opening = (np.ravel(against) > 0.0) & ~wide
+        if opening.any():
+            warn_opening(function, self.model, q, _rows(arrays["v"], batch), opening, batch)
         left_out = np.where(np.asarray(left_out) >= OPEN, 0.0, left_out)
         rank, left_out = np.ravel(rank).astype(int), np.ravel(left_out)
         free = None if self.held is None else ~self.held
