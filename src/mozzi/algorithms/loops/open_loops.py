@@ -53,7 +53,7 @@ def _tell_velocities(function: str, model: Model, q: ArrayLike, v: ArrayLike) ->
 
 
 def _contradict(model: Model, q: Array, v: Array) -> NDArray[np.bool_]:
-    """In which states (samples, nq), (samples, nv) no accelerations meet all rows: A a + Ȧ v = 0."""
+    """In which states (samples, nq), (samples, nv) no accelerations meet all rows A a + Ȧ v = 0."""
     rows, columns = lengths(model)
     with unchecked():
         bias = loop_acceleration(model, q, v, np.zeros_like(v))[..., None] / rows[:, None]
