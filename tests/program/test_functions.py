@@ -136,6 +136,10 @@ def test_solve_with_pivots_that_vanish():
 
 def test_what_is_not_traced_is_refused_by_name():
     x = np.ones(3)
+    for f, number in (np.log, 0.0), (np.sqrt, -1.0), (np.exp, 1e3):
+        told = f"np.{f.__name__} of what does not depend on .*: math .* error"
+        with pytest.raises(ValueError, match=told):
+            run(lambda x, f=f, y=number: f(0.0 * x + y), np.ones(2))
     with pytest.raises(TypeError, match=r"np.cbrt of a traced scalar; traced are absolute, add"):
         run(np.cbrt, x)
     with pytest.raises(TypeError, match=r"write mz.where\(condition, a, b\) instead of"):

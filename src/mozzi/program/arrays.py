@@ -107,7 +107,15 @@ def on_ufunc(
     kept = {k: x for k, x in options.items() if k not in ("out", "dtype", "casting", "where")}
     if options.get("where", True) is not True:
         raise TypeError(f"np.{ufunc.__name__}(where=…) is not traced; write mz.where(…)")
-    result = (known if method == "__call__" else getattr(known, method))(*given, **kept)
+    try:
+        result = (known if method == "__call__" else getattr(known, method))(*given, **kept)
+    except (ValueError, OverflowError) as error:
+        if not str(error).startswith("math "):  # of Python's numbers
+            raise
+        raise ValueError(
+            f"np.{ufunc.__name__} of what does not depend on the traced arguments: {error}; such "
+            "numbers are computed once, whichever branch of np.where they are for"
+        ) from error
     out = cast("Sequence[np.ndarray | None] | None", options.get("out"))
     if out is None or out[0] is None:
         whole = wanted and isinstance(result, np.ndarray)
