@@ -34,16 +34,79 @@ def test_a_coarse_step_beside_a_singular_configuration_is_told(options: dict):
 
 def test_one_step_that_jumps_over_a_singular_configuration_is_told():
     """By 3e-4 of the velocities, where its neighbours are right to 1e-8: 0.01 of 120 J. Finer steps
-    are silent, also where two halves of one would end beside that configuration.
+    are right, also where two halves of one would end beside that configuration; that they pass
+    singular ones, where others may go another way, is told.
     """
     free = replace(SIX_BARS["wohlhart"](59), springs=())
     model, q, v = Cuts(free, 59).cut("joint_2")
     with pytest.warns(mz.SingularWarning, match=r"near t = 3\.956 s .* too coarse"):
         mz.simulate(model, q, v, 4.2, 2e-3, torque=np.zeros(model.nv))
+    for h in (1e-3, 2.5e-4):
+        with pytest.warns(mz.SingularWarning, match=r"passes a .* at t = 0\.45") as told:
+            mz.simulate(model, q, v, 4.2, h, torque=np.zeros(model.nv))
+        assert len(told) == 1
+
+
+def four_bar(error: float, cut: str) -> tuple[mz.Model, list[float], list[float]]:
+    """Nearly a parallelogram, whose rocker is longer by this share: (model, q, v)."""
+    a, b, angle, c = 1.0, 1.5, 1.0, 1.0 + error
+    bar = lambda x, side=1: mz.Inertia(x, (side * x / 2, 0, 0), x**3 / 12 * np.eye(3))
+    p = a * np.exp(1j * angle)
+    reach = abs(b - p)
+    inner = np.arccos((b**2 + reach**2 - c**2) / (2 * b * reach))
+    coupler = np.angle(b - p) + inner
+    rocker = np.angle(b - p - b * np.exp(1j * coupler))
+    hinge, at = mz.Revolute("z"), mz.SE3.translation
+    m = mz.Builder("nearly", gravity=(0.0, -9.81, 0.0)).add("crank", None, hinge, bar(a))
+    m.add("coupler", "crank", hinge, bar(b), placement=at(a, 0, 0))
+    if cut == "end":
+        m.add("rocker", "coupler", hinge, bar(c), placement=at(b, 0, 0))
+        m.loop("pin", "rocker", None, hinge, at(c, 0, 0), at(b, 0, 0))
+        q = [angle, coupler - angle, rocker - coupler]
+    else:
+        m.add("rocker", None, hinge, bar(c, -1), placement=at(b, 0, 0))
+        m.loop("pin", "coupler", "rocker", hinge, at(b, 0, 0), at(-c, 0, 0))
+        q = [angle, coupler - angle, rocker]
+    model = m.build()
+    return model, q, mz.consistent_velocities(model, q, [8.0, 0.0, 0.0], hold=["crank"]).tolist()
+
+
+@pytest.mark.parametrize("cut", ["end", "middle"])
+@pytest.mark.parametrize("options", [
+    {"dt": 2e-3}, {"dt": 5e-4}, {"dt": 2e-3, "record_every": 40},
+    {"dt": 1e-3, "method": "semi_implicit"}, {"dt": 1e-3, "method": "generalized_alpha"},
+    {"dt": 2e-3, "method": "dopri5"}, {"dt": 0.05, "method": "dopri5"},
+    {"dt": 0.05, "method": "dopri5", "torque": lambda t, q, v: 0.0 * v},
+    {"dt": 0.05, "method": "dopri5", "torque": np.zeros(3)},
+])  # fmt: skip
+def test_a_step_across_a_singular_configuration_is_told(cut: str, options: dict):
+    """A parallelogram that turns through its flat configurations, where it may become an
+    antiparallelogram, at none of the records: it passed them without a word.
+    """
+    model, q, v = four_bar(0.0, cut)
+    assert (mz.loop_rank(model, q)[1] > 0.1).all()
+    with pytest.warns(mz.SingularWarning, match=r"passes a singular configuration at t = 0\.2"):
+        mz.simulate(model, q, v, 0.5, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for h in (1e-3, 2.5e-4):
-            mz.simulate(model, q, v, 4.2, h, torque=np.zeros(model.nv))
+        mz.simulate(model, q, v, 0.1, **options)
+        mz.simulate(model, q, np.multiply(v, 1e-3), 0.5, **options)
+
+
+@pytest.mark.parametrize("cut", ["end", "middle"])
+def test_a_step_over_a_gap_between_motions_is_told(cut: str):
+    """A rocker that is longer by 1e-9: parallelograms end before the flat configuration, 3e-5 from
+    it, and become antiparallelograms. Steps jump over the gap.
+    """
+    model, q, v = four_bar(1e-9, cut)
+    for options in {"dt": 2e-3}, {"dt": 0.02, "method": "dopri5"}:
+        with pytest.warns(mz.SingularWarning, match=r"passes a singular configuration (at|near)"):
+            mz.simulate(model, q, v, 0.5, **options)
+    model, q, v = four_bar(0.1, cut)  # a gap that steps see
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mz.simulate(model, q, v, 0.5, 5e-4)
+        mz.simulate(model, q, v, 0.5, 0.02, "dopri5")
 
 
 def test_which_sample_of_a_batch_is_told():

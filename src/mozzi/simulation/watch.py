@@ -35,7 +35,7 @@ from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.simulation.parameters import Varying
-from mozzi.simulation.running.coarse import at_rest, coarse_step
+from mozzi.simulation.running.coarse import at_rest, steps_beside
 from mozzi.simulation.singular import Ranks, ranks_along
 from mozzi.types import Array
 
@@ -133,15 +133,23 @@ def tell_singular(run: Simulation, ranks: Ranks, t: Array, q: Array, v: Array) -
                 SingularWarning,
             )
             return
-    coarse = coarse_step(run, t, q, v, ranks)
-    if coarse is not None:
-        time, margin, off = coarse
+    beside = steps_beside(run, t, q, v, ranks)
+    if beside.coarse is not None:
+        time, margin, off = beside.coarse
         warn(
             f"{run.method_name}: model {run.model.name!r} passes a singular configuration near "
             f"t = {time:g} s (mozzi.loop_rank has a margin of {margin:.1g}), where steps of "
             f"{run.dt:g} s are too coarse: parts of one end {off:.2g} of the velocities "
             "elsewhere, and what follows may be another motion; take a smaller dt, or "
             "method='dopri5'",
+            SingularWarning,
+        )
+    elif beside.passed is not None:
+        warn(
+            f"{run.method_name}: model {run.model.name!r} passes a singular configuration at "
+            f"t = {beside.passed:g} s, where its loops lose rank, or nearly: this motion goes "
+            "straight on, and one with dimensions that differ by ever so little may turn off "
+            "there; start or pass beside it, and see mozzi.loop_rank",
             SingularWarning,
         )
 

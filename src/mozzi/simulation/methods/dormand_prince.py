@@ -261,7 +261,7 @@ class Adaptive:
 
     def __init__(
         self, method: DormandPrince, model: Model, kernel: Kernel[tuple[Array, ...]],
-        q: Array, v: Array, t: float, a: Array, span: float, place: Place = CPU,
+        q: Array, v: Array, t: float | Array, a: Array, span: float | Array, place: Place = CPU,
         rows_at: Callable[[Array], dict[str, Array]] | None = None,
     ):  # fmt: skip
         self.rows_at = rows_at  # what laws of time ask of rows
@@ -303,7 +303,9 @@ class Adaptive:
         """A part of the state as a NumPy array."""
         return on_the_host(self.x[name])
 
-    def advance(self, until: float, end: float, forces: Sequence[Array]) -> Iterator[None]:
+    def advance(
+        self, until: float | Array, end: float | Array, forces: Sequence[Array]
+    ) -> Iterator[None]:
         """Take all samples to a time; yields after every call."""
         tries = 1.0 if self.watched else float(TRIES)
         while True:
