@@ -21,6 +21,7 @@ __all__ = ["Passing", "Ranks", "ranks_along"]
 
 WORK = 1e9  # operations: about a tenth of a second
 NEARBY = 0.05  # change of the rows of configurations that are near each other
+NONE = 1e-10  # of the largest row, what is rounding
 BETWEEN = 33  # rows that are looked at between these, which change evenly
 VANISHED = 0.1  # of a singular value, which is 1/64 there at most where it vanishes
 
@@ -127,6 +128,10 @@ def _turned_over(A: Array, B: Array, rank: int) -> NDArray[np.bool_]:
 
 def _independent(A: Array, rank: int) -> NDArray[np.intp]:
     """So many rows of A (S, m, n), each the one that is farthest from those before: (S, rank)."""
+    sizes = np.linalg.norm(A, axis=-1)
+    rows = np.argsort(-sizes, axis=-1, kind="stable")
+    if (np.take_along_axis(sizes, rows[:, rank:], axis=-1) < NONE * sizes.max()).all():
+        return rows[:, :rank]  # all that there are, in some order
     left, rows = A.copy(), np.zeros((len(A), rank), dtype=np.intp)
     for k in range(rank):
         size = np.square(left).sum(axis=-1)
