@@ -247,6 +247,7 @@ def test_velocities_that_open_a_linkage_are_told_of():
     tau, x = np.zeros(model.nv), np.ones(model.nv)
     bad, rate = opened(model, q)
     told = rf"loop 'joint_2' of model 'bennett' opens at {rate:.3g} "
+    by_mass = mz.sensitivity(mz.forward_dynamics, model, [f"{model.bodies[0]}.mass"])
     batch = np.array([v, bad, v])
     for call in (
         lambda v: mz.forward_dynamics(model, q, v, tau),
@@ -258,6 +259,9 @@ def test_velocities_that_open_a_linkage_are_told_of():
         lambda v: mz.forward_dynamics_derivatives(model, q, v, tau),
         lambda v: mz.forward_dynamics_hessian(model, q, v, tau, x),
         lambda v: mz.linearize(model, q, v, tau),
+        lambda v: mz.projected_forward_dynamics(model, q, v, tau),
+        lambda v: by_mass(q, v, tau),
+        lambda v: by_mass.value(q, v, tau),
     ):
         for _ in range(2):
             with pytest.warns(OpenLoopWarning, match=told + "(.* with these velocities)?"):
