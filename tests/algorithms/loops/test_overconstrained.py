@@ -259,6 +259,7 @@ def test_velocities_that_open_a_linkage_are_told_of():
         lambda v: mz.forward_dynamics_derivatives(model, q, v, tau),
         lambda v: mz.forward_dynamics_hessian(model, q, v, tau, x),
         lambda v: mz.linearize(model, q, v, tau),
+        lambda v: mz.momentum_dynamics(model, q, mz.momenta(model, q, v), tau),
         lambda v: mz.projected_forward_dynamics(model, q, v, tau),
         lambda v: by_mass(q, v, tau),
         lambda v: by_mass.value(q, v, tau),

@@ -24,8 +24,8 @@ from mozzi.model import Distance, Loop, Model
 from mozzi.types import Array, ArrayLike
 
 __all__ = [
-    "MISSED", "REST", "WIDE", "tell_open", "tell_opening", "warn_open", "warn_opening",
-    "widely_open",
+    "MISSED", "REST", "WIDE", "tell_open", "tell_opening", "tell_velocities", "warn_open",
+    "warn_opening", "widely_open",
 ]  # fmt: skip
 
 WIDE = 1e-3  # radians, or lengths of the mechanism
@@ -39,12 +39,14 @@ def tell_open(function: str, model: Model, q: ArrayLike, v: ArrayLike | None = N
     open at all (`shown`); with v (…, nv) of those whose velocities open the loops, too.
     """
     _tell_positions(function, model, q)
-    if v is not None and overconstrained(model):
-        _tell_velocities(function, model, q, v)
+    if v is not None:
+        tell_velocities(function, model, q, v)
 
 
-def _tell_velocities(function: str, model: Model, q: ArrayLike, v: ArrayLike) -> None:
+def tell_velocities(function: str, model: Model, q: ArrayLike, v: ArrayLike) -> None:
     """Warn of the samples whose rows contradict each other with velocities that open the loops."""
+    if not overconstrained(model):
+        return
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
