@@ -1,6 +1,7 @@
 """Primary and secondary systems: grasp, carry and release without compiling anything."""
 
 import importlib
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from support.mechanics import agree
 
 import mozzi as mz
 from mozzi.algorithms.loops import topology
+from mozzi.errors import OpenLoopWarning
 from mozzi.lie import SE3
 from mozzi.model.generate import LINKAGES, chain
 from mozzi.simulation.closed_system.closed_system import ClosedSystem
@@ -236,6 +238,35 @@ def test_linkages_with_dependent_rows(name: str, s: float, d: float):
     a, _ = system.distributed_accelerations({"tree": q + d * aside}, {"tree": v}, {"tree": tau})
     exact = mz.forward_dynamics(model, q, v, tau)
     assert np.abs(a["tree"] - exact).max() < (300.0 * d + 1e-11) * (1.0 + np.abs(exact).max())
+
+
+def test_velocities_that_open_an_attachment_are_told_of():
+    """Rows of a linkage that depend on one another contradict each other there: what was answered
+    was that of other rows than `forward_dynamics` keeps, without a word.
+    """
+    model, q, v = Cuts(LINKAGES["bennett"](0)).cut("joint_4")
+    loop = model.loops[0]
+    tree = model.without_loop(loop.name)
+    for name, body, T in ("a", loop.body_a, loop.placement_a), ("b", loop.body_b, loop.placement_b):
+        tree = tree.with_frame(name, body if body >= 0 else None, T)
+    system = ClosedSystem({"tree": (tree, ["a", "b"])})
+    system = system.attach("pin", ("tree", "a"), ("tree", "b"), loop.joint)
+    rng = np.random.default_rng(0)
+    still, bad = np.zeros(model.nv), rng.normal(size=model.nv)
+    rate = np.abs(mz.loop_jacobian(model, q) @ bad).max()
+    told = f"attachment 'pin' opens at {rate:.3g} .* with these velocities"
+    with pytest.warns(OpenLoopWarning, match=told):
+        system.distributed_accelerations({"tree": q}, {"tree": bad})
+    with pytest.warns(OpenLoopWarning, match="opens at .* in 1 of 3 samples"):
+        system.distributed_accelerations({"tree": q}, {"tree": np.array([v, bad, still])})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rest = {"tree": mz.gravity_forces(tree, q)}
+        for speed in (0.0, 1e-9, 1.0, 1e3):
+            system.distributed_accelerations({"tree": q}, {"tree": speed * v})
+        system.distributed_accelerations({"tree": q}, {"tree": 1e-15 * bad}, rest)
+        pushed = {"pin": np.zeros(loop.rows)}  # a motion of its own
+        system.distributed_accelerations({"tree": q}, {"tree": v}, loop_accelerations=pushed)
 
 
 def test_both_forms_of_step_d(monkeypatch: pytest.MonkeyPatch):

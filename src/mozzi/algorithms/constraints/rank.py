@@ -29,7 +29,7 @@ from mozzi.algorithms.constraints.rows.rolling import reach
 from mozzi.algorithms.recursion.mechanism import mechanism
 from mozzi.lie import Vec3
 from mozzi.lie.vec import number
-from mozzi.model import Guided, Joint, Loop, Model
+from mozzi.model import Guided, Joint, Model
 from mozzi.program.counted_loops import summed
 from mozzi.program.scalar import Real, minimum, sqrt
 from mozzi.program.settings import settings
@@ -37,7 +37,7 @@ from mozzi.types import Array, ArrayLike
 
 __all__ = [
     "STRONG", "cancelled", "counted", "length_of", "lengths", "opening", "pinv", "ranks_of",
-    "scaled", "sines", "smallest_pivot", "surely_regular", "turn", "what_counts",
+    "row_lengths", "scaled", "sines", "smallest_pivot", "surely_regular", "turn", "what_counts",
 ]  # fmt: skip
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -285,7 +285,7 @@ def lengths(model: Model) -> tuple[Array, Array]:
 
 def _lengths(model: Model) -> tuple[Array, Array]:
     size = length_of(model)
-    rows = [x for loop in model.loops for x in _loop_lengths(loop, size)]
+    rows = [x for loop in model.loops for x in row_lengths(loop.joint, size)]
     rows += [size] * len(model.distances)
     turning = [turns for body in model for turns in turn(body.joint)]
     for coupling in model.couplings:
@@ -295,7 +295,7 @@ def _lengths(model: Model) -> tuple[Array, Array]:
     rows += [1.0 for part in model.velocity_rows for _ in range(part.rows)]
     for drive in model.drives:
         if isinstance(drive, Guided):
-            rows += _loop_lengths(drive.loop, size)
+            rows += row_lengths(drive.loop.joint, size)
             continue
         own = turning[model.v_slices[drive.joint]]
         own = own if drive.component is None else [own[drive.component]]
@@ -311,8 +311,9 @@ def turn(joint: Joint) -> list[bool]:
     return [any(number(x) != 0.0 for x in S.ang) for S in joint.screws(joint.neutral())]
 
 
-def _loop_lengths(loop: Loop, size: float) -> list[float]:
-    wrenches = at_rest(loop.joint).rows
+def row_lengths(joint: Joint, size: float) -> list[float]:
+    """What the rows of a joint that closes a loop are measured in: 1, or a size."""
+    wrenches = at_rest(joint).rows
     return [1.0 if any(number(x) != 0.0 for x in W.ang) else size for W in wrenches]
 
 

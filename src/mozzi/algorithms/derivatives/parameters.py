@@ -187,13 +187,17 @@ class Sensitivity:
         return self._run(self.plain, arrays, parameters)
 
     def _tell_open(self, arrays: Sequence[ArrayLike], parameters: ArrayLike | None) -> None:
-        """Warn where the loops are open, of results that satisfy them; with other numbers of what
-        moves bodies they are closed elsewhere.
+        """Warn where the loops are open, or opened by velocities, of results that satisfy them;
+        with other numbers of what moves bodies they are closed elsewhere.
         """
         moved = parameters is not None and geometric(self.model, self.names)
         if met_loops(self.model) and self.function.holds_where_closed and not moved:
             at = dict(zip(self.arrays, arrays, strict=False))
-            tell_open(f"sensitivity of {self.function.name}", self.model, at["q"])
+            looked_at = self.function.tells_open.split() or ["q", "v"]
+            if "loop_accelerations" in self.arrays:  # of a motion that may open them
+                looked_at = ["q"]
+            given = (at[n] for n in looked_at)
+            tell_open(f"sensitivity of {self.function.name}", self.model, *given)
 
     def _followed(self, result: Array | tuple[Array, ...]) -> Array | tuple[Array, ...]:
         """The result, or a `LoopError` where a parameter opens loops that no motion closes."""

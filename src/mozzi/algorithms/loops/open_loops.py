@@ -23,11 +23,15 @@ from mozzi.errors import OpenLoopWarning, warn
 from mozzi.model import Distance, Loop, Model
 from mozzi.types import Array, ArrayLike
 
-__all__ = ["MISSED", "WIDE", "tell_open", "warn_open", "warn_opening", "widely_open"]
+__all__ = [
+    "MISSED", "REST", "WIDE", "tell_open", "tell_opening", "tell_velocities", "warn_open",
+    "warn_opening", "widely_open",
+]  # fmt: skip
 
 WIDE = 1e-3  # radians, or lengths of the mechanism
 SOME = 1e-8  # from here on dependent rows may count in programs that do not choose
 MISSED = 1e-6  # relative: rates of rows that are missed by more contradict one another
+REST = 1e-12  # radians or lengths of the mechanism per second: rounding, of what stands still
 
 
 def tell_open(function: str, model: Model, q: ArrayLike, v: ArrayLike | None = None) -> None:
@@ -35,12 +39,14 @@ def tell_open(function: str, model: Model, q: ArrayLike, v: ArrayLike | None = N
     open at all (`shown`); with v (…, nv) of those whose velocities open the loops, too.
     """
     _tell_positions(function, model, q)
-    if v is not None and overconstrained(model):
-        _tell_velocities(function, model, q, v)
+    if v is not None:
+        tell_velocities(function, model, q, v)
 
 
-def _tell_velocities(function: str, model: Model, q: ArrayLike, v: ArrayLike) -> None:
+def tell_velocities(function: str, model: Model, q: ArrayLike, v: ArrayLike) -> None:
     """Warn of the samples whose rows contradict each other with velocities that open the loops."""
+    if not overconstrained(model):
+        return
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
@@ -122,10 +128,17 @@ def warn_opening(
     fastest = {name: float(most[s].max(initial=0.0)) for name, s in loop_rows(model).items()}
     part = max(fastest, key=fastest.__getitem__)
     where = f"in {opens.sum()} of {len(opening)} samples" if batch else "with these velocities"
+    loop = f"loop {part!r} of model {model.name!r}"
+    remedy = "mozzi.consistent_velocities(model, q, v)"
+    tell_opening(function, loop, fastest[part], where, remedy)
+
+
+def tell_opening(function: str, loop: str, speed: float, where: str, remedy: str) -> None:
+    """Warn of a loop that opens at a speed, so that its rows contradict each other."""
     warn(
-        f"{function}: loop {part!r} of model {model.name!r} opens at {fastest[part]:.3g} (m/s or "
-        f"rad/s) {where}, and its rows contradict each other there: the answer is that of the "
-        "rows that count; call mozzi.consistent_velocities(model, q, v) first",
+        f"{function}: {loop} opens at {speed:.3g} (m/s or rad/s) {where}, and its rows contradict "
+        "each other there: the answer is that of the rows that count; call "
+        f"{remedy} first",
         OpenLoopWarning,
     )
 
@@ -136,7 +149,7 @@ def _opening_at(model: Model, q: Array, v: Array) -> tuple[Array, NDArray[np.boo
     with unchecked():
         rates = np.abs((loop_jacobian(model, q) @ v[..., None])[..., 0])
     speed = np.abs(v / columns).max(-1, initial=0.0)
-    return rates, (rates / rows).max(-1, initial=0.0) > MISSED * speed
+    return rates, (rates / rows).max(-1, initial=0.0) > np.maximum(MISSED * speed, REST)
 
 
 def _bending(model: Model) -> NDArray[np.bool_]:

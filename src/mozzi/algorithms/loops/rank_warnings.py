@@ -30,10 +30,12 @@ from mozzi.algorithms.constraints.row_choice import scalar
 from mozzi.algorithms.constraints.rows.rows import loop_acceleration, loop_residual
 from mozzi.algorithms.constraints.symbolic_closures import alike
 from mozzi.algorithms.dynamics.forward import Sweeps, forward, forward_dynamics, hybrid
+from mozzi.algorithms.dynamics.momenta import momentum_dynamics
 from mozzi.algorithms.loops.assemble import held_mask
 from mozzi.algorithms.loops.open_loops import (
     MISSED,
     WIDE,
+    tell_velocities,
     warn_open,
     warn_opening,
     widely_open,
@@ -243,6 +245,16 @@ def hybrid_dynamics_with_rank_warnings(
     if low and regular.tell("hybrid_dynamics", arrays, a, rank, left_out):
         return hybrid_dynamics_with_rank_warnings(model, arrays, options)
     return tau, a
+
+
+@momentum_dynamics.with_loops
+def momentum_dynamics_with_rank_warnings(
+    model: Model, arrays: Arrays, options: Options
+) -> tuple[Array, Array]:
+    """`momentum_dynamics` of a model with loops, which momenta may open."""
+    v, rates = momentum_dynamics.compiled(model, arrays, options)
+    tell_velocities("momentum_dynamics", model, arrays["q"], v)
+    return v, rates
 
 
 def warn_of_passive_joints(

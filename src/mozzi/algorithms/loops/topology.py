@@ -36,6 +36,7 @@ from mozzi.algorithms.constraints.rank import (
     WIDEST,
     cancelled,
     pinv,
+    row_lengths,
     smallest_pivot,
 )
 from mozzi.algorithms.constraints.rows.joints import at_rest, frames_of
@@ -46,6 +47,7 @@ from mozzi.algorithms.dynamics.operational_admittance import operational_admitta
 from mozzi.algorithms.kinematics.accelerations import accelerations
 from mozzi.algorithms.kinematics.jacobian import jacobian
 from mozzi.algorithms.kinematics.poses import pose, twists
+from mozzi.algorithms.loops.open_loops import MISSED, REST, tell_opening
 from mozzi.algorithms.recursion.containers import BlockArray
 from mozzi.algorithms.recursion.mechanism import Mechanism
 from mozzi.errors import LoopError
@@ -179,11 +181,12 @@ def distributed_accelerations(
     shapes = [x[0].shape[:-1] for x in free.values()]
     batch = np.broadcast_shapes(*shapes, *(np.shape(x)[:-1] for x in rates.values()))
     A, bias, sine = _rows(systems, attachments, free, start, total, batch, rates, size)
-    Lam, alpha = np.zeros((*batch, total, total)), np.zeros((*batch, total))
+    Lam, (V, alpha) = np.zeros((*batch, total, total)), np.zeros((2, *batch, total))
     for name, x in free.items():
         n = x[4].shape[-1]
         s = slice(start[name], start[name] + n)
-        Lam[..., s, s], alpha[..., s] = x[4], x[3].reshape(*x[3].shape[:-2], n)
+        Lam[..., s, s] = x[4]
+        V[..., s], alpha[..., s] = (y.reshape(*y.shape[:-2], n) for y in (x[2], x[3]))
     scale = _scale(A, Lam, size)
     sizes = [part.rows for part in attachments]
     U = np.zeros((*batch, sum(sizes)))
@@ -202,9 +205,37 @@ def distributed_accelerations(
             s = slice(start[name], start[name] + 6 * len(frames))
             out[name] = out[name] + response(model, frames, q[name], wrench[..., s])  # (E), (F)
             alpha[..., s] = frame_accelerations(model, frames, q[name], v[name], out[name])
+    if not rates:  # else on a motion of their own
+        _tell_opening(attachments, A, V, alpha, bias, sine, size)
     f = f - (null @ (pinv(null) @ f[..., None]))[..., 0]  # of least norm: open, it moves them a bit
     pairs = zip(attachments, ends[:-1], ends[1:], strict=True)
     return out, {part.name: f[..., i:j] for part, i, j in pairs}
+
+
+def _tell_opening(
+    attachments: Sequence[Attachment], A: Array, V: Array, alpha: Array, bias: Array, sine: Array,
+    size: float,
+) -> None:  # fmt: skip
+    """Warn of the samples whose velocities V open attachments, so that rows that depend on one
+    another contradict each other: some are missed, as in programs (`rank_warnings.py`).
+    """
+    owner = [part.name for part in attachments for _ in range(part.rows)]
+    rows = np.array([x for part in attachments for x in row_lengths(part.joint, size)])
+    units = np.tile([1.0] * 3 + [size] * 3, A.shape[-1] // 6)
+    speeds = np.abs((A @ V[..., None])[..., 0])
+    speed = np.abs(V / units).max(-1, initial=0.0)
+    opens = (speeds / rows).max(-1, initial=0.0) > np.maximum(MISSED * speed, REST)
+    left = np.linalg.norm(((A @ alpha[..., None])[..., 0] + bias) / rows, axis=-1)
+    whole = np.linalg.norm(alpha / units, axis=-1) + np.square(V / units).sum(-1)
+    opens &= left > (MISSED + sine) * whole
+    if opens.any():
+        fastest = speeds[opens].reshape(-1, len(rows)).max(0)
+        k = int(fastest.argmax())
+        count = f"in {opens.sum()} of {opens.size} samples"
+        where = count if opens.ndim else "with these velocities"
+        remedy = "consistent_velocities(q, v) of the system"
+        function, loop = "distributed_accelerations", f"attachment {owner[k]!r}"
+        tell_opening(function, loop, float(fastest[k]), where, remedy)
 
 
 def _rows(

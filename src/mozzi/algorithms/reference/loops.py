@@ -60,7 +60,7 @@ def projected_forward_dynamics(
     T = forces - bias_forces(model, q, v, **given)
     middle = root @ L @ T[..., None]
     if model.closures:
-        tell_open("projected_forward_dynamics", model, q)
+        tell_open("projected_forward_dynamics", model, q, v)
         A = what_counts(model, loop_jacobian(model, q), least_share(model, q))
         U = -loop_acceleration(model, q, v, np.zeros_like(v))
         b = root @ L @ np.swapaxes(A, -1, -2)
