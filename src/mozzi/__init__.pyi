@@ -4647,7 +4647,8 @@ def simulate(
             and differentiated; q0 is where the laws begin, and v0 becomes the nearest velocities
             that they allow. What drives is in ``trajectory.drive_forces`` and ``drive_power()``.
         loop_offsets: closures that move: {loop: law}, what their residuals shall be, row by row
-            (`loop_rows`); rows of velocities follow the rate of theirs.
+            (`loop_rows`); rows of velocities follow the rate of theirs. Here, too, v0 becomes the
+            nearest velocities that they allow.
         record_every: how many steps lie between two records. The end is always recorded.
         t0: the time at the start, in seconds, of which a law may make something.
         trace: True for a law that must be traced, False for one that must be called from Python;

@@ -137,8 +137,8 @@ def tell_singular(run: Simulation, ranks: Ranks, t: Array, q: Array, v: Array) -
     if beside.coarse is not None:
         time, margin, off = beside.coarse
         warn(
-            f"{run.method_name}: model {run.model.name!r} passes a singular configuration near "
-            f"t = {time:g} s (mozzi.loop_rank has a margin of {margin:.1g}), where steps of "
+            f"{run.method_name}: model {run.model.name!r} passes close to a singular configuration "
+            f"near t = {time:g} s (mozzi.loop_rank has a margin of {margin:.1g}), where steps of "
             f"{run.dt:g} s are too coarse: parts of one end {off:.2g} of the velocities "
             "elsewhere, and what follows may be another motion; take a smaller dt, or "
             "method='dopri5'",

@@ -172,3 +172,10 @@ def test_rates_of_rows_that_contradict_each_other_are_refused():
         assert np.isfinite(call(agreeing)).all()
     a = mz.forward_dynamics(model, q, v, tau, loop_accelerations=agreeing)
     agree(mz.loop_acceleration(model, q, v, a), agreeing)
+
+
+def test_a_joint_that_is_not_there_is_told_before_accelerations_that_open_loops():
+    model = four_bar()
+    q = mz.assemble(model, [0.3, 0.5, 1.5])
+    with pytest.raises(mz.ModelError, match="no joint 'crnk'; it has 'crank'"):
+        mz.inverse_dynamics(model, q, np.zeros(3), np.ones(3), actuated=["crnk"])

@@ -106,6 +106,7 @@ def actuated_forces(
 
 def shares(model: Model, arrays: Arrays, options: Options) -> Shares:
     """Torques and multipliers of a motion."""
+    actuated_mask(model, options.get("actuated"))  # a name that is not there is told first
     check_accelerations(model, arrays["q"], arrays["v"], arrays["a"])
     given = {n: x for n, x in options.items() if n not in SHARING}
     tree = {n: x for n, x in arrays.items() if n != "tau"}

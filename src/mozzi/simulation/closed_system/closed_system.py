@@ -434,11 +434,11 @@ class ClosedSystem(AttachedSystems):
     ) -> Phases:  # fmt: skip
         """The motion over a duration, in steps dt, while attachments come and go: see `simulate`.
 
-        Between two changes it is the motion of one mechanism with loops. At a change, q stays
-        (attachments and loops that are open by less than the tolerance are closed, others are
-        refused with the distance), and velocities become those that the new attachments leave of
-        them, as an impulse in them does. Springs, dampers and friction of the systems act unless
-        ``resistance=False``.
+        Between two changes it is the motion of one mechanism with loops. At a change, and at the
+        start, q stays (attachments and loops that are open by less than the tolerance are closed,
+        others are refused with the distance), and velocities become those that the attachments
+        leave of them, as an impulse in them does; ``taken`` of a phase is the kinetic energy that
+        this costs. Springs, dampers and friction of the systems act unless ``resistance=False``.
 
         Args:
             q0: configurations (B, nq) at the start, by system.
