@@ -100,7 +100,7 @@ def test_a_step_over_a_gap_between_motions_is_told(cut: str):
     """
     model, q, v = four_bar(1e-9, cut)
     for options in {"dt": 2e-3}, {"dt": 0.02, "method": "dopri5"}:
-        with pytest.warns(mz.SingularWarning, match=r"passes a singular configuration (at|near)"):
+        with pytest.warns(mz.SingularWarning, match="passes (close to )?a singular configuration"):
             mz.simulate(model, q, v, 0.5, **options)
     model, q, v = four_bar(0.1, cut)  # a gap that steps see
     with warnings.catch_warnings():

@@ -130,7 +130,8 @@ def _independent(A: Array, rank: int) -> NDArray[np.intp]:
     """So many rows of A (S, m, n), each the one that is farthest from those before: (S, rank)."""
     sizes = np.linalg.norm(A, axis=-1)
     rows = np.argsort(-sizes, axis=-1, kind="stable")
-    if (np.take_along_axis(sizes, rows[:, rank:], axis=-1) < NONE * sizes.max()).all():
+    largest = sizes.max(axis=-1, keepdims=True, initial=0.0)
+    if (np.take_along_axis(sizes, rows[:, rank:], axis=-1) < NONE * largest).all():
         return rows[:, :rank]  # all that there are, in some order
     left, rows = A.copy(), np.zeros((len(A), rank), dtype=np.intp)
     for k in range(rank):

@@ -36,6 +36,8 @@ def test_released_and_caught_at_times(held: tuple):
     with pytest.raises(mz.ConfigurationError, match="give them in order"):
         same = lambda x, q: x
         small.simulate(q, v, 0.2, 2e-3, changes=[(0.1, same), (0.05, same)])
+    with pytest.raises(mz.ConfigurationError, match=r"one at t = 0\.5 s comes after the end"):
+        small.simulate(q, v, 0.2, 2e-3, changes=[(0.1, same), (0.5, same)])
 
 
 @pytest.mark.parametrize(("gap", "tolerance"), [(5e-3, 1e-2), (0.05, 0.1)])

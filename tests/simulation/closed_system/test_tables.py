@@ -28,6 +28,9 @@ def test_names_that_there_are_none_of(held: tuple):
     place = r"no closure frame \('world', 'table'\); there are .* and \('world', ''\)"
     with pytest.raises(mz.ModelError, match=place):  # it was the world's origin, without a word
         system.attach("x", ("world", "table"), ("bar", "bar"))
+    for place in ("arm", "hand"), ("world", ""):
+        with pytest.raises(mz.ModelError, match=r"'x': both ends, .* are on one body"):
+            system.attach("x", place, place)
     with pytest.raises(mz.ModelError, match=r"'hnad'\); there are \('arm', 'hand'\)"):
         system.attach("x", ("arm", "hnad"), ("bar", "bar"))
     with pytest.raises(mz.ConfigurationError, match="attachment 'x': at: no system 'amr'; there"):

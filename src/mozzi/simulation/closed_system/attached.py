@@ -74,6 +74,11 @@ class AttachedSystems:
                 raise KindError("ClosedSystem", "attachments", part, "Attachments, or attach()")
             for system, frame in (part.a, part.b):
                 self._check_place(system, frame, part.name)
+            if self._body(*part.a) == self._body(*part.b):
+                raise ModelError(
+                    f"attachment {part.name!r}: both ends, {part.a} and {part.b}, are on one body; "
+                    "connect two"
+                )
 
     def __repr__(self) -> str:
         tied = ", ".join(part.name for part in self.attachments) or "nothing"
@@ -110,6 +115,11 @@ class AttachedSystems:
                 f"attachment {what!r}: no closure frame {place}; there are "
                 f"{', '.join(nearest(place, there))}, and ('world', '')"
             )
+
+    def _body(self, system: str, frame: str) -> tuple[str, int]:
+        """The body that a closure frame is on, and its system; or the world."""
+        body = -1 if system == WORLD else self.systems[system][0].frame(frame)[0]
+        return (WORLD, body) if body < 0 else (system, body)
 
     @cached_property
     def model(self) -> Model:

@@ -96,7 +96,13 @@ def simulated(
             raise ConfigurationError(
                 f"changes: one at t = {after:g} s comes after t = {before:g} s; give them in order"
             )
-    run = _Run(positive(duration, "duration"), dt, changes, tolerance, {})
+    end = float(cast("float", start)) + positive(duration, "duration")
+    if times[-1] > end + 1e-9 * duration:  # rounding of sums
+        raise ConfigurationError(
+            f"changes: one at t = {times[-1]:g} s comes after the end at t = {end:g} s; give a "
+            "longer duration, or leave it out"
+        )
+    run = _Run(duration, dt, changes, tolerance, {})
     at, u = system.whole("q", q0, "q"), system.whole("v", v0)
     batch = broadcast("the states", {"q0": at.shape[:-1], "v0": u.shape[:-1]})
     if 0 in batch:
