@@ -46,6 +46,7 @@ class _Fusing:
     def __init__(self, places: dict[int, Places]):
         self.places = places
         self.touched: dict[int, _Touched] = {}
+        self.branches: dict[int, _Branch] = {}
         self.gone: list[Loop] = []  # so that nothing else gets their ids
 
     def region(self, region: Region, turns: Turns) -> None:
@@ -89,8 +90,11 @@ class _Fusing:
         if self._touched(second).needs(behind) or not self._in_order(first, second, turns):
             return False
         for number, (branch, other) in enumerate(zip(first.branches, second.branches, strict=True)):
-            taken = _taken(first, number)
-            _Appending(self.places, branch, first, second, taken, turns).all(other)
+            known = self.branches.get(id(branch))
+            if known is None:
+                known = _Branch(self.places, branch, first, _taken(first, number), turns)
+                self.branches[id(branch)] = known
+            known.take(other, second.variable)
         statements[j : k + 1] = [*before, first, *after]
         self._touched(first).add(self._touched(second))
         self.gone.append(second)
@@ -282,32 +286,36 @@ def _value(index: Index, known: dict[int, int | np.ndarray]) -> int | np.ndarray
     return total
 
 
-class _Appending:
-    """The branch of a second loop behind that of a first one, by the variable of the first."""
+class _Branch:
+    """A branch of a first loop, behind which those of others come, by the variable of the first."""
 
     def __init__(
-        self, places: dict[int, Places], branch: Region, first: Loop, second: Loop,
-        taken: np.ndarray, turns: Turns,
+        self, places: dict[int, Places], branch: Region, first: Loop, taken: np.ndarray,
+        turns: Turns,
     ):  # fmt: skip
         self.places, self.branch, self.taken, self.turns = places, branch, taken, turns
         self.variable = first.variable
-        self.indices: dict[int, Index] = {id(second.variable): first.variable}
+        self.indices: dict[int, Index] = {}
         self.old: list[Index] = []  # so that no other one gets their ids
         self.keys: dict[int, Key] = {}
+        self.where: dict[Key, list[int | np.ndarray | None]] = {}
         self.made: dict[int, Real] = {}
-        self.held: dict[Key, tuple[Address, Real]] = {}  # numbers that memory holds here, by place
+        self.held: dict[int, dict[Key, tuple[Address, Real]]] = {}
+        """Numbers that memory holds at the end of it, by buffer and place."""
         for s in branch.statements:
             if isinstance(s, Loop):
                 self._forget_stored(s)
             elif isinstance(s, Store):
                 self._stored(_address(s), s.value)
             elif s.op == "load":
-                self.held.setdefault(self._key(s.address), (s.address, s))
+                self._of(s.address).setdefault(self._key(s.address), (s.address, s))
 
-    def all(self, other: Region) -> None:
-        """All of the other branch. What the region around computes may stand behind the loop: it is
-        not looked up there.
+    def take(self, other: Region, variable: Index) -> None:
+        """All of another branch, with this variable. What the region around computes may stand
+        behind the loop: it is not looked up there.
         """
+        self.indices, self.made = {id(variable): self.variable}, {}
+        self.old.append(variable)
         around, self.branch.outer = self.branch.outer, None
         with trace_into(self.branch):
             for s in other.statements:
@@ -368,10 +376,10 @@ class _Appending:
 
     def _load(self, s: Node) -> Real:
         at = self._address(s.address)
-        key = self._key(at)
-        if key not in self.held:
-            self.held[key] = at, self._new_load(s)
-        return self.held[key][1]
+        key, held = self._key(at), self._of(at)
+        if key not in held:
+            held[key] = at, self._new_load(s)
+        return held[key][1]
 
     def _new_load(self, s: Node) -> Node:
         new = load(*self._address(s.address))
@@ -381,31 +389,37 @@ class _Appending:
 
     # -- what memory holds --
 
+    def _of(self, at: Address) -> dict[Key, tuple[Address, Real]]:
+        return self.held.setdefault(id(at.buffer), {})
+
     def _stored(self, at: Address, value: Real) -> None:
         """From here on memory holds this, and perhaps no longer what it held."""
-        key = self._key(at)
-        for other, (there, _) in list(self.held.items()):
-            if there.buffer is at.buffer and other != key and not self._apart(at, there):
-                del self.held[other]
-        self.held[key] = at, value
+        key, held = self._key(at), self._of(at)
+        for other, (there, _) in list(held.items()):
+            if other != key and not self._apart(at, there):
+                del held[other]
+        held[key] = at, value
 
     def _forget_stored(self, s: Loop) -> None:
         for branch in s.branches:
-            changed = {id(x.buffer) for x in _accesses(branch) if isinstance(x, Store)}
-            for key, (at, _) in list(self.held.items()):
-                if id(at.buffer) in changed:
-                    del self.held[key]
+            for x in _accesses(branch):
+                if isinstance(x, Store):
+                    self.held.pop(id(x.buffer), None)
 
     def _apart(self, at: Address, there: Address) -> bool:
         """Whether two addresses are never one place in the same iteration."""
         if at.stride == there.stride and self._key(at)[1] == self._key(there)[1]:
             return at.offset != there.offset
-        for t in self.turns:
-            known = {**t, id(self.variable): self.taken}
-            a, b = _where(at, known), _where(there, known)
-            if a is None or b is None or bool(np.any(a == b)):
-                return False
-        return True
+        pairs = zip(self._places(at), self._places(there), strict=True)
+        return not any(a is None or b is None or bool(np.any(a == b)) for a, b in pairs)
+
+    def _places(self, at: Address) -> list[int | np.ndarray | None]:
+        """Where an address is in every iteration, turn by turn."""
+        key = self._key(at)
+        if key not in self.where:
+            turns = ({**t, id(self.variable): self.taken} for t in self.turns)
+            self.where[key] = [_where(at, known) for known in turns]
+        return self.where[key]
 
     # -- indices --
 
