@@ -21,8 +21,8 @@ from mozzi.simulation.parameters import Varying
 from mozzi.types import Array, ArrayLike
 
 __all__ = [
-    "check_model", "check_state", "check_wrenches", "finite", "numbers", "positive",
-    "tell_overlaps",
+    "check_closed", "check_model", "check_state", "check_wrenches", "finite", "look_at_rank",
+    "numbers", "positive", "tell_overlaps",
 ]  # fmt: skip
 
 OVERLAP = 1e-3  # m: shapes that are deeper in each other are not so by accident
@@ -84,7 +84,7 @@ def check_closed(model: Model, q: Array, v: Array, varying: Varying | None = Non
             f"loop {part!r} opens at {rate:.2e} (m/s or rad/s); "
             "call mozzi.consistent_velocities(model, q, v) first"
         )
-    _look_at_rank(model, q, varying)
+    look_at_rank(model, q, varying)
 
 
 def tell_overlaps(model: Model, q: Array, varying: Varying) -> None:
@@ -101,12 +101,13 @@ def tell_overlaps(model: Model, q: Array, varying: Varying) -> None:
         )
 
 
-def _look_at_rank(model: Model, q: Array, varying: Varying) -> None:
+def look_at_rank(model: Model, q: Array, varying: Varying | None = None) -> None:
     """Whether rows depend on one another at q, by what counts them in a simulation. Of models with
     other lengths it cannot be told whether q is singular.
     """
-    if overconstrained(model):
+    if not closed(model) or overconstrained(model):
         return
+    varying = varying or Varying(model)
     with unchecked():
         rank = varying.of(loop_rank, q)[0]
     if not geometric(model, varying.names):

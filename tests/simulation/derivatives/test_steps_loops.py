@@ -10,6 +10,7 @@ import mozzi as mz
 from mozzi.algorithms.recursion import rolled_or_not
 from mozzi.model.generate import chain, n_four_bar, random_tree
 from mozzi.simulation import Moreau
+from mozzi.simulation.derivatives import pullback
 from mozzi.simulation.derivatives.pullback import Backwards
 from mozzi.simulation.derivatives.steps import pullback_kernel, step_jacobians, step_kernel
 from mozzi.simulation.projection import row_sizes
@@ -240,16 +241,32 @@ LONG_STEPS = [("overconstrained", "rkmk4"), ("tree", "rkmk4")]
 )
 def test_large_mechanisms_step_backwards_in_loops(name, method, monkeypatch):
     """Rolled over bodies, and over loops that are alike: the transposed Jacobians of the step."""
-    monkeypatch.setattr(rolled_or_not, "MANY_BODIES", 10)
+    monkeypatch.setattr(pullback, "ALIKE_BODIES", 10)
     monkeypatch.setattr(rolled_or_not, "FEW_LOOPS", 8)
     model, q = LARGE[name]()
     rng = np.random.default_rng(0)
     v = mz.consistent_velocities(model, q, 0.5 * rng.normal(size=model.nv))
     tau, p, r = rng.normal(size=(3, model.nv))
-    assert rolled_or_not.rolls(model, Backwards)
+    assert rolled_or_not.rolls(model, Backwards, 10 if name == "windows" else None)
     found = pullback_kernel(model, method)(q, v, tau, p, r, DT)
     A, B = step_jacobians(model, q, v, tau, DT, method)
     agree(np.concatenate(found), np.concatenate([p, r]) @ np.concatenate([A, B], axis=1), 1e-9)
+
+
+def test_a_large_batch_is_looked_at_in_machine_code(monkeypatch):
+    """Singular values of every start took a hundred times as long as the steps."""
+    model = n_four_bar(3)
+    q = np.tile(model.random_configuration(1), (3, 40, 1))
+    v, tau = np.zeros((3, 40, model.nv)), np.zeros((2, 40, model.nv))
+    found = mz.rollout_gradient(model, q, v, tau, DT, q[..., : model.nv], v)
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("singular values of a batch")
+
+    monkeypatch.setattr(np.linalg, "svd", refused)
+    again = mz.rollout_gradient(model, q, v, tau, DT, q[..., : model.nv], v)
+    for x, y in zip(found, again, strict=True):
+        agree(x, y, 1e-14)
 
 
 @pytest.mark.parametrize("method", METHODS)

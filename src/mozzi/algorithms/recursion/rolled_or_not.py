@@ -100,7 +100,8 @@ def rolls(model: Model, algorithm: Rollable | None = None, most: int | None = No
         return False
     if algorithm is not None and algorithm.loops == "honour":
         if many_loops(model):
-            alike, large = algorithm.rolled_loops, model.nb > MANY_BODIES
+            alike = algorithm.rolled_loops
+            large = model.nb > (MANY_BODIES if most is None else most)
             return (large if rolled is None else rolled) and alike is not None and alike(model)
         if model.closures and not algorithm.rolled_paths:
             return False

@@ -18,6 +18,7 @@ import numpy as np
 from mozzi.algorithms.calls.algorithm import Arrays, Options
 from mozzi.algorithms.calls.guard import look
 from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.derivatives.configuration import (
     increment_rates_derivatives,
     integrate_derivatives,
@@ -26,13 +27,13 @@ from mozzi.algorithms.derivatives.first import forward_dynamics_derivatives
 from mozzi.algorithms.derivatives.loops.first import forward_changes
 from mozzi.algorithms.dynamics.forward import forward_dynamics
 from mozzi.algorithms.kinematics.configuration import increment_rates, integrate
-from mozzi.algorithms.loops.shown import look_at
+from mozzi.algorithms.loops.shown import JUDGED, look_at
 from mozzi.checked import checked
 from mozzi.errors import ConfigurationError, ShapeError, as_numbers
 from mozzi.model import Model
 from mozzi.model.as_model import as_model
 from mozzi.program.scalar import Real
-from mozzi.simulation.checks import check_closed, positive
+from mozzi.simulation.checks import check_closed, look_at_rank, positive
 from mozzi.simulation.derivatives.contact import contact_jacobians, contact_pullback
 from mozzi.simulation.derivatives.laws import held_forces, law_kernel, law_pullback
 from mozzi.simulation.derivatives.projection import deviations_closed_again
@@ -377,7 +378,10 @@ def rollout_gradient(
         if len(x) != len(tau) + 1:
             fact = f"tau has {len(tau)} steps; give {len(tau) + 1} states"
             raise ShapeError("rollout_gradient", name, x.shape, (), fact)
-    look_at(model, q[0])
+    if q[0].size <= JUDGED * nq and loop_rank not in model.cache:
+        look_at(model, q[0])  # for less than a kernel that counts them takes to compile
+    else:
+        look_at_rank(model, q[0])
     kernel = _cached(model, "pullback", method, resistance, limits)
     p, r = dq[-1].copy(), dv[-1].copy()
     out = np.empty((len(tau), *p.shape))
