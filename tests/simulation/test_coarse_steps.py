@@ -102,6 +102,10 @@ def test_a_step_over_a_gap_between_motions_is_told(cut: str):
     for options in {"dt": 2e-3}, {"dt": 0.02, "method": "dopri5"}:
         with pytest.warns(mz.SingularWarning, match="passes (close to )?a singular configuration"):
             mz.simulate(model, q, v, 0.5, **options)
+    model, q, v = four_bar(1e-6, cut)  # 1e-3 wide: steps end in it
+    close = r"diverged .* close to a singular configuration .* margin of 0\.00. at t = 0\.26. s"
+    with pytest.warns(mz.DivergenceWarning, match=close):
+        mz.simulate(model, q, v, 0.5, 2e-3)
     model, q, v = four_bar(0.1, cut)  # a gap that steps see
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mozzi.algorithms.calls.guard import unchecked
+from mozzi.algorithms.calls.with_loops import closed
+from mozzi.algorithms.constraints.row_choice import loop_rank
 from mozzi.algorithms.dynamics.energy import kinetic_energy, potential_energy
 from mozzi.algorithms.dynamics.mass_matrix import mass_matrix_inverse
 from mozzi.algorithms.dynamics.singular_inertia import moves_without_inertia
@@ -35,7 +37,7 @@ from mozzi.simulation.methods.moreau import Moreau
 from mozzi.simulation.methods.munthe_kaas import MuntheKaas
 from mozzi.simulation.methods.semi_implicit import SemiImplicit
 from mozzi.simulation.parameters import Varying
-from mozzi.simulation.running.coarse import at_rest, steps_beside
+from mozzi.simulation.running.coarse import NEAR, at_rest, steps_beside
 from mozzi.simulation.singular import Ranks, ranks_along
 from mozzi.types import Array
 
@@ -58,6 +60,7 @@ STABLE_DECAY: dict[type[OneStep | DormandPrince], float] = {
 }  # fmt: skip
 # a last correction of Newton's method, of velocities, that is not small
 LOOSE_CORRECTION = {"float64": 1e-6, "float32": 1e-3}
+BEFORE = 100  # records before a motion diverged
 MANY_STEPS = 1e6  # of dopri5: minutes
 MISSED_SPEED = {"float64": 1e-6, "float32": 1e-2}  # m/s or rad/s, of a law of contact
 
@@ -94,7 +97,7 @@ def tell_run(run: Simulation, t: Array, q: Array, v: Array) -> None:
         smaller = "its steps became shorter than rounding: see what the forces do there"
     diverged, stuck = run.records.diverged, run.records.stuck
     if diverged or (np.nan_to_num(np.abs(v)) > LIGHT).any():
-        smaller = _overdamped(run) or smaller
+        smaller = _overdamped(run) or _nearly_singular(run, q) or smaller
     smooth = {k: t for k, t in diverged.items() if k not in stuck}
     tell_diverged(run.model, smooth, run.batch, q, smaller)
     if not diverged:
@@ -265,6 +268,26 @@ def _overdamped(run: Simulation) -> str | None:
     return (
         f"the damping {d[k]:g} of joint {model.v_names[k]!r} is too stiff for explicit steps of "
         f"{run.dt:g} s; take {method}dt below {limit / rate[k]:.2g} s"
+    )
+
+
+def _nearly_singular(run: Simulation, q: Array) -> str | None:
+    """The remedy where a motion diverged beside a singular configuration of its loops."""
+    model = run.model
+    if not (closed(model) and run.records.diverged) or run.adaptive or run.varying.names:
+        return None
+    own = q[min(run.records.diverged, key=run.records.diverged.__getitem__)]
+    known = np.flatnonzero((np.nan_to_num(np.abs(own), nan=np.inf) < FAR).all(axis=-1))
+    if not len(known):
+        return None
+    margin = loop_rank(model, own[known[-BEFORE:]])[1]
+    if not margin.min() < NEAR:
+        return None
+    return (
+        "it passed close to a singular configuration of its loops before (mozzi.loop_rank has a "
+        f"margin of {margin.min():.1g} at t = {run.grid.t[known[-BEFORE:][margin.argmin()]]:g} s), "
+        f"which steps of {run.dt:g} s may not resolve; take a smaller dt, method='dopri5', or "
+        "start so that it passes beside it"
     )
 
 

@@ -28,7 +28,7 @@ from mozzi.types import Array
 if TYPE_CHECKING:
     from mozzi.simulation.running.simulation import Simulation
 
-__all__ = ["Beside", "at_rest", "steps_beside"]
+__all__ = ["NEAR", "Beside", "at_rest", "steps_beside"]
 
 NEAR = 3e-2  # a margin of `loop_rank`, from which on steps are looked at
 AT_SPEED = 1e-1  # the same, where it changes by more than that from record to record
