@@ -17,6 +17,10 @@ from mozzi.model import Model
 __all__ = ["Finding", "judge"]
 
 
+SPACED = re.compile(r'\b(value|radius|length|i[xyz]{2}|lower|upper)="(\s[^"]*|[^"]*\s)"')
+"""A number of a URDF with white space around it, as XML allows."""
+
+
 class Finding(Exception):
     """Something is wrong with the library: what."""
 
@@ -68,7 +72,10 @@ def _pinocchio(path: Path, model: Model) -> str:
         raise Finding(f"joints {moving}, of Pinocchio {list(peer.names)[1:]}")
     if any(type(body.joint).__name__ == "Planar" for body in model):
         return "loads"  # its planar joints have four coordinates
+    if SPACED.search(path.read_text()):
+        return "loads"  # it leaves out what such a number is in
     q = model.random_configuration(np.random.default_rng(1), closed=False)
+    q = np.clip(q, -10.0, 10.0)  # limits may be 1e16
     for what, gap in compare(model, peer, q).items():
         if not gap < 1e-7 * max(1.0, model.mass):
             raise Finding(f"{what} differs from Pinocchio's by {gap:.3g}")
