@@ -256,7 +256,8 @@ def test_forces_with_springs_are_those_of_the_motion():
         assert np.allclose(tau["arm"], 0.0, atol=1e-9) is same
 
 
-@pytest.mark.parametrize("seed", first(1, range(4)))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
 def test_products_that_are_asked_for_nothing_are_attached(seed: int):
     """Six rows of rank four, with those of the residual where that has a rate: none of them counts
     that the joint does not have. A rate of zero changes nothing, in a call and in a motion.
